@@ -1,0 +1,71 @@
+# Everything a newcomer or CI does. `make up` and `make test` need Python 3.11+, make and git.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+$(INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "IBI needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	# uv is bootstrapped by pip, from its own pinned and hashed entry of the lock file.
+	awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+.PHONY: install
+install: $(INSTALLED) ## create .venv from the lock file
+
+.PHONY: up
+up: $(INSTALLED) ## run the best there is: for now, describe labels as you type them
+	@$(BIN)/ibi describe
+
+.PHONY: test
+test: $(INSTALLED) lint ## what CI runs: format, lint, types, import contracts, tests
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: $(INSTALLED) ## format and lint checks, types, import contracts
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(INSTALLED) ## mend format and what the linter can mend itself
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+.PHONY: fuzz
+fuzz: $(INSTALLED) ## a million strings against the standard's grammars, then coverage-guided (long)
+	$(BIN)/python tests/fuzz.py
+
+.PHONY: bench
+bench: $(INSTALLED) ## measure, and write bench/RESULTS.md
+	$(BIN)/python bench/run.py
+
+.PHONY: conformance
+conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests
+	$(BIN)/python tests/conformance/report.py
+
+.PHONY: docs
+docs: $(INSTALLED) ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+.PHONY: lock
+lock: $(INSTALLED) ## pin all dependencies anew
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
+	  --group dev pyproject.toml --output-file requirements.lock
+
+.PHONY: clean
+clean: ## remove everything that make makes
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -1,0 +1,210 @@
+"""`ibi describe`: what a label says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import click
+
+from ibi.adapters import clock
+from ibi.errors import IbiError, ReadingError
+from ibi.identifier import description
+from ibi.identifier.check_character import verify
+from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.limits import MAX_TEXT
+
+if TYPE_CHECKING:
+    from ibi.identifier.description import Description
+
+_LONGEST_LINE: Final = 4 * (MAX_TEXT + 1)
+"""In bytes: no line with a text that could be read is longer, in any script."""
+
+_KINDS: Final = {"rep": "repository name", "ibip": "IBIp", "legacy": "legacy label (before 2009)"}
+
+_EXAMPLES: Final = """
+\b
+Examples:
+  ibi describe sid.inpe.br/mtc-m19/2013/09.04.12.27.57
+  ibi describe --check 8JMKD3MGP7W/3EPGUE5 6
+  ibi describe --json < labels.txt
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A text to describe, the check character beside it, and the line it stood on."""
+
+    text: str
+    check: str = ""
+    line: int = 0
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("texts", nargs=-1, metavar="[TEXT]...")
+@click.option("--strict", is_flag=True, help="Take a label and nothing else: no clean-ups.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Show the check character of an IBIp; verify the one that follows a label, as the next "
+    "TEXT or after a blank on its line.",
+)
+def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool) -> None:
+    """Say what a label says: who made it, when, and in which form.
+
+    TEXT is a label of any form, as it is or as it is found in the wild: in a persistent URL, in
+    brackets, broken over lines. Without TEXT, labels are read from standard input, one a line.
+
+    The exit code is 1 if any TEXT is no label.
+    """
+    show: _Lines | _Tables = _Lines(check=check) if as_json else _Tables(check=check)
+    if texts:
+        requests: Iterable[_Request] = _arguments(texts, check=check)
+    elif sys.stdin.isatty():
+        requests = _typed()
+    else:
+        requests = _lines(sys.stdin.buffer, check=check)
+    now = clock.now()
+    good = True
+    for request in requests:
+        try:
+            described = description.describe(request.text, strict=strict, now=now)
+            if request.check:
+                verify(described.label, request.check)
+        except IbiError as error:
+            good = False
+            show.fault(request, error)
+        else:
+            show.description(described)
+    sys.exit(0 if good else 1)
+
+
+def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
+    """Take each argument as a text; with `check`, a single character belongs to the one before."""
+    waiting: str | None = None
+    for text in texts:
+        if check and len(text) == 1 and waiting is not None:
+            yield _Request(waiting, text)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield _request(waiting, check=check)
+        waiting = text
+    if waiting is not None:
+        yield _request(waiting, check=check)
+
+
+def _lines(stream: BinaryIO, *, check: bool) -> Iterator[_Request]:
+    """Take each line of standard input as a text; blank lines say nothing."""
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := stream.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+        text = line.decode("utf-8", errors="replace").rstrip("\r\n")
+        if text and not text.isspace():
+            yield _request(text, check=check, line=number)
+
+
+def _typed() -> Iterator[_Request]:
+    """Ask a person for one text after another, until there is none."""
+    click.echo("Type or paste an identifier, as it is or as you found it; an empty line ends.")
+    while True:
+        try:
+            text = input("ibi> ")
+        except EOFError:
+            click.echo()
+            return
+        if not text.strip():
+            return
+        yield _Request(text)
+
+
+def _request(text: str, *, check: bool, line: int = 0) -> _Request:
+    if check:
+        label, blank, character = text.rstrip().rpartition(" ")
+        if blank and len(character) == 1:
+            return _Request(label, character, line)
+    return _Request(text, line=line)
+
+
+class _Lines:
+    """For programs: one JSON object a line, for a bad text one that says what is wrong."""
+
+    def __init__(self, *, check: bool) -> None:
+        self._check = check
+        self._encode = json.JSONEncoder().encode
+        self._write = sys.stdout.write
+
+    def description(self, described: Description) -> None:
+        shown = described.as_dict()
+        if self._check and described.check_character:
+            shown["check"] = described.check_character
+        self._write(self._encode(shown) + "\n")
+
+    def fault(self, request: _Request, error: IbiError) -> None:
+        facts: dict[str, object] = {"message": str(error)}
+        if isinstance(error, ReadingError):
+            facts["part"] = error.part
+            facts["position"] = error.position
+            facts["expected"] = error.expected
+            facts["suggestions"] = error.suggestions
+        self._write(self._encode({"given": request.text, "error": facts}) + "\n")
+        _complain(request, error)
+
+
+class _Tables:
+    """For people: a table a label, in colour on a terminal only."""
+
+    def __init__(self, *, check: bool) -> None:
+        del check  # People see it always.
+
+    def description(self, described: Description) -> None:
+        rows = list(_rows(described))
+        width = max(len(name) for name, _ in rows)
+        for name, value in rows:
+            # Styled apart from its padding, or the escape sequences would count as width.
+            padding = " " * (width - len(name) + 2)
+            click.echo(click.style(name, dim=True) + padding + click.style(value, **_style(name)))
+        click.echo()
+
+    def fault(self, request: _Request, error: IbiError) -> None:
+        _complain(request, error)
+
+
+def _style(name: str) -> dict[str, Any]:
+    styles: dict[str, dict[str, Any]] = {"label": {"bold": True}, "warning": {"fg": "yellow"}}
+    return styles.get(name, {})
+
+
+def _rows(described: Description) -> Iterator[tuple[str, str]]:
+    label = described.label
+    yield "label", label.spelling
+    if label.canonical != label.spelling:
+        yield "canonical", label.canonical
+    yield "form", _KINDS[label.kind]
+    facts = described.as_dict()
+    for name, title in (("host", "host"), ("ip", "address"), ("port", "port")):
+        if name in facts:
+            yield title, str(facts[name])
+    yield "instant", label.instant.iso8601
+    if isinstance(label, LegacyLabel) and label.repository_name:
+        yield "stands for", label.repository_name.canonical
+    if described.check_character:
+        yield "check character", described.check_character
+    if described.tail:
+        yield "followed by", described.tail
+    for clean_up in described.cleaned:
+        yield "cleaned", clean_up.sentence
+    for warning in described.warnings:
+        yield "warning", warning.sentence
+
+
+def _complain(request: _Request, error: IbiError) -> None:
+    place = f"line {request.line}: " if request.line else ""
+    click.echo(f"ibi: {place}{error}", err=True)

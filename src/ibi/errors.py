@@ -1,0 +1,150 @@
+"""Everything that can go wrong, in one tree.
+
+    IbiError
+    ├── ReadingError (also a ValueError)   a text is not what it should be
+    │   ├── LabelError                     neither of the forms of an IBI
+    │   │   ├── RepositoryNameError        looked like a repository name (003, Table 6.1)
+    │   │   ├── IbipError                  looked like an IBIp (003, Table 7.1)
+    │   │   └── LegacyLabelError           looked like a label from before 2009
+    │   ├── PersistentUrlError             its label is good, what follows is not (004, Table 6.1)
+    │   │   └── ModifierOrderError         modifiers or verbs in an order that 004, Table 6.2 lacks
+    │   └── LanguageError                  no language, or none that 004, Table A.1 admits
+    └── CheckCharacterError                a label and its check character disagree
+
+The facts stand in fields; the sentence is built here, once, so that a command line, a page and
+a problem document all say the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+SHOWN: Final = 60
+"""How much of a foreign text a message repeats: it is recognised, and floods no log."""
+
+
+def shown(text: str) -> str:
+    """Quote a foreign text for a message: one line, no control characters, bounded."""
+    clipped = text if len(text) <= SHOWN else text[:SHOWN] + "…"
+    # repr() escapes line ends and escape sequences, so that a label cannot write to a terminal.
+    return repr(clipped)
+
+
+class IbiError(Exception):
+    """The root: whoever catches this catches all that this library raises on purpose."""
+
+
+class ReadingError(IbiError, ValueError):
+    """A text could not be read: which part, where, and what would have been right."""
+
+    thing = "an IBI"
+
+    def __init__(  # noqa: PLR0913  # the facts of a fault, by name
+        self,
+        text: str,
+        *,
+        part: str,
+        position: int,
+        expected: str,
+        found: str = "",
+        suggestions: tuple[str, ...] = (),
+    ) -> None:
+        """Keep the facts; `position` counts characters of `text` from 0."""
+        self.text = text
+        self.part = part
+        self.position = position
+        self.expected = expected
+        self.found = found
+        self.suggestions = suggestions
+        super().__init__(text, part, position, expected, found, suggestions)
+
+    def __str__(self) -> str:
+        """Say it in one sentence, and in a second one what may have been meant."""
+        found = f"found {shown(self.found)}" if self.found else "found nothing there"
+        sentence = (
+            f"{shown(self.text)} is not {self.thing}: {self.part}, at character "
+            f"{self.position + 1}: expected {self.expected}, {found}."
+        )
+        if self.suggestions:
+            sentence += f" Did you mean {' or '.join(self.suggestions)}?"
+        return sentence
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive pickling (worker processes), which keyword-only arguments would not."""
+        return (_rebuilt, (type(self), self.text, self._facts()))
+
+    def within(self, text: str, position: int, suggestions: tuple[str, ...]) -> Self:
+        """Return the same complaint about a larger text in which the offending part lies."""
+        facts = self._facts() | {"position": position, "suggestions": suggestions}
+        return type(self)(text, **facts)  # type: ignore[arg-type]  # the facts of our own __init__
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "part": self.part,
+            "position": self.position,
+            "expected": self.expected,
+            "found": self.found,
+            "suggestions": self.suggestions,
+        }
+
+
+def _rebuilt(cls: type[ReadingError], text: str, facts: dict[str, object]) -> ReadingError:
+    return cls(text, **facts)  # type: ignore[arg-type]  # the facts of our own __init__
+
+
+class LabelError(ReadingError):
+    """The text is none of the forms of an IBI."""
+
+
+class RepositoryNameError(LabelError):
+    """The text looks like a repository name and is none."""
+
+    thing = "a repository name"
+
+
+class IbipError(LabelError):
+    """The text looks like an IBIp and is none."""
+
+    thing = "an IBIp"
+
+
+class LegacyLabelError(LabelError):
+    """The text looks like a label from before 2009 and is none."""
+
+    thing = "a legacy label"
+
+
+class PersistentUrlError(ReadingError):
+    """What follows the label of a persistent URL cannot be read."""
+
+    thing = "a persistent URL"
+
+
+class ModifierOrderError(PersistentUrlError):
+    """The modifiers and verbs are good, their order is not."""
+
+
+class LanguageError(ReadingError):
+    """The text names no language."""
+
+    thing = "a language"
+
+
+class CheckCharacterError(IbiError):
+    """A label and the check character beside it disagree: one of them was mistyped."""
+
+    def __init__(self, label: str, given: str, expected: str = "") -> None:
+        """Keep the label, the character given and its own one, empty if its form has none."""
+        self.label = label
+        self.given = given
+        self.expected = expected
+        super().__init__(label, given, expected)
+
+    def __str__(self) -> str:
+        """Say what disagrees; which of the two is wrong cannot be known."""
+        if not self.expected:
+            return f"{shown(self.label)} has no check character: only an IBIp has one."
+        return (
+            f"The check character of {shown(self.label)} is {self.expected}, not "
+            f"{shown(self.given)}: the label or its check character was mistyped."
+        )

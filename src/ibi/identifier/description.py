@@ -1,0 +1,130 @@
+"""What a label says, for people and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import Any, Final
+
+from ibi.identifier.check_character import check_character
+from ibi.identifier.cleanup import CleanUp
+from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import EPOCH, Instant
+from ibi.identifier.label import Label, Reading, read
+from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.repository_name import RepositoryName
+
+
+class LabelWarning(StrEnum):
+    """What a reader should know of a good label; the value is for programs."""
+
+    LOOPBACK_ADDRESS = "loopback-address"
+    PRIVATE_ADDRESS = "private-address"
+    BEFORE_FIRST_LABEL = "before-first-label"
+    IN_THE_FUTURE = "in-the-future"
+    NOT_DECODABLE = "not-decodable"
+
+    @property
+    def sentence(self) -> str:
+        """What to know, for people."""
+        return _SENTENCES[self]
+
+
+_SENTENCES: Final = {
+    LabelWarning.LOOPBACK_ADDRESS: "every machine has this address: others may have made it too",
+    LabelWarning.PRIVATE_ADDRESS: "its address is not public: others may have made the same label",
+    LabelWarning.BEFORE_FIRST_LABEL: "its date is before 1995-08-01, when the first label was made",
+    LabelWarning.IN_THE_FUTURE: "its date has not come yet",
+    LabelWarning.NOT_DECODABLE: "it cannot be decoded, only carried and looked up",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A label taken apart; what a form does not have is None."""
+
+    given: str
+    label: Label
+    cleaned: tuple[CleanUp, ...]
+    warnings: tuple[LabelWarning, ...]
+    tail: str = ""
+
+    @property
+    def check_character(self) -> str | None:
+        """The check character of an IBIp; the other forms have none."""
+        return check_character(self.label) if isinstance(self.label, Ibip) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the description as a JSON object; what the label does not have is left out."""
+        label = self.label
+        described: dict[str, Any] = {
+            "given": self.given,
+            "kind": label.kind,
+            "canonical": label.canonical,
+        }
+        if not isinstance(label, Ibip) and label.host is not None:
+            described["host"] = label.host
+        if not isinstance(label, RepositoryName) and label.ip is not None:
+            described["ip"] = label.ip
+        if label.port is not None:
+            described["port"] = label.port
+        described["instant"] = label.instant.iso8601
+        described["cleaned"] = self.cleaned
+        described["warnings"] = self.warnings
+        return described
+
+
+def describe(text: str, *, strict: bool = False, now: Instant | None = None) -> Description:
+    """Read a label and say what it says; with `now`, also whether its date has come."""
+    reading = read(text, strict=strict, now=now)
+    return Description(text, reading.label, reading.cleaned, _warnings(reading, now), reading.tail)
+
+
+def seconds_between(name: RepositoryName, ibip: Ibip) -> int:
+    """Return by how much the two labels of one item differ, which should be nothing.
+
+    An early generator slipped by an hour at summer time: a difference is worth a warning, and
+    neither label is wrong for it.
+    """
+    return name.instant.seconds - ibip.instant.seconds
+
+
+def _warnings(reading: Reading, now: Instant | None) -> tuple[LabelWarning, ...]:
+    label = reading.label
+    warnings: list[LabelWarning] = []
+    if isinstance(label, LegacyLabel) and not label.is_decodable:
+        warnings.append(LabelWarning.NOT_DECODABLE)
+    if not isinstance(label, RepositoryName) and label.ip is not None:
+        warnings.extend(_address_warnings(label.ip))
+    if label.instant < EPOCH:
+        warnings.append(LabelWarning.BEFORE_FIRST_LABEL)
+    if now is not None and label.instant > now:
+        warnings.append(LabelWarning.IN_THE_FUTURE)
+    return tuple(warnings)
+
+
+# The IANA registries of special-purpose addresses know these first octets and pieces, and those
+# from 224 and from f000 on; all others are public, which saves nearly every label a walk through
+# the registries.
+_FIRST_IN_QUESTION: Final = frozenset(
+    {"0", "10", "100", "127", "169", "172", "192", "198", "203"}
+    | {"", "64", "2001", "2002", "3fff", "5f00"}
+)
+_FIRST_MULTICAST: Final = 224
+
+
+@lru_cache(maxsize=4096)
+def _address_warnings(ip: str) -> tuple[LabelWarning, ...]:
+    first, dot, _ = ip.partition("." if "." in ip else ":")
+    in_question = int(first) >= _FIRST_MULTICAST if dot == "." else first.startswith("f")
+    if not in_question and first not in _FIRST_IN_QUESTION:
+        return ()
+    address = ip_address(ip)
+    if address.is_loopback:
+        return (LabelWarning.LOOPBACK_ADDRESS,)
+    # Python calls the withdrawn site-local network fec0::/10 global.
+    if isinstance(address, IPv6Address) and address.is_site_local:
+        return (LabelWarning.PRIVATE_ADDRESS,)
+    return () if address.is_global else (LabelWarning.PRIVATE_ADDRESS,)

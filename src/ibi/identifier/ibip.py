@@ -1,0 +1,138 @@
+"""The IBIp: the opaque label built on an IP address (003, chapter 7).
+
+8JMKD3MGP8W34P/34PGRBSW7
+address   W port seconds W fraction
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import AddressValueError
+from typing import ClassVar, Final, Literal
+
+from ibi.errors import IbipError
+from ibi.identifier import address
+from ibi.identifier.ibip_fault import fault
+from ibi.identifier.instant import EPOCH, Instant
+from ibi.identifier.limits import MAX_LABEL, MAX_PORT
+from ibi.identifier.numerals import IBIP
+
+DEFAULT_PORT: Final = 800
+"""Left out of an IBIp (Algorithm 5, line 1)."""
+
+# Table 7.1: Rules defining the formation of the IBIp of an item.
+#
+#   IBIp = word "/" word
+#   word = 1*ALFANUM
+#
+# (It prints ALFANUM and defines ALPHANUM; one rule is meant.) Its letters and digits are all but
+# 0 O 1 I V Y Z. The table knows no structure inside a word; Algorithms 5 and 6 give it one:
+# W or X ends the address, W begins the fraction, and neither is a digit.
+ALPHABET: Final = IBIP.digits + "WX"
+_DIGIT: Final = "[2-9A-HJ-NP-Ua-hj-np-u]"
+_IBIP: Final = re.compile(f"({_DIGIT}+)([WwXx])({_DIGIT}*)/({_DIGIT}+)(?:[Ww]({_DIGIT}+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Ibip:
+    """An IBIp: address, port and instant, and the spelling under which it was issued.
+
+    Two IBIps are equal when address, port and instant are; the spelling is kept and does not
+    count. `ip` is the address in its canonical text (RFC 5952 for IPv6).
+    """
+
+    ip: str
+    port: int
+    instant: Instant
+    spelling: str = field(compare=False)
+
+    kind: ClassVar[Literal["ibip"]] = "ibip"
+
+    @classmethod
+    def parse(cls, text: str) -> Ibip:
+        """Read an IBIp as the standard writes it, nothing around it."""
+        found = longest_match(text)
+        if found is None or len(found.spelling) < len(text):
+            raise fault(text)
+        return found
+
+    @classmethod
+    def mount(cls, ip: str, port: int, instant: Instant) -> Ibip:
+        """Algorithm 7, MountIbipOfAnItem: make the IBIp, in its canonical spelling."""
+        try:
+            spelling = f"{mount_prefix(address.canonical(ip), port)}/{mount_suffix(instant)}"
+        except ValueError as impossible:
+            raise IbipError(
+                f"{ip} port {port} at {instant}",
+                part="what it is to be made of",
+                position=0,
+                expected="an IP address, a port and an instant from 1995-08-01 on",
+                found=str(impossible),
+            ) from None
+        return cls.parse(spelling)
+
+    @property
+    def canonical(self) -> str:
+        """The spelling that the standard would give: upper case, no port 800."""
+        return f"{mount_prefix(self.ip, self.port)}/{mount_suffix(self.instant)}"
+
+    def __str__(self) -> str:
+        """Return the spelling as issued."""
+        return self.spelling
+
+
+def longest_match(text: str, start: int = 0) -> Ibip | None:
+    """Read the IBIp that begins at `start` and goes as far as its grammar does."""
+    match = _IBIP.match(text, start, start + MAX_LABEL)
+    if match is None:
+        return None
+    coded_ip, separator, coded_port, seconds, fraction = match.groups()
+    subsystem = _subsystem(coded_ip, separator, coded_port)
+    if subsystem is None:
+        return None
+    instant = Instant(
+        EPOCH.seconds + IBIP.to_decimal(seconds), _decimal_fraction(fraction) if fraction else ""
+    )
+    return Ibip(*subsystem, instant, match.group())
+
+
+@lru_cache(maxsize=4096)
+def mount_prefix(ip: str, port: int) -> str:
+    """Algorithm 5, MountPrefixOfIbipOfAnItem; `ip` in its canonical text."""
+    coded_port = "" if port == DEFAULT_PORT else IBIP.from_decimal(port)
+    number, letter = address.to_number(ip)
+    return f"{IBIP.from_decimal(number)}{letter}{coded_port}"
+
+
+def mount_suffix(instant: Instant) -> str:
+    """Algorithm 6, MountSuffixOfIbipOfAnItem: seconds since 1995-08-01, then the fraction.
+
+    Line 6 converts "the fraction" to an integer, so that .5 and .05 would meet in one label.
+    Each leading zero becomes a leading zero digit instead; without leading zeros this is exactly
+    what the standard writes.
+    """
+    suffix = IBIP.from_decimal(instant.seconds - EPOCH.seconds)
+    if not instant.fraction:
+        return suffix
+    significant = instant.fraction.lstrip("0")
+    zeros = len(instant.fraction) - len(significant)
+    return f"{suffix}W{IBIP.digits[0] * zeros}{IBIP.from_decimal(int(significant))}"
+
+
+@lru_cache(maxsize=4096)
+def _subsystem(coded_ip: str, separator: str, coded_port: str) -> tuple[str, int] | None:
+    """Return address and port of the prefix. Labels come in runs of one prefix."""
+    try:
+        ip = address.from_number(IBIP.to_decimal(coded_ip), separator)
+    except AddressValueError:
+        return None
+    port = IBIP.to_decimal(coded_port) if coded_port else DEFAULT_PORT
+    return (ip, port) if 1 <= port <= MAX_PORT else None
+
+
+def _decimal_fraction(coded: str) -> str:
+    significant = coded.lstrip(IBIP.digits[0])
+    zeros = "0" * (len(coded) - len(significant))
+    return (zeros + (str(IBIP.to_decimal(significant)) if significant else "")).rstrip("0")

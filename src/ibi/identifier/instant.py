@@ -1,0 +1,108 @@
+"""The moment that a label carries, exact.
+
+Table 6.1 of 003 lets a fraction of a second have any number of digits, so neither a float nor
+`datetime` (microseconds, four-digit years) can hold it: whole seconds are an integer, the
+fraction is its decimal digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+SECONDS_PER_DAY: Final = 86_400
+
+_DAYS_BEFORE_MONTH: Final = (0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_UNIX_DAY: Final = 719_163
+"""The day number of 1970-01-01, where 0001-01-01 is day 1."""
+_DAYS_IN_400_YEARS: Final = 146_097
+
+
+class Civil(NamedTuple):
+    """A moment as people write it, in UTC."""
+
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+
+
+def is_leap(year: int) -> bool:
+    """Tell whether the (proleptic) Gregorian year has a 29 February."""
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def days_in_month(year: int, month: int) -> int:
+    """Return how many days the month has; the month is 1 to 12."""
+    if month == 2:  # noqa: PLR2004  # February needs no name
+        return 29 if is_leap(year) else 28
+    return 30 if month in {4, 6, 9, 11} else 31
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Instant:
+    """A moment in POSIX time.
+
+    `fraction` is the fraction of the second in decimal digits without trailing zeros ("05" is
+    five hundredths). Written so, digit strings order as the numbers do.
+    """
+
+    seconds: int
+    fraction: str = ""
+
+    @property
+    def civil(self) -> Civil:
+        """The same moment in years, months and days of UTC."""
+        days, rest = divmod(self.seconds, SECONDS_PER_DAY)
+        year, month, day = _day(days)
+        return Civil(year, month, day, rest // 3600, rest // 60 % 60, rest % 60)
+
+    @property
+    def iso8601(self) -> str:
+        """ISO 8601 with Z, the fraction only if there is one.
+
+        Years past 9999 carry the sign that ISO 8601 demands of an expanded year.
+        """
+        year, month, day, hour, minute, second = self.civil
+        sign = "+" if year > 9999 else ""  # noqa: PLR2004  # the last four-digit year
+        fraction = f".{self.fraction}" if self.fraction else ""
+        return f"{sign}{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"
+
+    def __str__(self) -> str:
+        """Write it as ISO 8601."""
+        return self.iso8601
+
+
+def midnight(year: int, month: int, day: int) -> int:
+    """Return when a day of the Gregorian calendar began; ValueError if there is none such."""
+    if not 1 <= month <= 12 or not 1 <= day <= days_in_month(year, month):  # noqa: PLR2004  # months
+        msg = f"there is no day {year:04}-{month:02}-{day:02}"
+        raise ValueError(msg)
+    before = year - 1
+    days = before * 365 + before // 4 - before // 100 + before // 400
+    days += _DAYS_BEFORE_MONTH[month] + day - _UNIX_DAY
+    if month > 2 and is_leap(year):  # noqa: PLR2004  # after February
+        days += 1
+    return days * SECONDS_PER_DAY
+
+
+# All days since the first label are some 11,000: worth remembering.
+@lru_cache(maxsize=16_384)
+def _day(days: int) -> tuple[int, int, int]:
+    """Return year, month and day, so many days after 1970-01-01."""
+    # Count from 0000-03-01, so that a leap day is the last of its year.
+    era, day_of_era = divmod(days + _UNIX_DAY + 305, _DAYS_IN_400_YEARS)
+    leap_days = day_of_era // 1460 - day_of_era // 36_524 + day_of_era // 146_096
+    year_of_era = (day_of_era - leap_days) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month_from_march = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * month_from_march + 2) // 5 + 1
+    month = (month_from_march + 2) % 12 + 1
+    return era * 400 + year_of_era + (month <= 2), month, day  # noqa: PLR2004  # January, February
+
+
+EPOCH: Final = Instant(807_235_200)
+"""1995-08-01T00:00:00Z, from which an IBIp counts (003, Algorithm 6, line 2)."""

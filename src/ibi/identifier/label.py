@@ -1,0 +1,155 @@
+"""Any label: which of the forms a text has, strictly or after clean-ups."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ibi.errors import LabelError
+from ibi.identifier import ibip, ibip_fault, legacy, repository_name, repository_name_fault
+from ibi.identifier.cleanup import Cleaned, CleanUp, clean, introductions, likely_start
+from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import Instant
+from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.limits import MAX_TEXT
+from ibi.identifier.look_alikes import did_you_mean
+from ibi.identifier.repository_name import RepositoryName
+
+Label: TypeAlias = RepositoryName | Ibip | LegacyLabel
+
+# Citations print the type of an INPE report after its repository name: 08.25.11.46-NTC.
+_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}(?![A-Za-z0-9])")
+_TAIL: Final = frozenset(("", *"!+:/?#"))
+"""With what a persistent URL goes on after its label, or ends."""
+
+_FORMS: Final = (
+    "a repository name (subdomain/word/year/date) or an IBIp (two words divided by a slash)"
+)
+_SLASHES_OF_A_REPOSITORY_NAME: Final = 3
+_TAIL_OF_A_WORD: Final = re.compile(r"[!+:?#]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A label found in a text, what was cleaned up to find it, and what followed it."""
+
+    label: Label
+    cleaned: tuple[CleanUp, ...] = ()
+    tail: str = ""
+
+
+def parse(text: str, *, strict: bool = False, now: Instant | None = None) -> Label:
+    """Read a label of any form.
+
+    A strict reading takes the label and nothing else; otherwise the text is cleaned up first
+    (`read` says how). The LabelError for a bad text says where it goes wrong and, where one
+    repair over look-alikes would do, what may have been meant: a label with a date between
+    1995-08-01 and `now`, or any later date if `now` is not given.
+    """
+    label = longest_match(text)
+    if label is not None and len(label.spelling) == len(text):
+        return label
+    return read(text, strict=strict, now=now).label
+
+
+def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Reading:
+    """Read a label of any form and say what had to be cleaned up."""
+    label = longest_match(text)
+    if label is not None and len(label.spelling) == len(text):
+        return Reading(label)
+    if strict:
+        complaint = _complaint(text)
+        raise complaint.within(text, complaint.position, did_you_mean(text, now))
+    cleaned = clean(bounded(text))
+    place = locate(cleaned)
+    if place is None:
+        raise lost(text, cleaned, now)
+    tail = cleaned.text[place.end :]
+    steps = (*cleaned.steps, *place.steps, *((CleanUp.URL_TAIL,) if tail else ()))
+    return Reading(place.label, steps, tail)
+
+
+def bounded(text: str) -> str:
+    """Refuse a text that is longer than anything that could hold an identifier."""
+    if len(text) > MAX_TEXT:
+        raise LabelError(
+            text,
+            part="the text",
+            position=MAX_TEXT,
+            expected=f"at most {MAX_TEXT} characters",
+            found=text[MAX_TEXT:],
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a cleaned text its label lies, and what introduced or followed it there."""
+
+    label: Label
+    start: int
+    end: int
+    steps: tuple[CleanUp, ...]
+
+
+def locate(cleaned: Cleaned) -> Place | None:
+    """Find the label in a cleaned text; after it comes the end, or what a persistent URL adds."""
+    text = cleaned.text
+    for start, steps in introductions(text):
+        label = longest_match(text, start)
+        if label is None:
+            continue
+        end = start + len(label.spelling)
+        report_type = _REPORT_TYPE.match(text, end)
+        if report_type and label.kind == "rep":
+            place = Place(label, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
+        else:
+            place = Place(label, start, end, steps)
+        if text[place.end : place.end + 1] in _TAIL:
+            return place
+    return None
+
+
+def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
+    """Say why no label could be located in a cleaned text."""
+    start = likely_start(cleaned.text)
+    core = _core(cleaned.text[start:])
+    complaint = _complaint(core)
+    position = cleaned.position(start + complaint.position)
+    return complaint.within(text, position, did_you_mean(core, now))
+
+
+def longest_match(text: str, start: int = 0) -> Label | None:
+    """Read the label of any form that begins at `start` and goes as far as its grammar does."""
+    found = ibip.longest_match(text, start)
+    if found is not None and start + len(found.spelling) == len(text):
+        return found
+    # A path after an IBIp can make a repository name of the whole, which then is the longer
+    # match: LK47B6W/362SFKH/2009/09.09.22.01.
+    return repository_name.longest_match(text, start) or found or legacy.longest_match(text, start)
+
+
+def _core(text: str) -> str:
+    """Return what seems to be the label at the beginning of a text that has none."""
+    parts = text.split("/")
+    parts = parts[: 4 if _resembles_repository_name(text) else 2]
+    parts[-1] = _TAIL_OF_A_WORD.split(parts[-1], maxsplit=1)[0]
+    return "/".join(parts)
+
+
+def _resembles_repository_name(text: str) -> bool:
+    return "." in text.partition("/")[0] or text.count("/") >= _SLASHES_OF_A_REPOSITORY_NAME
+
+
+def _complaint(text: str) -> LabelError:
+    """Say what is wrong with a text, in the words of the form that it resembles most."""
+    first, slash, second = text.partition("/")
+    if not slash:
+        return LabelError(text, part="the label", position=len(text), expected=_FORMS)
+    if _resembles_repository_name(text):
+        return repository_name_fault.fault(text)
+    mixed_case = first != first.upper() and first != first.lower()
+    if mixed_case and "W" not in first + second:
+        return legacy.fault(text)
+    return ibip_fault.fault(text)

@@ -1,0 +1,76 @@
+"""Numerals: the routines ConvertToDecimal and ConvertFromDecimal, and their tables.
+
+An IBIp is made of numbers written in base 27; the numbers come from the text of an IP address
+read as a numeral of base 11 or 17 (003, chapter 7). Each conversion table is one `Numerals`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from typing import Final
+
+_TABLE_LIMIT: Final = 20_000
+"""Largest table of digit groups. 27**3 fits: three digits of an IBIp for one division."""
+
+_PYTHON_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Numerals:
+    """A positional numeral system, given by its digits in the order of their values."""
+
+    def __init__(self, digits: str, *, either_case: bool = False) -> None:
+        """Take the digits; `either_case` reads `a` and `A` as one digit."""
+        self.digits = digits
+        self.base = len(digits)
+        # int() reads up to base 36 in C, once our digits are replaced by its own. Whatever is no
+        # digit of ours becomes "!", which int() refuses; nothing of its own syntax ("_", "+",
+        # blanks) can slip through.
+        table = bytearray(b"!" * 256)
+        for digit, python_digit in zip(digits, _PYTHON_DIGITS, strict=False):
+            table[ord(digit)] = python_digit
+            if either_case:
+                table[ord(digit.swapcase())] = python_digit
+        self._to_python = bytes(table)
+
+    def to_decimal(self, numeral: str) -> int:
+        """Routine ConvertToDecimal (003, Table 7.2); ValueError for what is no numeral."""
+        if self.base <= len(_PYTHON_DIGITS):
+            return int(numeral.encode("ascii").translate(self._to_python), self.base)
+        value = 0
+        for digit in numeral:
+            value = value * self.base + self.digits.index(digit)
+        return value
+
+    def from_decimal(self, number: int) -> str:
+        """Routine ConvertFromDecimal (003, Table 7.3); ValueError for a negative number."""
+        if number < 0:
+            msg = f"no numeral stands for the negative number {number}"
+            raise ValueError(msg)
+        groups = self._groups
+        size = len(groups)
+        numeral = ""
+        while number >= size:
+            number, low = divmod(number, size)
+            numeral = groups[low] + numeral
+        zero = self.digits[0]
+        return (groups[number].lstrip(zero) or zero) + numeral
+
+    @cached_property
+    def _groups(self) -> list[str]:
+        """Return all numerals of as many digits as the limit allows, by value."""
+        width = 1
+        while self.base ** (width + 1) <= _TABLE_LIMIT:
+            width += 1
+        return ["".join(digits) for digits in product(self.digits, repeat=width)]
+
+
+# Table 7.4: Conversion table from decimal to IPv4.
+IPV4: Final = Numerals("0123456789.")
+
+# Table 7.5: Conversion table from decimal to IPv6.
+IPV6: Final = Numerals("0123456789abcdef:")
+
+# Table 7.6: Conversion table from decimal to IBIp. 0, O, 1, I and V are left out because they
+# are misread, Y and Z were kept for a future; W and X separate and are never digits.
+IBIP: Final = Numerals("23456789ABCDEFGHJKLMNPQRSTU", either_case=True)

@@ -1,0 +1,256 @@
+"""The persistent URL: a label, and what is asked of the item that it names (004, section 6.1).
+
+http://resolver/ <ibi> [mdf] [path] ["?" query]
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError, ReadingError
+from ibi.identifier.cleanup import Cleaned, CleanUp, clean, scheme_and_host, stripped
+from ibi.identifier.instant import Instant
+from ibi.identifier.label import Label, Place, bounded, locate, lost
+from ibi.identifier.language import Language
+from ibi.identifier.verbs import (
+    COMPOSITIONS,
+    GetMetadata,
+    Verb,
+    is_composition,
+    read_modifiers,
+    read_verblist,
+    united,
+)
+
+# Table 6.1: Rules defining the formation of a persistent URL.
+#
+#   URL-persistente = "http://urlib.net/" IBI [mdf] [path-absolute] ["?" pergunta]
+#   pergunta        = [par ["&" par]]
+#   par             = nome "=" valor
+#   nome            = 1*caractere
+#   valor           = *caractere
+#   caractere       = %x21-25 | %x27-3C | %x3E-7E ; ASCII without & and =
+#
+# It prints two pairs at the most; any number is meant, as Table 6.3 alone has two and the item's
+# own come on top. Any resolver will do, by http or https. A strict reading takes this and no more.
+_STRICT_PAIR: Final = re.compile(r"[!-%'-<>-~]+=[!-%'-<>-~]*")
+# RFC 3986, 3.3: path-absolute = "/" [ segment-nz *( "/" segment ) ]
+_PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
+_STRICT_PATH: Final = re.compile(rf"/(?:{_PCHAR}+(?:/{_PCHAR}*)*)?")
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SAFE_IN_PATH: Final = "/!$&'()*+,;=:@~"
+_SAFE_IN_QUERY: Final = "!\"#$%'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+# Table 6.3: Pairs that the resolution system reads. The rest of the `ibiurl.` names in real links
+# belong to whoever reads them, and are passed on.
+_REQUIRED_STATUS: Final = "ibiurl.requireditemstatus"
+_VERBLIST: Final = "ibiurl.verblist"
+_LANGUAGE: Final = "ibiurl.language"
+
+_TAIL_EXPECTED: Final = 'a modifier (! + :), "/" and a path, or "?" and pairs'
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentUrl:
+    """A persistent URL, read once: what is to be fetched, and how the reader wants it."""
+
+    label: Label
+    verbs: tuple[Verb, ...] = ()
+    """What to go through from the item on, in this order; modifiers and verbs are one."""
+    file_list: bool = False
+    """Whether the list of files is wanted, not a file (GetFileList)."""
+    path: str = ""
+    """The file wanted, decoded, with its leading "/"; empty for the item's target file."""
+    original_required: bool = False
+    language: Language | None = None
+    """A language preference that the URL itself carries (ibiurl.language)."""
+    passed_on: tuple[str, ...] = ()
+    """The pairs that belong to the item, encoded as they came."""
+    resolver: str = field(default="", compare=False)
+    """Scheme and host, if it had any."""
+    cleaned: tuple[CleanUp, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def parse(cls, text: str, *, strict: bool = False, now: Instant | None = None) -> PersistentUrl:
+        """Read a persistent URL, or a label with what may follow it there.
+
+        A LabelError says that no label was found, a PersistentUrlError that what follows the
+        label cannot be read. A strict reading takes Table 6.1 of 004 and nothing else.
+        """
+        # A good URL is not cleaned up any further: blanks may belong to the name of a file.
+        as_given = stripped(bounded(text))
+        try:
+            return _read(text, as_given, strict=strict, now=now)
+        except ReadingError:
+            cleaned = clean(text)
+            if strict or cleaned.text == as_given.text:
+                raise
+        return _read(text, cleaned, strict=False, now=now)
+
+    @property
+    def verblist(self) -> str:
+        """All verbs as a list of verbs (Table 6.4), which is what archives are sent."""
+        verbs = [str(verb) for verb in self.verbs]
+        return "+".join([*verbs, *(["GetFileList"] if self.file_list else [])])
+
+    def at(self, resolver: str) -> str:
+        """Write it for a resolver, given by scheme and host, in the shortest spelling."""
+        modifiers = "".join(verb.modifier for verb in self.verbs)
+        pairs = list(self.passed_on)
+        if self.original_required:
+            pairs.append(f"{_REQUIRED_STATUS}=Original")
+        if self.file_list:
+            pairs.append(f"{_VERBLIST}=GetFileList")
+        if self.language:
+            pairs.append(f"{_LANGUAGE}={self.language}")
+        query = f"?{'&'.join(pairs)}" if pairs else ""
+        path = quote(self.path, safe=_SAFE_IN_PATH)
+        return f"{resolver}/{self.label.spelling}{modifiers}{path}{query}"
+
+    def __str__(self) -> str:
+        """Write it for the resolver that it came with, if any."""
+        return self.at(self.resolver)
+
+
+def _read(text: str, cleaned: Cleaned, *, strict: bool, now: Instant | None) -> PersistentUrl:
+    place = locate(cleaned)
+    if place is None:
+        raise lost(text, cleaned, now)
+    try:
+        if strict:
+            _refuse_clean_ups(cleaned, place)
+        return _read_tail(cleaned, place, strict=strict)
+    except PersistentUrlError as fault:
+        raise fault.within(text, cleaned.position(fault.position), ()) from None
+
+
+def _refuse_clean_ups(cleaned: Cleaned, place: Place) -> None:
+    text = cleaned.text
+    if CleanUp.REPORT_TYPE in place.steps:
+        end = place.start + len(place.label.spelling)
+        raise _error(text, "the end of the label", end, _TAIL_EXPECTED, text[end : place.end])
+    if (*cleaned.steps, *place.steps) != (CleanUp.RESOLVER_ADDRESS,) or not scheme_and_host(text):
+        expected = '"http://", a resolver and "/" before the label'
+        raise _error(text, "the beginning", 0, expected, text[: place.start])
+
+
+def _read_tail(cleaned: Cleaned, place: Place, *, strict: bool) -> PersistentUrl:
+    text = cleaned.text
+    steps = (*cleaned.steps, *place.steps)
+    modifiers, at = read_modifiers(text, place.end)
+    path, mark, query = text[at:].partition("?")
+    if not strict:
+        # 000 and 001 ask for metadata by "??".
+        if (path, query) == ("", "?"):
+            modifiers, query = united(modifiers, (GetMetadata(),)), ""
+        path, fragment, _ = path.partition("#")
+        if fragment:
+            mark, query, steps = "", "", (*steps, CleanUp.FRAGMENT)
+    _check_path(text, path, at, strict=strict)
+    pairs = _read_query(text, query, at + len(path) + len(mark), strict=strict)
+    verbs = united(modifiers, pairs.verbs)
+    if not is_composition(verbs):
+        found = "".join(verb.modifier for verb in verbs)
+        raise ModifierOrderError(
+            text,
+            part="the order of modifiers and verbs",
+            position=place.end,
+            expected=f"one of {' '.join(COMPOSITIONS)}",
+            found=found,
+        )
+    return PersistentUrl(
+        place.label,
+        verbs,
+        file_list=pairs.file_list,
+        path=_decoded(path),
+        original_required=pairs.original_required,
+        language=pairs.language,
+        passed_on=pairs.passed_on,
+        resolver=scheme_and_host(text),
+        cleaned=steps,
+    )
+
+
+def _check_path(text: str, path: str, start: int, *, strict: bool) -> None:
+    if path and path[0] != "/":
+        raise _error(text, "what follows the label", start, _TAIL_EXPECTED, path)
+    if strict and path:
+        good = _STRICT_PATH.match(path)
+        end = good.end() if good else 0
+        if end < len(path):
+            expected = "a path of URL characters (RFC 3986), other bytes percent-encoded"
+            raise _error(text, "the path", start + end, expected, path[end:])
+    _refuse_control(text, "the path", path, start)
+
+
+def _refuse_control(text: str, part: str, value: str, start: int) -> None:
+    control = _CONTROL.search(value)
+    if control:
+        expected = "no control characters"
+        raise _error(text, part, start + control.start(), expected, control[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    verbs: tuple[Verb, ...]
+    file_list: bool
+    original_required: bool
+    language: Language | None
+    passed_on: tuple[str, ...]
+
+
+def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
+    verbs: tuple[Verb, ...] = ()
+    file_list = original_required = False
+    language: Language | None = None
+    passed_on: list[str] = []
+    for pair in query.split("&") if query else ():
+        if strict and not _STRICT_PAIR.fullmatch(pair):
+            raise _error(text, "the query", start, 'pairs name=value divided by "&"', pair)
+        _refuse_control(text, "the query", pair, start)
+        name, _, value = pair.partition("=")
+        if name == _VERBLIST:
+            more, files = _read_verbs(text, _decoded(value), start + len(name) + 1)
+            verbs, file_list = verbs + more, file_list or files
+        elif name == _REQUIRED_STATUS:
+            if _decoded(value).lower() != "original":
+                raise _error(text, name, start + len(name) + 1, "Original", value)
+            original_required = True
+        elif name == _LANGUAGE and language is None and (known := _known_language(value)):
+            language = known
+        elif pair:
+            passed_on.append(quote(pair, safe=_SAFE_IN_QUERY))
+        start += len(pair) + 1
+    return _Pairs(verbs, file_list, original_required, language, tuple(passed_on))
+
+
+def _read_verbs(text: str, value: str, start: int) -> tuple[tuple[Verb, ...], bool]:
+    try:
+        return read_verblist(value)
+    except PersistentUrlError as fault:
+        raise fault.within(text, start + fault.position, ()) from None
+
+
+def _known_language(value: str) -> Language | None:
+    # A preference that names no language is none: real links are never refused for it.
+    try:
+        return Language.parse(_decoded(value))
+    except LanguageError:
+        return None
+
+
+def _decoded(encoded: str) -> str:
+    """Decode once; bytes that are not UTF-8 are ISO 8859-1, which old archives use."""
+    decoded = unquote_to_bytes(encoded)
+    try:
+        return decoded.decode("utf-8")
+    except UnicodeDecodeError:
+        return decoded.decode("iso-8859-1")
+
+
+def _error(text: str, part: str, position: int, expected: str, found: str) -> PersistentUrlError:
+    return PersistentUrlError(text, part=part, position=position, expected=expected, found=found)

@@ -1,0 +1,143 @@
+"""The repository name: a label built on a domain name (003, chapter 6).
+
+sid.inpe.br/mtc-m18.8080/2009/02.16.17.46.05.25
+subdomain   word    port year month.day.hour.minute.second.fraction
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar, Final, Literal
+
+from ibi.identifier.instant import Instant, midnight
+from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
+from ibi.identifier.repository_name_fault import fault
+
+DEFAULT_PORT: Final = 80
+"""Left out of a repository name (Algorithm 1, line 12)."""
+
+# Table 6.1: Rule defining the formation of the name of the uniform repository of an item.
+#
+#   repository = prefix "/" suffix
+#     prefix   = subdomain "/" word [ "." | "@" ] port
+#     suffix   = year "/" month "." day "." hour "." minute [ "." second ]
+#     year     = 4*DIGIT
+#     second   = integer [ "." fraction ]
+#
+# The printed `prefix` is WRONG: it makes the port mandatory and its separator optional, which the
+# standard's first example contradicts. It means  word [("." | "@") port].
+_REPOSITORY: Final = re.compile(
+    r"([A-Za-z0-9.-]+)/([A-Za-z0-9-]+)(?:[.@]([0-9]+))?"
+    r"/([0-9]{4,})/([0-9]{2})\.([0-9]{2})\.([0-9]{2})\.([0-9]{2})"
+    r"(?:\.([0-9]{2})(?:\.([0-9]+))?)?"
+)
+#
+#     subdomain = *(word ".") last-word [ "." ]
+#     word      = ALPHANUM | (ALPHANUM *(ALPHANUM | "-") ALPHANUM)
+#     last-word = ALPHA | (ALPHA *(ALPHANUM | "-") ALPHANUM)
+_WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryName:
+    """A repository name: host, port and instant, and the spelling under which it was issued.
+
+    Two names are equal when host, port and instant are; the spelling is kept byte for byte (it
+    names directories) and does not count. The host is in lower case, without a final dot. It
+    need not exist: names from before the standard have a login in the place of its first word.
+    """
+
+    host: str
+    port: int
+    instant: Instant
+    spelling: str = field(compare=False)
+
+    kind: ClassVar[Literal["rep"]] = "rep"
+
+    @classmethod
+    def parse(cls, text: str) -> RepositoryName:
+        """Read a repository name as the standard writes it, nothing around it."""
+        found = longest_match(text)
+        if found is None or len(found.spelling) < len(text):
+            raise fault(text)
+        return found
+
+    @classmethod
+    def mount(cls, host: str, port: int, instant: Instant) -> RepositoryName:
+        """Algorithm 3, MountNameOfRepositoryOfAnItem: make the name, in its canonical spelling."""
+        spelling = f"{mount_prefix(host, port)}/{mount_suffix(instant)}"
+        return cls.parse(spelling)
+
+    @property
+    def canonical(self) -> str:
+        """The spelling that the standard would give: lower case, no port 80, shortest suffix."""
+        return f"{mount_prefix(self.host, self.port)}/{mount_suffix(self.instant)}"
+
+    def __str__(self) -> str:
+        """Return the spelling as issued."""
+        return self.spelling
+
+
+def longest_match(text: str, start: int = 0) -> RepositoryName | None:
+    """Read the repository name that begins at `start` and goes as far as its grammar does."""
+    match = _REPOSITORY.match(text, start, start + MAX_LABEL)
+    if match is None:
+        return None
+    subdomain, word, port, year, month, day, hour, minute, second, fraction = match.groups()
+    subsystem = _subsystem(subdomain, word, port)
+    midnight = _midnight(year, month, day)
+    time = _seconds_of_day(hour, minute, second or "00")
+    if subsystem is None or midnight is None or time is None:
+        return None
+    instant = Instant(midnight + time, fraction.rstrip("0") if fraction else "")
+    return RepositoryName(subsystem[0], subsystem[1], instant, match.group())
+
+
+def mount_prefix(host: str, port: int) -> str:
+    """Algorithm 1, MountPrefixOfNameOfRepositoryOfAnItem.
+
+    The printed pseudo-code (lines 5 to 9) drops every dot of the subdomain, all its examples keep
+    them: so do we.
+    """
+    first_word, _, subdomain = host.partition(".")
+    return f"{subdomain}/{first_word}" + ("" if port == DEFAULT_PORT else f".{port}")
+
+
+def mount_suffix(instant: Instant) -> str:
+    """Algorithm 2, MountSuffixOfNameOfRepositoryOfAnItem: the shortest that says the instant."""
+    year, month, day, hour, minute, second = instant.civil
+    suffix = f"{year:04}/{month:02}.{day:02}.{hour:02}.{minute:02}"
+    if instant.fraction:
+        return f"{suffix}.{second:02}.{instant.fraction}"
+    return f"{suffix}.{second:02}" if second else suffix
+
+
+# Labels come in runs of one day and one prefix: what was read of either is worth remembering.
+@lru_cache(maxsize=16_384)
+def _midnight(year: str, month: str, day: str) -> int | None:
+    """Return when the day began, in POSIX time; None if there is no such day."""
+    try:
+        return midnight(int(year), int(month), int(day))
+    except ValueError:
+        return None
+
+
+def _seconds_of_day(hour: str, minute: str, second: str) -> int | None:
+    # No second 60: POSIX time has none, and the label counts POSIX time.
+    if hour > "23" or minute > "59" or second > "59":
+        return None
+    return int(hour) * 3600 + int(minute) * 60 + int(second)
+
+
+@lru_cache(maxsize=4096)
+def _subsystem(subdomain: str, word: str, port: str | None) -> tuple[str, int] | None:
+    """Return host and port of the prefix; None if either is none."""
+    host = f"{word}.{subdomain.removesuffix('.')}"
+    words = host.split(".")
+    words_are_good = all(len(each) <= MAX_WORD and _WORD.fullmatch(each) for each in words)
+    if not words_are_good or not words[-1][0].isalpha():
+        return None
+    port_number = DEFAULT_PORT if port is None else int(port)
+    return (host.lower(), port_number) if 1 <= port_number <= MAX_PORT else None

@@ -1,0 +1,169 @@
+"""Where a text departs from a repository name: the slow walk that only bad input pays for.
+
+It goes through Table 6.1 and the semantic rules from left to right and complains about the first
+thing that is wrong, so that a person can mend it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ibi.errors import RepositoryNameError
+from ibi.identifier.instant import days_in_month
+from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
+
+_NOT_DOMAIN: Final = re.compile(r"[^A-Za-z0-9.-]")
+_NOT_WORD: Final = re.compile(r"[^A-Za-z0-9-]")
+_NOT_DIGIT: Final = re.compile(r"[^0-9]")
+
+_PARTS: Final = 4
+_PARTS_EXPECTED: Final = 'four parts divided by "/": subdomain, word, year and date'
+_YEAR_DIGITS: Final = 4
+
+# Each field of the date, the least and the greatest value; the day is bounded by its month too.
+_DATE_FIELDS: Final = (
+    ("the month", 1, 12),
+    ("the day", 1, 31),
+    ("the hour", 0, 23),
+    ("the minute", 0, 59),
+    ("the second", 0, 59),
+)
+_MANDATORY_FIELDS: Final = 4
+
+
+class _Fault(Exception):  # noqa: N818  # control flow inside this module, not an error of its own
+    def __init__(self, part: str, position: int, expected: str, found: str) -> None:
+        self.part = part
+        self.position = position
+        self.expected = expected
+        self.found = found
+
+
+def fault(text: str) -> RepositoryNameError:
+    """Say what keeps the text from being a repository name."""
+    try:
+        _walk(text)
+    except _Fault as found:
+        return RepositoryNameError(
+            text,
+            part=found.part,
+            position=found.position,
+            expected=found.expected,
+            found=found.found,
+        )
+    msg = f"no fault in {text!r}"
+    raise AssertionError(msg)
+
+
+def _walk(text: str) -> None:
+    if len(text) > MAX_LABEL:
+        raise _Fault("the label", MAX_LABEL, f"at most {MAX_LABEL} characters", text[MAX_LABEL:])
+    parts = text.split("/")
+    position = 0
+    for check, part in zip((_subdomain, _word_and_port, _year, _date), parts, strict=False):
+        check(part, position)
+        position += len(part) + 1
+    if len(parts) < _PARTS:
+        raise _Fault("the label", len(text), _PARTS_EXPECTED, "")
+    if len(parts) > _PARTS:
+        raise _Fault("the label", position - 1, "its end", text[position - 1 :])
+    _day(parts[2], parts[3], len(text) - len(parts[3]))
+
+
+def _subdomain(part: str, position: int) -> None:
+    bad = _NOT_DOMAIN.search(part)
+    if bad:
+        raise _Fault(
+            "the subdomain", position + bad.start(), "letters, digits, hyphens and dots", bad[0]
+        )
+    words = part.removesuffix(".").split(".")
+    for word in words:
+        _domain_word("the subdomain", word, position)
+        if word is words[-1] and not word[0].isalpha():
+            raise _Fault(
+                "the subdomain", position, "a letter at the beginning of its last word", word
+            )
+        position += len(word) + 1
+
+
+def _domain_word(part: str, word: str, position: int) -> None:
+    if not word:
+        raise _Fault(part, position, "a word of letters, digits and inner hyphens", "")
+    if word[0] == "-":
+        raise _Fault(part, position, "a letter or digit at the beginning of a word", "-")
+    if word[-1] == "-":
+        end = position + len(word) - 1
+        raise _Fault(part, end, "a letter or digit at the end of a word", "-")
+    if len(word) > MAX_WORD:
+        raise _Fault(
+            part, position + MAX_WORD, f"a word of at most {MAX_WORD} characters", word[MAX_WORD:]
+        )
+
+
+def _word_and_port(part: str, position: int) -> None:
+    word, separator, port = part.partition("@" if "@" in part else ".")
+    bad = _NOT_WORD.search(word)
+    if bad:
+        raise _Fault(
+            "the word before the year",
+            position + bad.start(),
+            "letters, digits and inner hyphens",
+            bad[0],
+        )
+    _domain_word("the word before the year", word, position)
+    if separator:
+        _port(port, position + len(word) + 1)
+
+
+def _port(port: str, position: int) -> None:
+    expected = f"a number from 1 to {MAX_PORT}"
+    bad = _NOT_DIGIT.search(port)
+    if bad:
+        raise _Fault("the port", position + bad.start(), expected, bad[0])
+    if not port or not 1 <= int(port) <= MAX_PORT:
+        raise _Fault("the port", position, expected, port)
+
+
+def _year(part: str, position: int) -> None:
+    bad = _NOT_DIGIT.search(part)
+    if bad:
+        raise _Fault("the year", position + bad.start(), "four or more digits", bad[0])
+    if len(part) < _YEAR_DIGITS:
+        raise _Fault("the year", position, "four or more digits", part)
+
+
+def _date(part: str, position: int) -> None:
+    fields = part.split(".")
+    for (name, least, greatest), digits in zip(_DATE_FIELDS, fields, strict=False):
+        expected = f"two digits from {least:02} to {greatest}"
+        bad = _NOT_DIGIT.search(digits)
+        if bad:
+            raise _Fault(name, position + bad.start(), expected, bad[0])
+        if len(digits) != len("00") or not least <= int(digits) <= greatest:
+            raise _Fault(name, position, expected, digits)
+        position += len(digits) + 1
+    if len(fields) < _MANDATORY_FIELDS:
+        name = _DATE_FIELDS[len(fields)][0]
+        raise _Fault(name, position - 1, f'"." and {name} in two digits', "")
+    fraction = fields[len(_DATE_FIELDS) :]
+    if fraction:
+        _fraction(".".join(fraction), position)
+
+
+def _fraction(fraction: str, position: int) -> None:
+    bad = _NOT_DIGIT.search(fraction)
+    if bad or not fraction:
+        raise _Fault(
+            "the fraction of the second",
+            position + (bad.start() if bad else 0),
+            "digits",
+            bad[0] if bad else "",
+        )
+
+
+def _day(year: str, date: str, position: int) -> None:
+    month, day = int(date[:2]), int(date[3:5])
+    last = days_in_month(int(year), month)
+    if day > last:
+        raise _Fault("the day", position + 3, f"a day from 01 to {last} of that month", date[3:5])

@@ -1,0 +1,201 @@
+"""Verbs and modifiers: two spellings of what to fetch in the place of the item itself.
+
+Table 6.5 of 004 makes them synonyms:
+
+    GetMetadata      :   metadata
+    GetLastEdition   !   last edition
+    GetTranslation   +   translation
+    GetFileList          list of files
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ibi.errors import LanguageError, PersistentUrlError
+from ibi.identifier.language import Language
+
+
+@dataclass(frozen=True, slots=True)
+class GetLastEdition:
+    """The last edition of the item."""
+
+    @property
+    def modifier(self) -> str:
+        """The synonym, rule u of Table 6.1."""
+        return "!"
+
+    def __str__(self) -> str:
+        """Write the verb, Table 6.4."""
+        return "GetLastEdition"
+
+
+@dataclass(frozen=True, slots=True)
+class GetTranslation:
+    """A translation: into the language given, or into the one that the reader prefers."""
+
+    language: Language | None = None
+
+    @property
+    def modifier(self) -> str:
+        """The synonym, rule t of Table 6.1."""
+        return f"+({self.language})" if self.language else "+"
+
+    def __str__(self) -> str:
+        """Write the verb, Table 6.4."""
+        return f"GetTranslation({self.language})" if self.language else "GetTranslation"
+
+
+@dataclass(frozen=True, slots=True)
+class GetMetadata:
+    """The metadata: in the format given, or in a free form."""
+
+    format: str = ""
+
+    @property
+    def modifier(self) -> str:
+        """The synonym, rule m of Table 6.1."""
+        return f":({self.format})" if self.format else ":"
+
+    def __str__(self) -> str:
+        """Write the verb, Table 6.4."""
+        return f"GetMetadata({self.format})" if self.format else "GetMetadata"
+
+
+Verb: TypeAlias = GetLastEdition | GetTranslation | GetMetadata
+
+# Table 6.2: Modifiers of a persistent URL. All that the rule
+#
+#   mdf = ([u [t]] | [t [u]]) [m [t]]
+#
+# of Table 6.1 allows, but for the empty one.
+COMPOSITIONS: Final = (
+    ":", ":+", "!", "!+", "!:", "!+:", "!:+", "!+:+", "+", "+!", "+:", "+!:", "+:+", "+!:+",
+)  # fmt: skip
+
+# Table 6.1, rules u, t and m.   u = "!"   t = "+" ["(" idioma ["-" pais] ")"]
+#                                m = ":" ["(" formato ")"]
+_MODIFIER: Final = re.compile(r"([!+:])(?:\(([^()/?#]*)\))?")
+
+# Table 6.4: Rules defining the formation of a list of verbs.
+#
+#   lista-de-verbos = [verbo *("+" verbo)]
+_VERB: Final = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?")
+
+#   formato = "oai_dc"
+#
+# An archive may offer more formats by the same syntax (our Decision); their names are of this form.
+_FORMAT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+
+_VERBS_EXPECTED: Final = "GetTranslation, GetLastEdition, GetMetadata or GetFileList"
+
+
+def read_modifiers(text: str, start: int = 0) -> tuple[tuple[Verb, ...], int]:
+    """Read the modifiers that begin at `start`, in whatever order; return where they end."""
+    verbs: list[Verb] = []
+    match = _MODIFIER.match(text, start)
+    while match:
+        symbol, parameter = match.groups()
+        verbs.append(_verb(text, symbol, parameter, match.start(2)))
+        start = match.end()
+        match = _MODIFIER.match(text, start)
+    return tuple(verbs), start
+
+
+def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
+    """Read a list of verbs, in whatever order; also tell whether it asks for the list of files.
+
+    Verbs are divided by "+", or by a blank, which is what a form decoder makes of it.
+    """
+    verbs: list[Verb] = []
+    file_list = False
+    position = 0
+    for spelled in text.replace(" ", "+").split("+") if text else ():
+        match = _VERB.fullmatch(spelled)
+        name = match[1].lower() if match else ""
+        if match and name == "getfilelist" and match[2] is None:
+            file_list = True
+        elif match and name in _SYMBOLS:
+            verbs.append(_verb(text, _SYMBOLS[name], match[2], position + match.start(2)))
+        else:
+            raise PersistentUrlError(
+                text, part="the verb", position=position, expected=_VERBS_EXPECTED, found=spelled
+            )
+        position += len(spelled) + 1
+    return tuple(verbs), file_list
+
+
+def united(modifiers: tuple[Verb, ...], verblist: tuple[Verb, ...]) -> tuple[Verb, ...]:
+    """Return the union without repetition, modifiers first (004, section 6.2).
+
+    A list of verbs may ask for a translation twice, once before GetMetadata (of the item) and
+    once after it (of the metadata): that is no repetition.
+    """
+    union = list(modifiers)
+    listed: list[Verb] = []
+    for verb in verblist:
+        repeated = listed
+        if isinstance(verb, GetTranslation):
+            repeated = listed[_after_metadata(listed) :]
+        if verb not in repeated:
+            listed.append(verb)
+    union += [verb for verb in listed if verb not in modifiers]
+    return tuple(union)
+
+
+def is_composition(verbs: Iterable[Verb]) -> bool:
+    """Tell whether Table 6.2 has the verbs in this order."""
+    symbols = "".join(verb.modifier[0] for verb in verbs)
+    return not symbols or symbols in COMPOSITIONS
+
+
+def _after_metadata(verbs: list[Verb]) -> int:
+    places = [at for at, verb in enumerate(verbs) if isinstance(verb, GetMetadata)]
+    return places[-1] + 1 if places else 0
+
+
+_SYMBOLS: Final = {"gettranslation": "+", "getlastedition": "!", "getmetadata": ":"}
+
+
+def _verb(text: str, symbol: str, parameter: str | None, position: int) -> Verb:
+    if symbol == "+":
+        return GetTranslation(None if parameter is None else _language(text, parameter, position))
+    if symbol == ":":
+        return GetMetadata("" if parameter is None else _format(text, parameter, position))
+    if parameter is not None:
+        raise PersistentUrlError(
+            text,
+            part="the last edition",
+            position=position - 1,
+            expected="no parameter",
+            found=parameter,
+        )
+    return GetLastEdition()
+
+
+def _language(text: str, parameter: str, position: int) -> Language:
+    try:
+        return Language.parse(parameter)
+    except LanguageError as unknown:
+        raise PersistentUrlError(
+            text,
+            part="the language of the translation",
+            position=position + unknown.position,
+            expected=unknown.expected,
+            found=parameter,
+        ) from None
+
+
+def _format(text: str, parameter: str, position: int) -> str:
+    if _FORMAT.fullmatch(parameter):
+        return parameter.lower()
+    raise PersistentUrlError(
+        text,
+        part="the format of the metadata",
+        position=position,
+        expected="the name of a format, as oai_dc",
+        found=parameter,
+    )

@@ -1,0 +1,108 @@
+"""Threats, row 12: no regular expression in the tree takes super-linear time.
+
+The judge is recheck, which decides by automata and not by examples.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from redos_linter import RegexInfoWithFile, check_regexes_with_deno
+
+import ibi
+
+ROOT = Path(__file__).parents[2]
+SCANNING = {"findall", "finditer", "search", "split", "sub"}
+"""Methods that try every place of a text; the others begin at one."""
+
+
+def verdicts(patterns: list[str]) -> dict[str, str]:
+    """Return "safe", "vulnerable" or "unknown" for each pattern."""
+    asked: list[RegexInfoWithFile] = [
+        {"regex": pattern, "filePath": "", "line": 0, "col": 0, "source_lines": []}
+        for pattern in patterns
+    ]
+    answers = check_regexes_with_deno(asked)
+    assert answers is not None, "the checker did not run"
+    return {answer["regex"]: answer["status"] for answer in answers}
+
+
+def test_the_checker_finds_what_it_should() -> None:
+    """The twin: planted patterns are found."""
+    planted = ["(a+)+$", "(a|aa)+b", "^(a|b|ab)*c$", r"\s+$"]
+    assert set(verdicts(planted).values()) == {"vulnerable"}
+
+
+def _sources(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _methods_called(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """Yield `name.method` of each call of a method on a plain name."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
+            yield f"{node.func.value.id}.{node.func.attr}", node
+
+
+def _scanned(folder: str) -> set[str]:
+    """Return the names of patterns with which a text is scanned."""
+    calls = [call for _, tree in _sources(folder) for call, _ in _methods_called(tree)]
+    return {call.split(".")[0] for call in calls if call.split(".")[1] in SCANNING}
+
+
+def test_ours_are_linear() -> None:
+    scanned = _scanned("src")
+    asked: dict[str, str] = {}
+    for module_info in pkgutil.walk_packages(ibi.__path__, "ibi."):
+        module = importlib.import_module(module_info.name)
+        for name, value in vars(module).items():
+            if isinstance(value, re.Pattern):
+                pattern = value.pattern if name in scanned else f"^(?:{value.pattern})$"
+                asked[pattern] = f"{module_info.name}.{name}"
+    assert len(asked) > 15
+    found = verdicts(list(asked))
+    assert {asked[pattern]: found[pattern] for pattern in asked if found[pattern] != "safe"} == {}
+
+
+def test_ours_are_compiled_where_the_check_finds_them() -> None:
+    for path, tree in _sources("src"):
+        compiled = {
+            id(statement.value)
+            for statement in tree.body
+            if isinstance(statement, ast.AnnAssign | ast.Assign)
+        }
+        for method, call in _methods_called(tree):
+            if method.startswith("re."):
+                assert method == "re.compile", f"{path}:{call.lineno}"
+                assert id(call) in compiled, f"{path}:{call.lineno}"
+
+
+def test_those_of_tests_and_benches_are_linear() -> None:
+    places: dict[str, str] = {}
+    for folder in ("tests", "bench"):
+        for path, tree in _sources(folder):
+            if path == Path(__file__):
+                continue
+            for method, call in _methods_called(tree):
+                if method.startswith("re.") and call.args:
+                    pattern = _written(call.args[0])
+                    begun = method in {"re.match", "re.fullmatch", "re.compile"}
+                    places[f"^(?:{pattern})" if begun else pattern] = f"{path}:{call.lineno}"
+    found = verdicts(list(places))
+    assert {places[pattern] for pattern in places if found[pattern] == "vulnerable"} == set()
+
+
+def _written(pattern: ast.expr) -> str:
+    """Return a pattern as written in a source file; a value put into it counts as one digit."""
+    parts = pattern.values if isinstance(pattern, ast.JoinedStr) else [pattern]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "1" for part in parts)

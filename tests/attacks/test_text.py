@@ -1,0 +1,147 @@
+"""Threats, row 12: hostile text.
+
+Whatever the text: accepted, or the library's own error, in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance import strings
+from ibi import IbiError, LabelError, PersistentUrl, describe, parse
+from ibi.identifier.language import Language, LanguagePreference
+from ibi.identifier.verbs import read_modifiers, read_verblist
+
+READERS: list[Callable[[str], object]] = [
+    parse,
+    lambda text: parse(text, strict=True),
+    describe,
+    PersistentUrl.parse,
+    lambda text: PersistentUrl.parse(text, strict=True),
+    Language.parse,
+    LanguagePreference.parse,
+    read_modifiers,
+    read_verblist,
+]
+DOORS = READERS[:5]
+"""Those that take a text from outside; the others get a part of what these have bounded."""
+
+
+def read_or_refuse(text: str, readers: list[Callable[[str], object]] = READERS) -> None:
+    for reader in readers:
+        message = ""
+        try:
+            reader(text)
+        except IbiError as error:
+            message = str(error)
+        assert message.isprintable()
+
+
+@given(st.text(st.characters(), max_size=300))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+@given(st.text("238JMKDGPWXZY/.@!+:?()-&=#%40ibirep<>, \n", max_size=60))
+def test_any_text_of_our_own_characters_is_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        strings.repository_name,
+        strings.ibip,
+        strings.legacy_label,
+        strings.persistent_url,
+        strings.verblist,
+    ],
+)
+def test_nearly_good_text_is_read_or_refused(make: Callable[..., str]) -> None:
+    for text in strings.stream(make, seed=6, count=1_000):
+        read_or_refuse(text)
+
+
+# What makes a backtracking matcher go back: long runs that almost end well.
+WORST = [
+    "a",
+    "a.",
+    "a-",
+    "-",
+    "8",
+    "W",
+    "/",
+    "a/",
+    "2009/",
+    ".",
+    " ",
+    "<",
+    "%40",
+    "ibi/",
+    "!",
+    "+(pt)",
+    "+(",
+    ":(",
+    "&",
+    "?a=b&",
+    "GetMetadata+",
+    "http://",
+    "a.br/b/2009/02.16.17.46.00.0",
+    "8JMKD3MGP8W/34PGRBS",
+    "6qtX3pFwXQZ",
+    "é",
+    "en;q=0.5,",
+]
+FRAMES = ["{}", "http://urlib.net/{}", "LK47B6W/362SFKH{}\0", "{}\0", "a.br/b/2009/{}", "<{}>"]
+
+
+def _cost(text: str, readers: list[Callable[[str], object]]) -> float:
+    """CPU time of reading a text in every way, the least of a few tries."""
+    least = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        read_or_refuse(text, readers)
+        least = min(least, time.process_time() - start)
+    return least
+
+
+def _growth(frame: str, readers: list[Callable[[str], object]], worst: list[str]) -> float:
+    """How many times longer it takes to read sixteen times the text."""
+    short = sum(_cost(frame.format((each * 500)[:500]), readers) for each in worst)
+    long = sum(_cost(frame.format((each * 8000)[:8000]), readers) for each in worst)
+    return long / short
+
+
+LINEAR_AT_MOST = 64
+"""Sixteen times the text: linear is 16, the square 256. Ratios of CPU time in one run, all worst
+cases together, so that noise averages out."""
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_time_grows_with_the_length_and_not_faster(frame: str) -> None:
+    assert _growth(frame, READERS, WORST) < LINEAR_AT_MOST
+
+
+def test_the_measure_finds_a_quadratic_reader() -> None:
+    """The twin: the same measure, with no guard against backtracking."""
+    quadratic = re.compile(r"(?:a|b)*c")
+    assert _growth("{}", [quadratic.search], ["a"]) > LINEAR_AT_MOST
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_megabyte_is_refused_unread(frame: str) -> None:
+    """Whoever sends a megabyte gets the library's own error, for less than 125 times 8 kB."""
+    huge = [frame.format((each * 1_000_000)[:1_000_000]) for each in WORST]
+    for text in huge:
+        with pytest.raises(LabelError, match="at most 8192 characters"):
+            parse(text)
+        with pytest.raises(LabelError, match="at most 8192 characters"):
+            PersistentUrl.parse(text)
+    largest = sum(_cost(frame.format((each * 8000)[:8000]), DOORS) for each in WORST)
+    assert sum(_cost(text, DOORS) for text in huge) < 125 * largest
