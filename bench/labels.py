@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import resource
 import subprocess
@@ -14,6 +13,8 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from ibi import Ibip, Instant, Label, RepositoryName, parse
 from ibi.identifier.instant import EPOCH
@@ -111,7 +112,7 @@ def describe_a_million() -> list[str]:
     for form, group in labels(rng, COUNT).items():
         repeated = group * (LINES // COUNT)
         library = costs({"parse": partial(_parse_all, group)})["parse"] / COUNT
-        command = min(_describe(repeated) for _ in range(2)) / LINES
+        command = _describe(repeated) / LINES
         worst = min(worst, library / command)
         lines.append(
             f"| {form} | {1 / library:,.0f} | {1 / command:,.0f} | {library / command:.2f} |"
@@ -125,18 +126,23 @@ def describe_a_million() -> list[str]:
     return lines
 
 
-def _describe(texts: list[str]) -> float:
+def _describe(texts: list[str], runs: int = 2) -> float:
+    """Return the CPU seconds of the command, the least of its runs; check what it wrote."""
+    least = float("inf")
     with tempfile.TemporaryDirectory() as folder:
         given, written = Path(folder, "given"), Path(folder, "written")
         given.write_text("\n".join(texts) + "\n", encoding="ascii")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with given.open("rb") as stdin, written.open("wb") as stdout:
-            command = [sys.executable, "-m", "ibi", "describe", "--json"]
-            subprocess.run(command, stdin=stdin, stdout=stdout, check=True)  # noqa: S603
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with written.open(encoding="ascii") as lines:
-            described = [json.loads(line)["given"] for line in lines]
-        if described != texts:
-            message = "what was described is not what was given"
-            raise RuntimeError(message)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        for _ in range(runs):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            with given.open("rb") as stdin, written.open("wb") as stdout:
+                command = [sys.executable, "-m", "ibi", "describe", "--json"]
+                subprocess.run(command, stdin=stdin, stdout=stdout, check=True)  # noqa: S603
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            least = min(least, spent)
+        with written.open("rb") as lines:
+            described = [msgspec.json.decode(line)["given"] for line in lines]
+    if described != texts:
+        message = "what was described is not what was given"
+        raise RuntimeError(message)
+    return least

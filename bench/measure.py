@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-ROUNDS = 15
+ROUNDS = 30
 
 
 def costs(tasks: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:

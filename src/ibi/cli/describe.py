@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 import click
+import msgspec
 
 from ibi.adapters import clock
 from ibi.errors import IbiError, ReadingError
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 _LONGEST_LINE: Final = 4 * (MAX_TEXT + 1)
 """In bytes: no line with a text that could be read is longer, in any script."""
 
+_CHUNK: Final = 65_536
+
 _KINDS: Final = {"rep": "repository name", "ibip": "IBIp", "legacy": "legacy label (before 2009)"}
 
 _EXAMPLES: Final = """
@@ -34,8 +35,13 @@ Examples:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Chunks(Protocol):
+    """Standard input, as bytes that come when they come."""
+
+    def read1(self, size: int, /) -> bytes: ...
+
+
+class _Request(NamedTuple):
     """A text to describe, the check character beside it, and the line it stood on."""
 
     text: str
@@ -67,14 +73,15 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
     elif sys.stdin.isatty():
         requests = _typed()
     else:
-        requests = _lines(sys.stdin.buffer, check=check)
+        requests = _lines(cast("_Chunks", sys.stdin.buffer), check=check)
     now = clock.now()
     good = True
     for request in requests:
+        text, check_character, _ = request
         try:
-            described = description.describe(request.text, strict=strict, now=now)
-            if request.check:
-                verify(described.label, request.check)
+            described = description.describe(text, strict=strict, now=now)
+            if check_character:
+                verify(described.label, check_character)
         except IbiError as error:
             good = False
             show.fault(request, error)
@@ -98,17 +105,28 @@ def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
         yield _request(waiting, check=check)
 
 
-def _lines(stream: BinaryIO, *, check: bool) -> Iterator[_Request]:
+def _lines(stream: _Chunks, *, check: bool) -> Iterator[_Request]:
     """Take each line of standard input as a text; blank lines say nothing."""
-    number = 0
-    while line := stream.readline(_LONGEST_LINE):
-        number += 1
-        if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
-            while (rest := stream.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
-                pass
-        text = line.decode("utf-8", errors="replace").rstrip("\r\n")
+    for number, text in enumerate(_texts(stream), 1):
         if text and not text.isspace():
-            yield _request(text, check=check, line=number)
+            yield _request(text, check=check, line=number) if check else _Request(text, "", number)
+
+
+def _texts(stream: _Chunks) -> Iterator[str]:
+    """Yield lines as they come, many at a time; of one without end, only its beginning."""
+    begun = b""
+    while chunk := stream.read1(_CHUNK):
+        complete, end, rest = (begun + chunk).rpartition(b"\n")
+        if end:
+            yield from _decoded(complete)
+        # The beginning says what the line is; the rest of it is read and forgotten.
+        begun = rest[:_LONGEST_LINE]
+    if begun:
+        yield from _decoded(begun)
+
+
+def _decoded(lines: bytes) -> list[str]:
+    return [text.rstrip("\r") for text in lines.decode("utf-8", errors="replace").split("\n")]
 
 
 def _typed() -> Iterator[_Request]:
@@ -138,14 +156,14 @@ class _Lines:
 
     def __init__(self, *, check: bool) -> None:
         self._check = check
-        self._encode = json.JSONEncoder().encode
-        self._write = sys.stdout.write
+        self._encode = msgspec.json.Encoder().encode
+        self._write = sys.stdout.buffer.write
 
     def description(self, described: Description) -> None:
         shown = described.as_dict()
         if self._check and described.check_character:
             shown["check"] = described.check_character
-        self._write(self._encode(shown) + "\n")
+        self._write(self._encode(shown) + b"\n")
 
     def fault(self, request: _Request, error: IbiError) -> None:
         facts: dict[str, object] = {"message": str(error)}
@@ -154,7 +172,7 @@ class _Lines:
             facts["position"] = error.position
             facts["expected"] = error.expected
             facts["suggestions"] = error.suggestions
-        self._write(self._encode({"given": request.text, "error": facts}) + "\n")
+        self._write(self._encode({"given": request.text, "error": facts}) + b"\n")
         _complain(request, error)
 
 

@@ -17,8 +17,13 @@ from ibi.identifier.numerals import IPV4, IPV6, Numerals
 # the standard library takes longer over an address than over all else in a label.
 _OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-_PIECE: Final = "(?:[1-9a-f][0-9a-f]{0,3}|0)"
-_IPV6_IN_FULL: Final = re.compile(rf"{_PIECE}(?::{_PIECE}){{7}}")
+# For IPv6: no piece is written as zero or begins with one. Then the only run of zeros is the "::",
+# which RFC 5952 has for two pieces or more: six others are left at the most.
+_PIECE: Final = "[1-9a-f][0-9a-f]{0,3}"
+_PIECES: Final = rf"{_PIECE}(?::{_PIECE}){{0,5}}"
+_IPV6_IN_FULL: Final = re.compile(":".join([_PIECE] * 8))
+_IPV6_IN_SHORT: Final = re.compile(f"(?:{_PIECES})?::(?:{_PIECES})?")
+_MOST_PIECES_IN_SHORT: Final = 6
 
 
 def canonical(ip: str) -> str:
@@ -36,13 +41,19 @@ def to_number(canonical_ip: str) -> tuple[int, str]:
 
 def from_number(number: int, letter: str) -> str:
     """Return the address in its canonical text; AddressValueError if the number is none."""
-    if letter in "Ww":
+    if letter == "W":
         return ipv4_from_number(number)
     text = text_of(number, IPV6)
-    # Two zero pieces in a row would have been written "::".
-    if _IPV6_IN_FULL.fullmatch(text) and ":0:0:" not in f":{text}:":
+    if _IPV6_IN_FULL.fullmatch(text) or _is_canonical_in_short(text):
         return text
     return _canonical_ipv6(IPv6Address(text))
+
+
+def _is_canonical_in_short(text: str) -> bool:
+    if _IPV6_IN_SHORT.fullmatch(text) is None:
+        return False
+    pieces = text.count(":") - (text[:2] == "::") - (text[-2:] == "::")
+    return pieces <= _MOST_PIECES_IN_SHORT
 
 
 def ipv4_from_number(number: int) -> str:

@@ -12,8 +12,7 @@ from ibi.identifier.check_character import check_character
 from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
-from ibi.identifier.label import Label, Reading, read
-from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.label import Label, longest_match, read
 from ibi.identifier.repository_name import RepositoryName
 
 
@@ -64,9 +63,13 @@ class Description:
             "kind": label.kind,
             "canonical": label.canonical,
         }
-        if not isinstance(label, Ibip) and label.host is not None:
+        if isinstance(label, RepositoryName):
             described["host"] = label.host
-        if not isinstance(label, RepositoryName) and label.ip is not None:
+        elif isinstance(label, Ibip):
+            described["ip"] = label.ip
+        elif label.host is not None:
+            described["host"] = label.host
+        elif label.ip is not None:
             described["ip"] = label.ip
         if label.port is not None:
             described["port"] = label.port
@@ -78,8 +81,12 @@ class Description:
 
 def describe(text: str, *, strict: bool = False, now: Instant | None = None) -> Description:
     """Read a label and say what it says; with `now`, also whether its date has come."""
+    label = longest_match(text)
+    if label is not None and len(label.spelling) == len(text):
+        return Description(text, label, (), _warnings(label, now))
     reading = read(text, strict=strict, now=now)
-    return Description(text, reading.label, reading.cleaned, _warnings(reading, now), reading.tail)
+    label = reading.label
+    return Description(text, label, reading.cleaned, _warnings(label, now), reading.tail)
 
 
 def seconds_between(name: RepositoryName, ibip: Ibip) -> int:
@@ -91,35 +98,44 @@ def seconds_between(name: RepositoryName, ibip: Ibip) -> int:
     return name.instant.seconds - ibip.instant.seconds
 
 
-def _warnings(reading: Reading, now: Instant | None) -> tuple[LabelWarning, ...]:
-    label = reading.label
-    warnings: list[LabelWarning] = []
-    if isinstance(label, LegacyLabel) and not label.is_decodable:
-        warnings.append(LabelWarning.NOT_DECODABLE)
-    if not isinstance(label, RepositoryName) and label.ip is not None:
-        warnings.extend(_address_warnings(label.ip))
-    if label.instant < EPOCH:
-        warnings.append(LabelWarning.BEFORE_FIRST_LABEL)
-    if now is not None and label.instant > now:
-        warnings.append(LabelWarning.IN_THE_FUTURE)
-    return tuple(warnings)
+def _warnings(label: Label, now: Instant | None) -> tuple[LabelWarning, ...]:
+    warnings: tuple[LabelWarning, ...] = ()
+    if not isinstance(label, RepositoryName):
+        if label.ip is not None:
+            warnings = _address_warnings(label.ip)
+        elif label.host is None:
+            warnings = (LabelWarning.NOT_DECODABLE,)
+    # Whole seconds decide nearly always, and are compared ten times as fast.
+    seconds = label.instant.seconds
+    if seconds < EPOCH.seconds:
+        return (*warnings, LabelWarning.BEFORE_FIRST_LABEL)
+    if now is not None and seconds >= now.seconds and label.instant > now:
+        return (*warnings, LabelWarning.IN_THE_FUTURE)
+    return warnings
 
 
-# The IANA registries of special-purpose addresses know these first octets and pieces, and those
-# from 224 and from f000 on; all others are public, which saves nearly every label a walk through
-# the registries.
-_FIRST_IN_QUESTION: Final = frozenset(
-    {"0", "10", "100", "127", "169", "172", "192", "198", "203"}
-    | {"", "64", "2001", "2002", "3fff", "5f00"}
+# What the first octet or piece says by itself. The IANA registries of special-purpose addresses
+# know some more, which are in question; all others are public. That saves nearly every label a
+# walk through the registries.
+_BY_FIRST: Final = {
+    "0": (LabelWarning.PRIVATE_ADDRESS,),
+    "10": (LabelWarning.PRIVATE_ADDRESS,),
+    "127": (LabelWarning.LOOPBACK_ADDRESS,),
+} | dict.fromkeys(map(str, range(224, 256)), (LabelWarning.PRIVATE_ADDRESS,))
+_IN_QUESTION: Final = frozenset(
+    {"100", "169", "172", "192", "198", "203"} | {"", "64", "2001", "2002", "3fff", "5f00"}
 )
-_FIRST_MULTICAST: Final = 224
 
 
 @lru_cache(maxsize=4096)
 def _address_warnings(ip: str) -> tuple[LabelWarning, ...]:
-    first, dot, _ = ip.partition("." if "." in ip else ":")
-    in_question = int(first) >= _FIRST_MULTICAST if dot == "." else first.startswith("f")
-    if not in_question and first not in _FIRST_IN_QUESTION:
+    if "." in ip:
+        first = ip.partition(".")[0]
+        if first in _BY_FIRST:
+            return _BY_FIRST[first]
+    else:
+        first = ip.partition(":")[0]
+    if first not in _IN_QUESTION and first[0] != "f":
         return ()
     address = ip_address(ip)
     if address.is_loopback:

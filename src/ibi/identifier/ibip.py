@@ -32,7 +32,7 @@ DEFAULT_PORT: Final = 800
 # W or X ends the address, W begins the fraction, and neither is a digit.
 ALPHABET: Final = IBIP.digits + "WX"
 _DIGIT: Final = "[2-9A-HJ-NP-Ua-hj-np-u]"
-_IBIP: Final = re.compile(f"({_DIGIT}+)([WwXx])({_DIGIT}*)/({_DIGIT}+)(?:[Ww]({_DIGIT}+))?")
+_IBIP: Final = re.compile(f"({_DIGIT}+[WwXx]{_DIGIT}*)/({_DIGIT}+)(?:[Ww]({_DIGIT}+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ def longest_match(text: str, start: int = 0) -> Ibip | None:
     match = _IBIP.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
-    coded_ip, separator, coded_port, seconds, fraction = match.groups()
-    subsystem = _subsystem(coded_ip, separator, coded_port)
+    prefix, seconds, fraction = match.groups()
+    subsystem = _subsystem(prefix)
     if subsystem is None:
         return None
     instant = Instant(
         EPOCH.seconds + IBIP.to_decimal(seconds), _decimal_fraction(fraction) if fraction else ""
     )
-    return Ibip(*subsystem, instant, match.group())
+    return Ibip(subsystem[0], subsystem[1], instant, match.group())
 
 
 @lru_cache(maxsize=4096)
@@ -122,14 +122,21 @@ def mount_suffix(instant: Instant) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _subsystem(coded_ip: str, separator: str, coded_port: str) -> tuple[str, int] | None:
+def _subsystem(prefix: str) -> tuple[str, int] | None:
     """Return address and port of the prefix. Labels come in runs of one prefix."""
+    upper = prefix.upper()
+    coded_ip, letter, coded_port = upper.partition("W" if "W" in upper else "X")
     try:
-        ip = address.from_number(IBIP.to_decimal(coded_ip), separator)
+        ip = address.from_number(IBIP.to_decimal(coded_ip), letter)
     except AddressValueError:
         return None
-    port = IBIP.to_decimal(coded_port) if coded_port else DEFAULT_PORT
+    port = _port(coded_port)
     return (ip, port) if 1 <= port <= MAX_PORT else None
+
+
+@lru_cache(maxsize=1024)
+def _port(coded: str) -> int:
+    return IBIP.to_decimal(coded) if coded else DEFAULT_PORT
 
 
 def _decimal_fraction(coded: str) -> str:

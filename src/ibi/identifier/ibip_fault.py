@@ -55,7 +55,7 @@ def _prefix_fault(text: str, prefix: str) -> IbipError | None:
         return _error(text, "the port", at, "digits of base 27", second[0])
     number = IBIP.to_decimal(coded_ip)
     try:
-        address.from_number(number, letter)
+        address.from_number(number, letter.upper())
     except AddressValueError:
         version, numerals = ("IPv4", IPV4) if letter in "Ww" else ("IPv6", IPV6)
         decoded = shown(address.text_of(number, numerals))

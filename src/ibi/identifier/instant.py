@@ -9,25 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 SECONDS_PER_DAY: Final = 86_400
+TWO_DIGITS: Final = tuple(f"{number:02}" for number in range(60))
+"""Hours, minutes and seconds as every label writes them, three times as fast as by formatting."""
 
 _DAYS_BEFORE_MONTH: Final = (0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
 _UNIX_DAY: Final = 719_163
 """The day number of 1970-01-01, where 0001-01-01 is day 1."""
 _DAYS_IN_400_YEARS: Final = 146_097
-
-
-class Civil(NamedTuple):
-    """A moment as people write it, in UTC."""
-
-    year: int
-    month: int
-    day: int
-    hour: int
-    minute: int
-    second: int
 
 
 def is_leap(year: int) -> bool:
@@ -54,22 +45,16 @@ class Instant:
     fraction: str = ""
 
     @property
-    def civil(self) -> Civil:
-        """The same moment in years, months and days of UTC."""
-        days, rest = divmod(self.seconds, SECONDS_PER_DAY)
-        year, month, day = _day(days)
-        return Civil(year, month, day, rest // 3600, rest // 60 % 60, rest % 60)
-
-    @property
     def iso8601(self) -> str:
         """ISO 8601 with Z, the fraction only if there is one.
 
         Years past 9999 carry the sign that ISO 8601 demands of an expanded year.
         """
-        year, month, day, hour, minute, second = self.civil
-        sign = "+" if year > 9999 else ""  # noqa: PLR2004  # the last four-digit year
+        days, rest = divmod(self.seconds, SECONDS_PER_DAY)
+        minutes, second = divmod(rest, 60)
+        time = f"{TWO_DIGITS[minutes // 60]}:{TWO_DIGITS[minutes % 60]}:{TWO_DIGITS[second]}"
         fraction = f".{self.fraction}" if self.fraction else ""
-        return f"{sign}{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z"
+        return f"{_iso_day(days)}T{time}{fraction}Z"
 
     def __str__(self) -> str:
         """Write it as ISO 8601."""
@@ -89,9 +74,7 @@ def midnight(year: int, month: int, day: int) -> int:
     return days * SECONDS_PER_DAY
 
 
-# All days since the first label are some 11,000: worth remembering.
-@lru_cache(maxsize=16_384)
-def _day(days: int) -> tuple[int, int, int]:
+def date(days: int) -> tuple[int, int, int]:
     """Return year, month and day, so many days after 1970-01-01."""
     # Count from 0000-03-01, so that a leap day is the last of its year.
     era, day_of_era = divmod(days + _UNIX_DAY + 305, _DAYS_IN_400_YEARS)
@@ -102,6 +85,14 @@ def _day(days: int) -> tuple[int, int, int]:
     day = day_of_year - (153 * month_from_march + 2) // 5 + 1
     month = (month_from_march + 2) % 12 + 1
     return era * 400 + year_of_era + (month <= 2), month, day  # noqa: PLR2004  # January, February
+
+
+# All days since the first label are some 11,000: worth remembering.
+@lru_cache(maxsize=16_384)
+def _iso_day(days: int) -> str:
+    year, month, day = date(days)
+    sign = "+" if year > 9999 else ""  # noqa: PLR2004  # the last four-digit year
+    return f"{sign}{year:04}-{month:02}-{day:02}"
 
 
 EPOCH: Final = Instant(807_235_200)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
 from ibi.errors import LegacyLabelError, RepositoryNameError
@@ -31,9 +32,7 @@ _UNKNOWN: Final = frozenset("HKQUVWXYZ")
 # X stands for ".", Z for "/", Y for "@" and is followed by the port, none for 80. In the late
 # form one word before Z is an IPv4 address, its text read in base 11, and nothing follows Z.
 _DIGIT: Final = "[2-9a-km-zA-HJ-NP-V]"
-_LEGACY: Final = re.compile(
-    f"({_DIGIT}+(?:X{_DIGIT}+)*)Z(?:({_DIGIT}+)(?:Y({_DIGIT}*))?)?/({_DIGIT}+)"
-)
+_LEGACY: Final = re.compile(f"({_DIGIT}+(?:X{_DIGIT}+)*Z(?:{_DIGIT}+(?:Y{_DIGIT}*)?)?)/({_DIGIT}+)")
 _NOT_DIGIT: Final = re.compile(r"[^2-9a-km-zA-HJ-NP-VXYZ]")
 
 
@@ -87,15 +86,23 @@ def longest_match(text: str, start: int = 0) -> LegacyLabel | None:
     match = _LEGACY.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
-    subdomain, word, port, seconds = match.groups()
+    prefix, seconds = match.groups()
     instant = Instant(EPOCH.seconds + _BASE53.to_decimal(seconds))
-    if word is None:
-        return LegacyLabel(match.group(), instant, ip=_decode_ip(subdomain))
+    return LegacyLabel(match.group(), instant, *_subsystem(prefix))
+
+
+@lru_cache(maxsize=4096)
+def _subsystem(prefix: str) -> tuple[str | None, str | None, int | None]:
+    """Return host, address and port of the prefix, as far as they can be decoded."""
+    subdomain, _, word_and_port = prefix.partition("Z")
+    word, _, port = word_and_port.partition("Y")
+    if not word:
+        return None, _decode_ip(subdomain), None
     host = _decode_host(f"{word}X{subdomain}")
     port_number = _BASE53.to_decimal(port) if port else DEFAULT_PORT
     if host is None or not 1 <= port_number <= MAX_PORT:
-        return LegacyLabel(match.group(), instant)
-    return LegacyLabel(match.group(), instant, host=host, port=port_number)
+        return None, None, None
+    return host, None, port_number
 
 
 def _decode_ip(coded: str) -> str | None:

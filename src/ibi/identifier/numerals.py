@@ -50,6 +50,10 @@ class Numerals:
         groups = self._groups
         size = len(groups)
         numeral = ""
+        # Two groups for each division of a long number: the square still fits a machine word.
+        while number >= size * size:
+            number, low = divmod(number, size * size)
+            numeral = groups[low // size] + groups[low % size] + numeral
         while number >= size:
             number, low = divmod(number, size)
             numeral = groups[low] + numeral

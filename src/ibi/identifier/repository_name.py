@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
-from ibi.identifier.instant import Instant, midnight
+from ibi.identifier.instant import SECONDS_PER_DAY, TWO_DIGITS, Instant, date, midnight
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
 from ibi.identifier.repository_name_fault import fault
 
@@ -29,15 +29,19 @@ DEFAULT_PORT: Final = 80
 # The printed `prefix` is WRONG: it makes the port mandatory and its separator optional, which the
 # standard's first example contradicts. It means  word [("." | "@") port].
 _REPOSITORY: Final = re.compile(
-    r"([A-Za-z0-9.-]+)/([A-Za-z0-9-]+)(?:[.@]([0-9]+))?"
-    r"/([0-9]{4,})/([0-9]{2})\.([0-9]{2})\.([0-9]{2})\.([0-9]{2})"
-    r"(?:\.([0-9]{2})(?:\.([0-9]+))?)?"
+    r"([A-Za-z0-9.-]+/[A-Za-z0-9-]+(?:[.@][0-9]+)?)"
+    r"/([0-9]{4,}/[0-9]{2}\.[0-9]{2})\.([0-9]{2})\.([0-9]{2})(?:\.([0-9]{2})(?:\.([0-9]+))?)?"
 )
 #
 #     subdomain = *(word ".") last-word [ "." ]
 #     word      = ALPHANUM | (ALPHANUM *(ALPHANUM | "-") ALPHANUM)
 #     last-word = ALPHA | (ALPHA *(ALPHANUM | "-") ALPHANUM)
-_WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+#
+# The host is the word of the prefix and its subdomain; no word is longer than RFC 1034 allows.
+_HOST: Final = re.compile(
+    rf"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{MAX_WORD - 2}}}[A-Za-z0-9])?\.)+"
+    rf"[A-Za-z](?:[A-Za-z0-9-]{{0,{MAX_WORD - 2}}}[A-Za-z0-9])?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,9 @@ def longest_match(text: str, start: int = 0) -> RepositoryName | None:
     match = _REPOSITORY.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
-    subdomain, word, port, year, month, day, hour, minute, second, fraction = match.groups()
-    subsystem = _subsystem(subdomain, word, port)
-    midnight = _midnight(year, month, day)
+    prefix, day, hour, minute, second, fraction = match.groups()
+    subsystem = _subsystem(prefix)
+    midnight = _midnight(day)
     time = _seconds_of_day(hour, minute, second or "00")
     if subsystem is None or midnight is None or time is None:
         return None
@@ -107,21 +111,29 @@ def mount_prefix(host: str, port: int) -> str:
 
 def mount_suffix(instant: Instant) -> str:
     """Algorithm 2, MountSuffixOfNameOfRepositoryOfAnItem: the shortest that says the instant."""
-    year, month, day, hour, minute, second = instant.civil
-    suffix = f"{year:04}/{month:02}.{day:02}.{hour:02}.{minute:02}"
+    day, time = divmod(instant.seconds, SECONDS_PER_DAY)
+    minutes, second = divmod(time, 60)
+    suffix = f"{_day_of_suffix(day)}.{TWO_DIGITS[minutes // 60]}.{TWO_DIGITS[minutes % 60]}"
     if instant.fraction:
-        return f"{suffix}.{second:02}.{instant.fraction}"
-    return f"{suffix}.{second:02}" if second else suffix
+        return f"{suffix}.{TWO_DIGITS[second]}.{instant.fraction}"
+    return f"{suffix}.{TWO_DIGITS[second]}" if second else suffix
 
 
 # Labels come in runs of one day and one prefix: what was read of either is worth remembering.
 @lru_cache(maxsize=16_384)
-def _midnight(year: str, month: str, day: str) -> int | None:
-    """Return when the day began, in POSIX time; None if there is no such day."""
+def _midnight(day: str) -> int | None:
+    """Return when the day, as 2009/02.16, began in POSIX time; None if there is no such day."""
+    year, _, month_and_day = day.partition("/")
     try:
-        return midnight(int(year), int(month), int(day))
+        return midnight(int(year), int(month_and_day[:2]), int(month_and_day[3:]))
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=16_384)
+def _day_of_suffix(day: int) -> str:
+    year, month, day_of_month = date(day)
+    return f"{year:04}/{month:02}.{day_of_month:02}"
 
 
 def _seconds_of_day(hour: str, minute: str, second: str) -> int | None:
@@ -132,12 +144,12 @@ def _seconds_of_day(hour: str, minute: str, second: str) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _subsystem(subdomain: str, word: str, port: str | None) -> tuple[str, int] | None:
+def _subsystem(prefix: str) -> tuple[str, int] | None:
     """Return host and port of the prefix; None if either is none."""
+    subdomain, _, word_and_port = prefix.partition("/")
+    word, _, port = word_and_port.partition("@" if "@" in word_and_port else ".")
     host = f"{word}.{subdomain.removesuffix('.')}"
-    words = host.split(".")
-    words_are_good = all(len(each) <= MAX_WORD and _WORD.fullmatch(each) for each in words)
-    if not words_are_good or not words[-1][0].isalpha():
+    if _HOST.fullmatch(host) is None:
         return None
-    port_number = DEFAULT_PORT if port is None else int(port)
+    port_number = int(port) if port else DEFAULT_PORT
     return (host.lower(), port_number) if 1 <= port_number <= MAX_PORT else None
