@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 import click
 import msgspec
@@ -41,12 +42,8 @@ class _Chunks(Protocol):
     def read1(self, size: int, /) -> bytes: ...
 
 
-class _Request(NamedTuple):
-    """A text to describe, the check character beside it, and the line it stood on."""
-
-    text: str
-    check: str = ""
-    line: int = 0
+_Request: TypeAlias = tuple[str, str, int]
+"""A text to describe, the check character beside it or none, the line it stood on or 0."""
 
 
 @click.command(epilog=_EXAMPLES)
@@ -95,7 +92,7 @@ def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
     waiting: str | None = None
     for text in texts:
         if check and len(text) == 1 and waiting is not None:
-            yield _Request(waiting, text)
+            yield waiting, text, 0
             waiting = None
             continue
         if waiting is not None:
@@ -107,22 +104,22 @@ def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
 
 def _lines(stream: _Chunks, *, check: bool) -> Iterator[_Request]:
     """Take each line of standard input as a text; blank lines say nothing."""
-    for number, text in enumerate(_texts(stream), 1):
+    for number, text in enumerate(chain.from_iterable(_texts(stream)), 1):
         if text and not text.isspace():
-            yield _request(text, check=check, line=number) if check else _Request(text, "", number)
+            yield _request(text, check=check, line=number) if check else (text, "", number)
 
 
-def _texts(stream: _Chunks) -> Iterator[str]:
+def _texts(stream: _Chunks) -> Iterator[list[str]]:
     """Yield lines as they come, many at a time; of one without end, only its beginning."""
     begun = b""
     while chunk := stream.read1(_CHUNK):
         complete, end, rest = (begun + chunk).rpartition(b"\n")
         if end:
-            yield from _decoded(complete)
+            yield _decoded(complete)
         # The beginning says what the line is; the rest of it is read and forgotten.
         begun = rest[:_LONGEST_LINE]
     if begun:
-        yield from _decoded(begun)
+        yield _decoded(begun)
 
 
 def _decoded(lines: bytes) -> list[str]:
@@ -140,15 +137,15 @@ def _typed() -> Iterator[_Request]:
             return
         if not text.strip():
             return
-        yield _Request(text)
+        yield text, "", 0
 
 
 def _request(text: str, *, check: bool, line: int = 0) -> _Request:
     if check:
         label, blank, character = text.rstrip().rpartition(" ")
         if blank and len(character) == 1:
-            return _Request(label, character, line)
-    return _Request(text, line=line)
+            return label, character, line
+    return text, "", line
 
 
 class _Lines:
@@ -172,7 +169,7 @@ class _Lines:
             facts["position"] = error.position
             facts["expected"] = error.expected
             facts["suggestions"] = error.suggestions
-        self._write(self._encode({"given": request.text, "error": facts}) + b"\n")
+        self._write(self._encode({"given": request[0], "error": facts}) + b"\n")
         _complain(request, error)
 
 
@@ -224,5 +221,6 @@ def _rows(described: Description) -> Iterator[tuple[str, str]]:
 
 
 def _complain(request: _Request, error: IbiError) -> None:
-    place = f"line {request.line}: " if request.line else ""
+    line = request[2]
+    place = f"line {line}: " if line else ""
     click.echo(f"ibi: {place}{error}", err=True)

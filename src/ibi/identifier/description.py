@@ -13,6 +13,7 @@ from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.label import Label, longest_match, read
+from ibi.identifier.legacy import LegacyLabel
 from ibi.identifier.repository_name import RepositoryName
 
 
@@ -58,24 +59,22 @@ class Description:
     def as_dict(self) -> dict[str, Any]:
         """Return the description as a JSON object; what the label does not have is left out."""
         label = self.label
+        if isinstance(label, Ibip) or (isinstance(label, LegacyLabel) and label.host is None):
+            who, where = "ip", label.ip
+        else:
+            who, where = "host", label.host
         described: dict[str, Any] = {
             "given": self.given,
             "kind": label.kind,
             "canonical": label.canonical,
+            who: where,
+            "port": label.port,
+            "instant": label.instant.iso8601,
+            "cleaned": self.cleaned,
+            "warnings": self.warnings,
         }
-        if isinstance(label, RepositoryName):
-            described["host"] = label.host
-        elif isinstance(label, Ibip):
-            described["ip"] = label.ip
-        elif label.host is not None:
-            described["host"] = label.host
-        elif label.ip is not None:
-            described["ip"] = label.ip
-        if label.port is not None:
-            described["port"] = label.port
-        described["instant"] = label.instant.iso8601
-        described["cleaned"] = self.cleaned
-        described["warnings"] = self.warnings
+        if where is None or label.port is None:
+            return {key: value for key, value in described.items() if value is not None}
         return described
 
 

@@ -34,6 +34,14 @@ ALPHABET: Final = IBIP.digits + "WX"
 _DIGIT: Final = "[2-9A-HJ-NP-Ua-hj-np-u]"
 _IBIP: Final = re.compile(f"({_DIGIT}+[WwXx]{_DIGIT}*)/({_DIGIT}+)(?:[Ww]({_DIGIT}+))?")
 
+# What Algorithms 5 to 7 write for most labels: no numeral begins with a zero digit, the port is
+# not 800, there is no fraction. Of an IPv4 address there is only one text, so such a spelling is
+# the canonical one; to see that is quicker than to write it again.
+_CANONICAL_ON_IPV4: Final = re.compile(
+    r"[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*W(?:(?!34K/)[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*)?"
+    r"/[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Ibip:
@@ -76,6 +84,8 @@ class Ibip:
     @property
     def canonical(self) -> str:
         """The spelling that the standard would give: upper case, no port 800."""
+        if _CANONICAL_ON_IPV4.fullmatch(self.spelling):
+            return self.spelling
         return f"{mount_prefix(self.ip, self.port)}/{mount_suffix(self.instant)}"
 
     def __str__(self) -> str:
