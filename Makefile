@@ -13,14 +13,15 @@ help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 $(INSTALLED): requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "IBI needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	# uv is bootstrapped by pip, from its own pinned and hashed entry of the lock file.
-	awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
-	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "IBI needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	@echo "Installing what requirements.lock names into .venv (once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+# uv is bootstrapped by pip, from its own pinned and hashed entry of the lock file.
+	@awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
 
 .PHONY: install
 install: $(INSTALLED) ## create .venv from the lock file
@@ -65,6 +66,7 @@ docs: $(INSTALLED) ## build the documentation into site/
 lock: $(INSTALLED) ## pin all dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
 	  --group dev pyproject.toml --output-file requirements.lock
+	$(MAKE) install
 
 .PHONY: clean
 clean: ## remove everything that make makes

@@ -25,9 +25,16 @@ SHOWN: Final = 60
 
 def shown(text: str) -> str:
     """Quote a foreign text for a message: one line, no control characters, bounded."""
-    clipped = text if len(text) <= SHOWN else text[:SHOWN] + "…"
-    # repr() escapes line ends and escape sequences, so that a label cannot write to a terminal.
-    return repr(clipped)
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
+def printable(text: str) -> str:
+    """Escape what does not print, so that a foreign text cannot write to a terminal or a log."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else repr(character)[1:-1]
 
 
 class IbiError(Exception):

@@ -179,6 +179,21 @@ def test_hostile_lines_are_refused_in_one_line_each(line: bytes) -> None:
     assert good["given"] == IBIP
 
 
+def test_a_tail_cannot_write_to_a_terminal() -> None:
+    done = run("describe", "LK47B6W/362SFKH/\x1b]0;owned\x07 é")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert r"/\x1b]0;owned\x07é" in done.stdout
+
+
+def test_closed_standard_input_is_a_mistake_in_usage() -> None:
+    done = subprocess.run(  # noqa: S602  # the shell closes it
+        f"{IBI[0]} describe <&-", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("ibi: Standard input is closed")
+
+
 def test_a_reader_that_goes_away_is_no_error_to_shout_about() -> None:
     with subprocess.Popen(  # noqa: S603
         [*IBI, "describe", "--json"],

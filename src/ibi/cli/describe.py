@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from ibi.adapters import clock
-from ibi.errors import IbiError, ReadingError
+from ibi.errors import IbiError, ReadingError, printable
 from ibi.identifier import description
 from ibi.identifier.check_character import verify
 from ibi.identifier.legacy import LegacyLabel
@@ -67,6 +67,8 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
     show: _Lines | _Tables = _Lines(check=check) if as_json else _Tables(check=check)
     if texts:
         requests: Iterable[_Request] = _arguments(texts, check=check)
+    elif sys.stdin is None:
+        raise click.UsageError("Standard input is closed and no TEXT is given.")
     elif sys.stdin.isatty():
         requests = _typed()
     else:
@@ -213,7 +215,7 @@ def _rows(described: Description) -> Iterator[tuple[str, str]]:
     if described.check_character:
         yield "check character", described.check_character
     if described.tail:
-        yield "followed by", described.tail
+        yield "followed by", printable(described.tail)
     for clean_up in described.cleaned:
         yield "cleaned", clean_up.sentence
     for warning in described.warnings:

@@ -1,7 +1,9 @@
 """The IBIp: the opaque label built on an IP address (003, chapter 7).
 
-8JMKD3MGP8W34P/34PGRBSW7
-address   W port seconds W fraction
+    8JMKD3MGP8 W 34P / 34PGRBS W 7
+    address      port  seconds   fraction
+
+All five are numerals of base 27 (the blanks are not part of it).
 """
 
 from __future__ import annotations

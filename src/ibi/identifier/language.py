@@ -1,6 +1,6 @@
 """Languages of translations, and a reader's preference among them.
 
-xx[-XX]   ISO 639-1, and where it matters the country, ISO 3166-1
+A language is written xx or xx-XX: ISO 639-1, and where it matters the country, ISO 3166-1.
 """
 
 from __future__ import annotations

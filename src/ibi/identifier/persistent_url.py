@@ -1,6 +1,8 @@
 """The persistent URL: a label, and what is asked of the item that it names (004, section 6.1).
 
-http://resolver/ <ibi> [mdf] [path] ["?" query]
+    http://resolver/ <ibi> [mdf] [path] ["?" query]
+
+Where the label ends, its grammar ends (longest match).
 """
 
 from __future__ import annotations

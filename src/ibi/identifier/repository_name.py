@@ -1,7 +1,9 @@
 """The repository name: a label built on a domain name (003, chapter 6).
 
-sid.inpe.br/mtc-m18.8080/2009/02.16.17.46.05.25
-subdomain   word    port year month.day.hour.minute.second.fraction
+    sid.inpe.br/mtc-m18.8080/2009/02.16.17.46.05.25
+    subdomain / word . port / year / month . day . hour . minute . second . fraction
+
+The host is the word before the subdomain: mtc-m18.sid.inpe.br.
 """
 
 from __future__ import annotations
