@@ -15,7 +15,7 @@ help: ## say what can be made
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "IBI needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	@echo "Installing what requirements.lock names into .venv (once) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
 # uv is bootstrapped by pip, from its own pinned and hashed entry of the lock file.
 	@awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
@@ -71,3 +71,4 @@ lock: $(INSTALLED) ## pin all dependencies anew
 .PHONY: clean
 clean: ## remove everything that make makes
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests bench -name __pycache__ -exec rm -rf {} +

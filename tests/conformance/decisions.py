@@ -121,14 +121,14 @@ def has_unknown_language(text: str) -> bool:
 
 def is_known(language: str) -> bool:
     code, _, country = language.partition("-")
-    newer = {"in", "iw", "ji", "jw", "mo", "sh"}
-    known = accepts("idioma", code) or code.lower() in newer
+    withdrawn = {"in", "iw", "ji", "jw", "mo", "sh"}
+    known = accepts("idioma", code) or code.lower() in withdrawn
     return known and (not country or accepts("pais", country) or country.upper() == "XK")
 
 
 def widened_verblist(verblist: str) -> str:
     """Return the list with what our wider Decisions take put as the grammar has it."""
-    oai = re.sub(r"((?i:GetMetadata))\([A-Za-z][A-Za-z0-9_-]{0,39}\)", r"\1", verblist)
+    oai = re.sub(r"((?ai:GetMetadata))\([A-Za-z][A-Za-z0-9_-]{0,39}\)", r"\1", verblist)
     return oai.replace(" ", "+")
 
 
@@ -138,7 +138,7 @@ _BASE53: Final = "[2-9a-km-zA-HJ-NP-V]"
 _LEGACY: Final = re.compile(
     f"{_BASE53}+(?:X{_BASE53}+)*Z(?:{_BASE53}+(?:Y{_BASE53}*)?)?/{_BASE53}+"
 )
-_AFTER_RESOLVER: Final = re.compile(r"(?i:http://urlib\.net/)(.*)", re.DOTALL)
+_AFTER_RESOLVER: Final = re.compile(r"(?ai:http://urlib\.net/)(.*)", re.DOTALL)
 
 
 def readings(url: str) -> Iterator[tuple[str, str, str]]:
@@ -191,15 +191,28 @@ def _verbs(rest: str) -> list[tuple[str, str]]:
     tail = re.match(r"(?:[!+:](?:\([^()/?]*\))?)*", rest)
     found = re.findall(r"([!+:])(?:\(([^()/?]*)\))?", tail[0]) if tail else []
     modifiers = [(symbol, parameter.lower()) for symbol, parameter in found]
-    listed: list[tuple[str, str]] = []
-    for verb in (verb for verblist in _verblists(rest) for verb in verblist.split("+") if verb):
-        name, _, parameter = verb.rstrip(")").lower().partition("(")
-        symbol = {"getlastedition": "!", "getmetadata": ":", "gettranslation": "+"}.get(name, "")
-        since = [at for at, (other, _) in enumerate(listed) if other == ":"]
-        seen = listed[since[-1] + 1 :] if symbol == "+" and since else listed
-        if symbol and (symbol, parameter) not in seen:
-            listed.append((symbol, parameter))
-    return modifiers + [verb for verb in listed if verb not in modifiers]
+    symbols = {"getlastedition": "!", "getmetadata": ":", "gettranslation": "+"}
+    listed = []
+    for verb in "+".join(_verblists(rest)).lower().split("+"):
+        name, _, parameter = verb.rstrip(")").partition("(")
+        if name in symbols:
+            listed.append((symbols[name], parameter))
+    # What each asks of: a translation after the metadata is theirs, all else is the item's.
+    seen = _asked(modifiers)
+    return modifiers + [
+        verb
+        for at, verb in enumerate(listed)
+        if _asked(listed)[at] not in seen and _asked(listed)[at] not in _asked(listed)[:at]
+    ]
+
+
+def _asked(verbs: list[tuple[str, str]]) -> list[str]:
+    spelled = [f"{symbol}{parameter}" for symbol, parameter in verbs]
+    first = next((at for at, (symbol, _) in enumerate(verbs) if symbol == ":"), len(verbs))
+    return [
+        f"{each} of metadata" if at > first and each[0] == "+" else each
+        for at, each in enumerate(spelled)
+    ]
 
 
 def is_in_no_order_of_table_6_2(rest: str) -> bool:
@@ -233,7 +246,7 @@ PERSISTENT_URL_NARROWER: Final[dict[str, Callable[[str], bool]]] = {
 
 def at_urlib(url: str) -> str:
     """Return the URL with the one resolver of the grammar: any will do, by http or https."""
-    return re.sub(r"^(?i:https?)://[^/?#]+/", "http://urlib.net/", url)
+    return re.sub(r"^(?ai:https?)://[A-Za-z0-9._~%!$&'()*+,;=:@\[\]-]+/", "http://urlib.net/", url)
 
 
 def widened(url: str) -> str:

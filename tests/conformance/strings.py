@@ -19,6 +19,11 @@ _IBIP_ALPHABET: Final = "23456789ABCDEFGHJKLMNPQRSTUWX"
 _TROUBLE: Final = "./@-!+:?&=#%()0O1IVYZwx \t\n\r\0\x7fé٣４ſKß\u200b\ufeff_~[]{}|\\^`'\"<>,;*$"
 _FORMATS: Final = ("oai_dc", "OAI_DC", "bibtex", "", "oai-dc", "x" * 41)
 _VERBS: Final = ("GetLastEdition", "GetMetadata", "GetTranslation", "GetFileList")
+_PATHS: Final = (
+    *("", "", "", "/", "/a/b.txt", "/Relat%f3rio%20Final.pdf", "/a//b", "/x!:+(pt)"),
+    # Such that make a repository name of an IBIp, or nearly.
+    *("/2009/09.09.22.01", "/2009/09.09.22.01.pdf", "/2009/13.09.22.01", "/2009/09.09.22.01-NTC"),
+)
 _SYMBOLS: Final = ("!", ":", "+")
 
 
@@ -59,7 +64,7 @@ def verblist(rng: random.Random) -> str:
 def persistent_url(rng: random.Random) -> str:
     label = rng.choice((repository_name, ibip))(rng)
     modifiers = "".join(_modifier(rng) for _ in range(rng.choice((0, 0, 1, 2, 3, 4))))
-    path = rng.choice(("", "", "/", "/a/b.txt", "/Relat%f3rio%20Final.pdf", "/a//b", "/x!:+(pt)"))
+    path = rng.choice(_PATHS)
     query = rng.choice(("", "", "?", f"?{'&'.join(_pair(rng) for _ in range(rng.randint(1, 3)))}"))
     return f"http://urlib.net/{label}{modifiers}{path}{query}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ibi import Ibip, check_character, parse
+from ibi import Ibip, Instant, check_character, parse
 from ibi.errors import CheckCharacterError
 from ibi.identifier.check_character import verify
 from ibi.identifier.ibip import ALPHABET, longest_match
@@ -57,6 +57,17 @@ def test_every_single_mistake_and_every_swap_of_neighbours_is_found() -> None:
         if label is not None and label.spelling == text:
             with pytest.raises(CheckCharacterError):
                 verify(label, check_character(LABEL))
+
+
+def test_every_ibip_on_ipv4_without_a_fraction_is_short_enough() -> None:
+    year_3000 = Instant(32_503_680_000)
+    assert len(Ibip.mount("255.255.255.255", 65535, year_3000).spelling) <= 28
+
+
+def test_a_slash_that_changed_places_with_a_zero_digit_is_not_found() -> None:
+    """What the algorithm cannot do is said in the documentation; here is the example."""
+    one, other = Ibip.parse("LK47B6W32/362SFKH"), Ibip.parse("LK47B6W3/2362SFKH")
+    assert check_character(one) == check_character(other)
 
 
 @pytest.mark.parametrize("wrong", ["", "3", "ſ", "22", " "])

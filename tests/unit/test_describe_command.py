@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,9 @@ def test_strict_takes_no_clean_ups() -> None:
         (["--check", IBIP, "LK47B6W/362SFKH", "2"], "", 0),
         (["--check", IBIP, "7"], "", 1),
         (["--check"], f"{IBIP} 7\n", 1),
+        (["--check"], f"{IBIP}\t6\n", 0),
+        (["--check"], f"{IBIP}\t7\n", 1),
+        (["--check"], f"{IBIP}\u00a07\n", 1),
         (["--check", NAME, "6"], "", 1),
         (["--check", "6", IBIP], "", 1),
     ],
@@ -214,36 +218,144 @@ def test_a_reader_that_goes_away_is_no_error_to_shout_about() -> None:
     assert process.returncode == 1
 
 
-def on_a_terminal(arguments: list[str], typed: str) -> tuple[str, int]:
-    """Run `ibi` on a pseudo-terminal; return what a person saw, and the exit code."""
+def on_a_terminal(arguments: list[str], typed: list[str], **environment: str) -> tuple[str, int]:
+    """Run `ibi` on a pseudo-terminal, typing at each prompt; return what a person saw."""
     child, terminal = pty.fork()
     if child == 0:
         os.environ.pop("NO_COLOR", None)
+        os.environ.update({"TERM": "xterm", **environment})
         os.execv(IBI[0], [*IBI, *arguments])  # noqa: S606
-    os.write(terminal, typed.encode())
     seen = b""
+    waiting = iter(typed)
+    prompts = 0
     while True:
+        ready, _, _ = select.select([terminal], [], [], 30)
+        assert ready, f"nothing more came after {seen!r}"
         try:
             chunk = os.read(terminal, 4096)
-        except OSError:
+        except OSError:  # how a pseudo-terminal says that the other side is gone
             break
         if not chunk:
             break
         seen += chunk
+        if seen.count(b"ibi> ") > prompts:
+            prompts = seen.count(b"ibi> ")
+            os.write(terminal, next(waiting).encode())
     os.close(terminal)
     return seen.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_a_person_at_a_terminal_is_asked_and_sees_colours() -> None:
-    seen, code = on_a_terminal(["describe"], f"{IBIP}\nnonsense\n\n")
-    assert code == 1
+    seen, code = on_a_terminal(["describe"], [f"{IBIP}\n", "nonsense\n", "\n"])
+    assert code == 0
     assert "Type or paste an identifier" in seen
     assert seen.count("ibi> ") == 3
     assert "\x1b[1m8JMKD3MGP7W/3EPGUE5" in seen
     assert "'nonsense' is not an IBI" in seen
 
 
-def test_the_end_of_input_ends_the_questions() -> None:
-    seen, code = on_a_terminal(["describe"], "\x04")
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_who_wants_no_colours_sees_none(environment: dict[str, str]) -> None:
+    seen, _ = on_a_terminal(["describe", IBIP], [], **environment)
+    assert "\x1b[1m" not in seen
+    assert IBIP in seen
+
+
+def test_a_check_character_typed_beside_its_label_is_verified() -> None:
+    seen, _ = on_a_terminal(["describe", "--check"], [f"{IBIP} 7\n", f"{IBIP}\t6\n", "\n"])
+    assert "is 6, not '7'" in seen
+
+
+@pytest.mark.parametrize("ending", ["\x04", "\x03"])
+def test_the_end_of_input_and_an_interrupt_end_the_questions(ending: str) -> None:
+    seen, code = on_a_terminal(["describe"], [ending])
     assert "ibi> " in seen
+    assert "Traceback" not in seen
     assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("redirection", "said"),
+    [
+        (">&-", "Standard output is closed"),
+        (">/dev/full", "Cannot read or write: No space left on device."),
+        ("0>/dev/null", ""),
+    ],
+)
+@pytest.mark.parametrize("arguments", ["--json", ""])
+def test_streams_that_cannot_be_used_are_one_line(
+    redirection: str, said: str, arguments: str
+) -> None:
+    label = "" if redirection.startswith("0") else IBIP
+    done = subprocess.run(  # noqa: S602  # the shell redirects
+        f"{IBI[0]} describe {arguments} {label} {redirection}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
+    )
+    assert done.returncode in {1, 2}
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"ibi: {said}")
+
+
+def test_answers_come_while_the_questions_go_on() -> None:
+    with subprocess.Popen(  # noqa: S603
+        [*IBI, "describe", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        for label in (IBIP, "LK47B6W/362SFKH"):
+            process.stdin.write(f"{label}\n".encode())
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["given"] == label
+        process.stdin.close()
+
+
+def test_a_pipe_left_non_blocking_is_read_to_its_end() -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with subprocess.Popen(  # noqa: S603
+        [*IBI, "describe", "--json"], stdin=reading, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        os.close(reading)
+        for label in (IBIP, "LK47B6W/362SFKH"):
+            os.write(writing, f"{label}\n".encode())
+            assert json.loads(process.stdout.readline())["given"] == label
+        os.close(writing)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xff", b"LK47B6W/362SFKH/\xff", b"\xc2\x9b31m", "\u202e".encode()]
+)
+@pytest.mark.parametrize("arguments", [["--json"], []])
+def test_bytes_that_are_no_text_and_hidden_characters_are_never_written_raw(
+    text: bytes, arguments: list[str]
+) -> None:
+    done = subprocess.run(  # noqa: S603
+        [*(part.encode() for part in [*IBI, "describe", *arguments]), text],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode in {0, 1}
+    assert b"Traceback" not in done.stderr
+    shown = (done.stdout + done.stderr).decode()
+    assert shown.replace("\n", "").isprintable()
+
+
+def test_a_terminal_without_the_characters_sees_them_escaped() -> None:
+    done = subprocess.run(  # noqa: S603
+        [*IBI, "describe", "LK47B6W/362SFKH/€"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        check=True,
+    )
+    assert rb"/\u20ac" in done.stdout
+
+
+def test_a_line_that_was_cut_is_not_taken_for_its_beginning() -> None:
+    done = run("describe", "--json", stdin=f"{IBIP}{chr(13) * 200_000}NO LABEL")
+    assert done.returncode == 1
+    assert "at most 8192 characters" in done.stderr

@@ -98,11 +98,24 @@ def test_a_fault_is_named_with_its_place_and_what_was_expected(
         ("150.163.34.243", 0, EPOCH),
         ("150.163.34.243", 65536, EPOCH),
         ("150.163.34.243", 800, Instant(EPOCH.seconds - 1)),
+        ("150.163.34.243", 800, Instant(EPOCH.seconds, " 5_1")),
+        ("150.163.34.243", 800, Instant(EPOCH.seconds, "٠٣")),
     ],
 )
 def test_no_ibip_is_made_of_what_it_cannot_say(ip: str, port: int, instant: Instant) -> None:
     with pytest.raises(IbipError):
         Ibip.mount(ip, port, instant)
+
+
+def test_numbers_too_long_to_print_are_refused_all_the_same() -> None:
+    for ip, port in (("127.0.0.1", 800), ("x", 10**5000)):
+        with pytest.raises(IbipError):
+            Ibip.mount(ip, port, Instant(10**5000))
+
+
+def test_an_ibip_is_made_in_its_canonical_spelling() -> None:
+    assert Ibip.mount("127.0.0.1", 800, Instant(EPOCH.seconds, "50")).spelling == "LK47B6W/2W7"
+    assert Ibip.mount("127.0.0.1", 800, Instant(EPOCH.seconds, "000")).spelling == "LK47B6W/2"
 
 
 def test_the_fraction_keeps_labels_apart_that_the_printed_algorithm_would_join() -> None:

@@ -42,6 +42,12 @@ NOW = Instant(1_794_700_800)  # November 2026
         ("{}!:(oai_dc)", ["url-tail"]),
         ("{}/doc/file.pdf?x=1", ["url-tail"]),
         ("{}#page=2", ["url-tail"]),
+        ("IBI: <{}>", ["angle-brackets", "space-inside", "ibi-prefix"]),
+        (
+            "ibi:<http://urlib.net/{}>.",
+            ["final-punctuation", "angle-brackets", "ibi-prefix", "resolver-address"],
+        ),
+        ("ibi:http://urlib.net/{}", ["ibi-prefix", "resolver-address"]),
     ],
 )
 def test_what_surrounds_a_label_is_cleaned_up_and_reported(
@@ -103,6 +109,11 @@ def test_the_longest_match_is_taken() -> None:
         ("6qtX3pFwXQZ3P8SECKy/Gk0Ky", LegacyLabelError, 22),
         ("8JMKD3MGP8W/34PGRBS 8JMKD3MGP8W/34PGRBS", IbipError, 31),
         ("x" * 8193, LabelError, 8192),
+        ("http://urlib.net/LK47B6W/36ZSFKH/doc/x.pdf", IbipError, 27),
+        ("urlib.net/8IMKD3MGP7W/3EPGUE5/a.pdf", IbipError, 11),
+        ("sid.inpe.br/mtc-m18/2009/02.16.17.46;", LabelError, 36),
+        ("sid.inpe.br/mtc-m18/2009/02.16.17.46-TDIX", LabelError, 36),
+        ("1.a.1/x/2009/01.01.01.01", RepositoryNameError, 4),
     ],
 )
 def test_an_error_points_into_the_text_that_was_given(
@@ -123,6 +134,8 @@ def test_an_error_points_into_the_text_that_was_given(
         ("BJMKD3MGP8W/34PGRBS", ("8JMKD3MGP8W/34PGRBS",)),
         ("sid.inpe.br/mtc-m18/2O09/02.16.17.46", ("sid.inpe.br/mtc-m18/2009/02.16.17.46",)),
         ("sid.inpe.br/mtc-m18/2009/02.I6.17.46", ("sid.inpe.br/mtc-m18/2009/02.16.17.46",)),
+        ("LK47B6W/36ZSFKH/doc/x.pdf", ("LK47B6W/362SFKH",)),
+        ("sid.inpe.br/mtc-m21d/2022/O8.25.11.46-NTC", ("sid.inpe.br/mtc-m21d/2022/08.25.11.46",)),
         ("8JMKD3MGP8V/34PGRBS", ()),  # nothing looks like V
         ("8IMKD3MGP8W/34PGRB0", ()),  # two repairs
         ("8JMKD3MGP8W/34PGRBSI", ()),  # the repair gives a date that has not come
@@ -133,7 +146,7 @@ def test_an_error_points_into_the_text_that_was_given(
 def test_did_you_mean_needs_one_repair_over_look_alikes(
     text: str, meant: tuple[str, ...], *, strict: bool
 ) -> None:
-    if strict and "://" in text:
+    if strict and ("://" in text or "/doc/" in text or "-NTC" in text):
         meant = ()
     with pytest.raises(LabelError) as caught:
         parse(text, strict=strict, now=NOW)
@@ -145,6 +158,17 @@ def test_a_suggestion_may_lie_in_the_future_only_if_nobody_says_what_time_it_is(
     text = "8JMKD3MGP8W/34PGRBSI"
     with pytest.raises(LabelError, match="Did you mean 8JMKD3MGP8W/34PGRBSJ"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [(" LK47B6W/362SFKH", 0), ("http://urlib.net/LK47B6W/362SFKH", 0), ("LK47B6W/362SFKH!", 15)],
+)
+def test_a_strict_reading_says_which_label_it_would_have_taken(text: str, position: int) -> None:
+    with pytest.raises(LabelError, match="expected the label alone") as caught:
+        parse(text, strict=True)
+    assert caught.value.suggestions == ("LK47B6W/362SFKH",)
+    assert caught.value.position == position
 
 
 def test_a_message_is_one_short_line_without_control_characters() -> None:

@@ -56,7 +56,13 @@ def test_one_question_in_many_spellings(text: str) -> None:
             "GetTranslation+GetMetadata+GetTranslation",
             "GetTranslation+GetMetadata+GetTranslation",
         ),
+        (
+            "+",
+            "GetTranslation+GetMetadata+GetTranslation",
+            "GetTranslation+GetMetadata+GetTranslation",
+        ),
         ("", "GetLastEdition+GetLastEdition", "GetLastEdition"),
+        ("!", "GetMetadata+GetLastEdition", "GetLastEdition+GetMetadata"),
         ("!", "GetFileList", "GetLastEdition+GetFileList"),
         ("", "GetFileList+GetFileList", "GetFileList"),
         ("", "", ""),
@@ -70,21 +76,21 @@ def test_modifiers_and_verbs_are_united_without_repetition(
 
 
 @pytest.mark.parametrize(
-    ("modifiers", "verblist"),
+    ("modifiers", "verblist", "position"),
     [
-        (":", "GetLastEdition"),
-        ("", "GetMetadata+GetLastEdition"),
-        ("+(pt)", "GetTranslation(en)"),
-        (":!", ""),
+        (":", "GetLastEdition", 18),
+        ("", "GetMetadata+GetLastEdition", 17),
+        ("+(pt)", "GetTranslation(en)", 22),
+        (":!", "", 0),
     ],
 )
 def test_an_order_that_no_table_has_is_refused_with_all_that_exist(
-    modifiers: str, verblist: str
+    modifiers: str, verblist: str, position: int
 ) -> None:
     with pytest.raises(ModifierOrderError) as caught:
         PersistentUrl.parse(f"{ITEM}{modifiers}?ibiurl.verblist={verblist}")
     assert caught.value.expected.startswith("one of : :+ ! ")
-    assert caught.value.position == len(ITEM)
+    assert caught.value.position == len(ITEM) + position
 
 
 @pytest.mark.parametrize(
@@ -104,6 +110,11 @@ def test_an_order_that_no_table_has_is_refused_with_all_that_exist(
         ("?x=1&ibiurl.verblist=GetMetadata+GetFoo", "the verb", 33),
         ("?ibiurl.verblist=GetTranslation(xx)", "the language of the translation", 32),
         ("?ibiurl.verblist=GetFileList(x)", "the verb", 17),
+        ("?ibiurl.verblist=GetLastEdition%2BGetFoo", "the verb", 34),
+        ("?ibiurl.verblist=GetTranslation%28zz%29", "the language of the translation", 34),
+        ("/\udc80", "the path", 1),
+        ("?x=\udc80", "the query", 3),
+        ("?ibiurl.verblist=\udc80", "the query", 17),
     ],
 )
 def test_a_fault_is_named_with_its_place(tail: str, part: str, position: int) -> None:
@@ -133,6 +144,32 @@ def test_paths_are_decoded_once_and_written_in_utf_8(
     assert url.path == decoded
     assert str(url) == ITEM + written
     assert PersistentUrl.parse(str(url)) == url
+
+
+def test_a_blank_in_the_name_of_a_file_stays_whatever_else_is_cleaned_up() -> None:
+    assert PersistentUrl.parse(f"<{ITEM}/my file.pdf>").path == "/my file.pdf"
+    assert PersistentUrl.parse(f"{ITEM}%2B%28pt%29/a b.pdf").path == "/a b.pdf"
+    broken = PersistentUrl.parse("http://urlib.net/LK47 B6W/\n362SFKH/a b.pdf")
+    assert (str(broken.label), broken.path) == ("LK47B6W/362SFKH", "/a b.pdf")
+
+
+def test_a_path_that_looks_like_a_date_is_a_path() -> None:
+    url = PersistentUrl.parse(f"{ITEM}/2009/09.09.22.01.pdf", strict=True)
+    assert (str(url.label), url.path) == ("LK47B6W/362SFKH", "/2009/09.09.22.01.pdf")
+
+
+@pytest.mark.parametrize(
+    "resolver", ["http://evil\r\nSet-Cookie: a=b", "http://\x00", "http://a\x1bb", "http://a b"]
+)
+def test_a_resolver_cannot_smuggle_control_characters(resolver: str) -> None:
+    with pytest.raises((LabelError, PersistentUrlError)):
+        PersistentUrl.parse(f"{resolver}/LK47B6W/362SFKH", strict=True)
+    try:
+        url = PersistentUrl.parse(f"{resolver}/LK47B6W/362SFKH")
+    except LabelError:
+        return
+    assert str(url).isprintable()
+    assert " " not in str(url)
 
 
 def test_line_ends_are_closed_up_and_never_reach_a_header() -> None:

@@ -85,8 +85,24 @@ def test_a_host_too_long_for_a_label_is_refused() -> None:
         RepositoryName.mount(host, 80, Instant(0))
 
 
+def test_a_name_is_made_in_its_canonical_spelling() -> None:
+    made = RepositoryName.mount("MTC-M18.SID.INPE.BR.", 8080, Instant(1_234_806_360, "50"))
+    assert made.spelling == made.canonical == "sid.inpe.br/mtc-m18.8080/2009/02.16.17.46.00.5"
+
+
+def test_an_instant_too_long_to_print_is_refused_all_the_same() -> None:
+    with pytest.raises(RepositoryNameError):
+        RepositoryName.mount("mtc-m18.sid.inpe.br", 80, Instant(10**5000))
+
+
+@pytest.mark.parametrize("instant", [Instant(0, "5_1"), Instant(0, "٣")])
+def test_no_name_is_made_of_what_is_no_instant(instant: Instant) -> None:
+    with pytest.raises(RepositoryNameError):
+        RepositoryName.mount("mtc-m18.sid.inpe.br", 80, instant)
+
+
 @pytest.mark.parametrize(
-    "host", ["localhost", "", "a..br", "-a.br", "sid.inpe.br/x", "sid inpe.br"]
+    "host", ["w@99.br", "w.99", "localhost", "", "a..br", "-a.br", "sid.inpe.br/x", "sid inpe.br"]
 )
 def test_no_name_is_made_of_what_is_no_domain_name(host: str) -> None:
     with pytest.raises(RepositoryNameError):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ibi import Ibip, LegacyLabel, RepositoryName, describe, parse, read
-from ibi.identifier.description import seconds_between
+from ibi import Ibip, LegacyLabel, RepositoryName, describe, pair_warnings, parse, read
+from ibi.identifier.description import LabelWarning
 from vectors import rows
 
 
@@ -21,10 +21,18 @@ def test_identifiers_parse_to_their_kind_and_keep_their_spelling(
 
 @pytest.mark.parametrize("pair", rows("pairs"))
 def test_both_labels_of_an_item_carry_one_instant(pair: list[str]) -> None:
-    difference = int(pair[2]) if len(pair) > 2 else 0
+    known_difference = int(pair[2]) if len(pair) > 2 else 0
     name, ibip = RepositoryName.parse(pair[0]), Ibip.parse(pair[1])
-    assert seconds_between(name, ibip) == difference
+    assert name.instant.seconds - ibip.instant.seconds == known_difference
+    assert bool(pair_warnings(name, ibip)) == bool(known_difference)
     assert ibip.canonical == pair[1]
+
+
+def test_a_pair_that_differs_is_warned_of_and_not_refused() -> None:
+    ibip = Ibip.parse("LK47B6W/362SFKH")
+    for date in ("09.09.23.01", "09.09.22.01.00.9"):
+        name = RepositoryName.parse(f"iconet.com.br/banon/2009/{date}")
+        assert pair_warnings(name, ibip) == (LabelWarning.INSTANTS_DIFFER,)
 
 
 @pytest.mark.parametrize(("name", "label"), rows("legacy_pairs"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 
 import click
 
@@ -23,21 +25,36 @@ ibi.add_command(describe)
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What the terminal's encoding lacks is escaped, not a reason to stop.
+            stream.reconfigure(errors="backslashreplace")
+    colour = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
     try:
-        sys.exit(ibi.main(prog_name="ibi", standalone_mode=False))
+        code = ibi.main(prog_name="ibi", standalone_mode=False, color=colour)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        sys.exit(code)
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         help_wanted.show()
         sys.exit(help_wanted.exit_code)
     except click.ClickException as mistake:
         context = getattr(mistake, "ctx", None)
         command = context.command_path if context else "ibi"
-        click.echo(f"ibi: {mistake.format_message()} See '{command} --help'.", err=True)
-        sys.exit(mistake.exit_code)
+        _give_up(f"{mistake.format_message()} See '{command} --help'.", mistake.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("ibi: stopped.", err=True)
-        sys.exit(130)
+        _give_up("stopped.", 130)
     except BrokenPipeError:
-        # Whoever read our output has read enough. What is still buffered must not be written at
-        # exit either, or the interpreter would complain.
-        sys.stdout = None
-        sys.exit(1)
+        # Whoever read our output has read enough.
+        _give_up("", 1)
+    except OSError as failure:
+        _give_up(f"Cannot read or write: {failure.strerror or failure}.", 1)
+
+
+def _give_up(sentence: str, code: int) -> None:
+    if sentence:
+        click.echo(f"ibi: {sentence}", err=True)
+    # What is still buffered could not be written, or is not wanted: at exit the interpreter would
+    # try again, and complain.
+    sys.stdout = None
+    sys.exit(code)

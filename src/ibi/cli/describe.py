@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
@@ -64,14 +67,19 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
 
     The exit code is 1 if any TEXT is no label.
     """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
     show: _Lines | _Tables = _Lines(check=check) if as_json else _Tables(check=check)
+    typed = False
     if texts:
         requests: Iterable[_Request] = _arguments(texts, check=check)
     elif sys.stdin is None:
         raise click.UsageError("Standard input is closed and no TEXT is given.")
     elif sys.stdin.isatty():
-        requests = _typed()
+        requests, typed = _typed(check=check), True
     else:
+        # A pipe that another program left non-blocking would seem to end whenever it is empty.
+        os.set_blocking(sys.stdin.fileno(), True)
         requests = _lines(cast("_Chunks", sys.stdin.buffer), check=check)
     now = clock.now()
     good = True
@@ -86,13 +94,14 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
             show.fault(request, error)
         else:
             show.description(described)
-    sys.exit(0 if good else 1)
+    # Whoever was asked has seen what was wrong; a session that ended well is no failure.
+    click.get_current_context().exit(0 if good or typed else 1)
 
 
 def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
     """Take each argument as a text; with `check`, a single character belongs to the one before."""
     waiting: str | None = None
-    for text in texts:
+    for text in map(_readable, texts):
         if check and len(text) == 1 and waiting is not None:
             yield waiting, text, 0
             waiting = None
@@ -118,6 +127,8 @@ def _texts(stream: _Chunks) -> Iterator[list[str]]:
         complete, end, rest = (begun + chunk).rpartition(b"\n")
         if end:
             yield _decoded(complete)
+            # Whoever writes lines and waits for the answers gets them now.
+            sys.stdout.flush()
         # The beginning says what the line is; the rest of it is read and forgotten.
         begun = rest[:_LONGEST_LINE]
     if begun:
@@ -125,28 +136,40 @@ def _texts(stream: _Chunks) -> Iterator[list[str]]:
 
 
 def _decoded(lines: bytes) -> list[str]:
-    return [text.rstrip("\r") for text in lines.decode("utf-8", errors="replace").split("\n")]
+    return [text.removesuffix("\r") for text in lines.decode("utf-8", errors="replace").split("\n")]
 
 
-def _typed() -> Iterator[_Request]:
+def _typed(*, check: bool) -> Iterator[_Request]:
     """Ask a person for one text after another, until there is none."""
-    click.echo("Type or paste an identifier, as it is or as you found it; an empty line ends.")
+    prompt = "ibi> "
+    if sys.stdout.isatty():
+        with suppress(ImportError):
+            import readline  # noqa: F401, PLC0415  # arrow keys, where Python has it
+    click.echo(
+        "Type or paste an identifier, as it is or as you found it; an empty line ends.", err=True
+    )
     while True:
         try:
-            text = input("ibi> ")
-        except EOFError:
-            click.echo()
+            if not sys.stdout.isatty():
+                click.echo(prompt, nl=False, err=True)
+            text = _readable(input(prompt if sys.stdout.isatty() else ""))
+        except (EOFError, KeyboardInterrupt):
+            click.echo(err=True)
             return
         if not text.strip():
             return
-        yield text, "", 0
+        yield _request(text, check=check)
+
+
+def _readable(text: str) -> str:
+    """Return the text with a mark for every byte that the terminal's encoding does not know."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _request(text: str, *, check: bool, line: int = 0) -> _Request:
-    if check:
-        label, blank, character = text.rstrip().rpartition(" ")
-        if blank and len(character) == 1:
-            return label, character, line
+    label, *character = text.rsplit(maxsplit=1)
+    if check and character and len(character[0]) == 1:
+        return label, character[0], line
     return text, "", line
 
 
@@ -162,7 +185,7 @@ class _Lines:
         shown = described.as_dict()
         if self._check and described.check_character:
             shown["check"] = described.check_character
-        self._write(self._encode(shown) + b"\n")
+        self._write(self._line(shown))
 
     def fault(self, request: _Request, error: IbiError) -> None:
         facts: dict[str, object] = {"message": str(error)}
@@ -171,8 +194,14 @@ class _Lines:
             facts["position"] = error.position
             facts["expected"] = error.expected
             facts["suggestions"] = error.suggestions
-        self._write(self._encode({"given": request[0], "error": facts}) + b"\n")
+        self._write(self._line({"given": request[0], "error": facts}))
         _complain(request, error)
+
+    def _line(self, shown: dict[str, Any]) -> bytes:
+        if shown["given"].isprintable():
+            return self._encode(shown) + b"\n"
+        # Control characters and the like are written as \\u..., or a terminal would obey them.
+        return json.dumps(shown, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 class _Tables:

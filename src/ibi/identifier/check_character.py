@@ -1,9 +1,10 @@
 """The check character of an IBIp: shown and verified beside a label, never part of it.
 
-The 29 symbols of Table 7.1 are a prime number, so the NOID check digit algorithm works on them:
-every single mistyped character and every swap of two different neighbours changes the character,
-in labels of up to 28 symbols. That is every IBIp on IPv4; past 28 symbols (long IPv6 addresses)
-a mistake in each 29th place goes unseen, its weight being zero.
+The 29 symbols of Table 7.1 are a prime number, so the NOID check digit algorithm works on them.
+In a label of up to 28 characters, which is every IBIp on IPv4 without a fraction, it finds every
+single mistyped symbol and every swap of two different neighbouring symbols. It does not find a
+slash that changed places with a "2", both being worth nothing, and in a longer label (IPv6, long
+fractions) no mistake in each 29th place, whose weight is zero.
 """
 
 from __future__ import annotations

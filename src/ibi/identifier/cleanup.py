@@ -53,10 +53,14 @@ _FINAL: Final = frozenset(".,")
 # "@" is of a label, the rest of the modifiers that may follow one.
 _ENCODED: Final = re.compile(r"%(?:40|21|28|29|2[Bb]|3[Aa])")
 # http://resolver/ibi/<ibi>, resolver:8800/<ibi>, /rep/<ibi>, ibi:<ibi>
-_SCHEME_AND_HOST: Final = re.compile(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#]+/")
+_SCHEME_AND_HOST: Final = re.compile(
+    r"[Hh][Tt][Tt][Pp][Ss]?://[\w.~%!$&'()*+,;=:@\[\]-]+/"  # RFC 3986, 3.2, and other scripts
+)
 _BARE_HOST: Final = re.compile(
     r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::[0-9]+)?|[A-Za-z0-9-]+:[0-9]+|localhost)/"
 )
+_PATH_OR_QUERY: Final = re.compile("[/?]")
+_ADDRESS: Final = re.compile(f"{_SCHEME_AND_HOST.pattern}|{_BARE_HOST.pattern}|/")
 _INTRODUCTION: Final = re.compile(r"/?(?:[Ii][Bb][Ii][:/]|[Rr][Ee][Pp]/)")
 
 
@@ -87,6 +91,11 @@ def clean(text: str) -> Cleaned:
     """Undo what surrounds and pervades an identifier, in one pass over the text."""
     first, last, steps = _unwrapped(text)
     positions: Sequence[int] = range(first, last)
+    bracket = _bracket_after_introduction(text, first, last)
+    if bracket >= 0:
+        steps.append(CleanUp.ANGLE_BRACKETS)
+        last -= 1
+        positions = [at for at in range(first, last) if at != bracket]
     if any(_is_blank(character) for character in text[first:last]):
         steps.append(CleanUp.SPACE_INSIDE)
         positions = [at for at in positions if not _is_blank(text[at])]
@@ -104,24 +113,37 @@ def clean(text: str) -> Cleaned:
     return Cleaned(cleaned, positions, tuple(steps))
 
 
+def reopened(text: str, cleaned: Cleaned, end: int) -> Cleaned:
+    """Return the cleaned text with the blanks again that were closed up in path and query.
+
+    Only those inside an identifier, which goes up to `end`, are sure to be none of its own: a
+    path may name a file with blanks in it.
+    """
+    path = _PATH_OR_QUERY.search(cleaned.text, end)
+    if path is None or CleanUp.SPACE_INSIDE not in cleaned.steps:
+        return cleaned
+    head = path.start()
+    rest = range(cleaned.positions[head], cleaned.positions[-1] + 1)
+    return Cleaned(
+        cleaned.text[:head] + text[rest.start : rest.stop],
+        [*cleaned.positions[:head], *rest],
+        cleaned.steps,
+    )
+
+
 def introductions(text: str) -> list[tuple[int, tuple[CleanUp, ...]]]:
     """Return the places where an identifier may begin, the likeliest first.
 
-    Nothing, then a resolver's address with or without its scheme, each with or without an
-    introducing `ibi/`, `rep/` or `ibi:`.
+    Nothing, `ibi:`, `ibi/` or `rep/`, or a resolver's address with or without its scheme; then
+    the one after the other.
     """
-    hosts: list[tuple[int, tuple[CleanUp, ...]]] = [(0, ())]
-    host = _SCHEME_AND_HOST.match(text) or _BARE_HOST.match(text)
-    if host:
-        hosts.append((host.end(), (CleanUp.RESOLVER_ADDRESS,)))
-    elif text.startswith("/"):
-        hosts.append((1, (CleanUp.RESOLVER_ADDRESS,)))
-    starts: list[tuple[int, tuple[CleanUp, ...]]] = []
-    for start, steps in hosts:
-        starts.append((start, steps))
-        introduction = _INTRODUCTION.match(text, start)
-        if introduction:
-            starts.append((introduction.end(), (*steps, CleanUp.IBI_PREFIX)))
+    starts: list[tuple[int, tuple[CleanUp, ...]]] = [(0, ())]
+    for introduce in (_INTRODUCTION, _ADDRESS, _INTRODUCTION):
+        step = CleanUp.IBI_PREFIX if introduce is _INTRODUCTION else CleanUp.RESOLVER_ADDRESS
+        for start, steps in list(starts):
+            introduction = introduce.match(text, start)
+            if introduction and step not in steps:
+                starts.append((introduction.end(), (*steps, step)))
     return starts
 
 
@@ -137,16 +159,19 @@ def likely_start(text: str) -> int:
     A bare host may be a resolver's, or the subdomain of the label itself: it is a resolver's if
     another subdomain follows it, or two words that are no word and year.
     """
-    start = 0
-    bare_host = _BARE_HOST.match(text)
-    address = _SCHEME_AND_HOST.match(text)
+    introduction = _INTRODUCTION.match(text)
+    start = introduction.end() if introduction else 0
+    address = _SCHEME_AND_HOST.match(text, start)
+    bare_host = _BARE_HOST.match(text, start)
     if address:
         start = address.end()
     elif bare_host:
-        parts = text[bare_host.end() :].split("/")
-        subdomain_follows = parts[0].rpartition(".")[2].isalpha() and "." in parts[0]
-        two_words_follow = len(parts) == 2 and not parts[1][:4].isdigit()  # noqa: PLR2004  # two words; four digits of a year
-        start = bare_host.end() if subdomain_follows or two_words_follow else 0
+        first, _, rest = text[bare_host.end() :].partition("/")
+        subdomain_follows = "." in first and first.rpartition(".")[2].isalpha()
+        year = rest.partition("/")[0]
+        year_follows = len(year) == len("2009") and sum(map(str.isdigit, year)) > 1
+        if subdomain_follows or ("." not in first and rest and not year_follows):
+            start = bare_host.end()
     introduction = _INTRODUCTION.match(text, start)
     return introduction.end() if introduction else start
 
@@ -170,6 +195,11 @@ def _unwrapped(text: str) -> tuple[int, int, list[CleanUp]]:
             first, last = first + 1, last - 1
             steps[CleanUp.ANGLE_BRACKETS] = None
     return first, last, list(steps)
+
+
+def _bracket_after_introduction(text: str, first: int, last: int) -> int:
+    """Return where `<` stands in `IBI: <...>`, -1 if nowhere."""
+    return text.find("<", first, last) if text[last - 1 : last] == ">" else -1
 
 
 def _is_blank(character: str) -> bool:

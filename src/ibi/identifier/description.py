@@ -25,6 +25,7 @@ class LabelWarning(StrEnum):
     BEFORE_FIRST_LABEL = "before-first-label"
     IN_THE_FUTURE = "in-the-future"
     NOT_DECODABLE = "not-decodable"
+    INSTANTS_DIFFER = "instants-differ"
 
     @property
     def sentence(self) -> str:
@@ -38,6 +39,7 @@ _SENTENCES: Final = {
     LabelWarning.BEFORE_FIRST_LABEL: "its date is before 1995-08-01, when the first label was made",
     LabelWarning.IN_THE_FUTURE: "its date has not come yet",
     LabelWarning.NOT_DECODABLE: "it cannot be decoded, only carried and looked up",
+    LabelWarning.INSTANTS_DIFFER: "its two labels were not made at one instant",
 }
 
 
@@ -88,13 +90,13 @@ def describe(text: str, *, strict: bool = False, now: Instant | None = None) -> 
     return Description(text, label, reading.cleaned, _warnings(label, now), reading.tail)
 
 
-def seconds_between(name: RepositoryName, ibip: Ibip) -> int:
-    """Return by how much the two labels of one item differ, which should be nothing.
+def pair_warnings(name: RepositoryName, ibip: Ibip) -> tuple[LabelWarning, ...]:
+    """Say what is odd about two labels that are said to name one item.
 
-    An early generator slipped by an hour at summer time: a difference is worth a warning, and
-    neither label is wrong for it.
+    They should carry one instant. An early generator slipped by an hour at summer time, so a
+    difference is worth a warning, and neither label is wrong for it.
     """
-    return name.instant.seconds - ibip.instant.seconds
+    return () if name.instant == ibip.instant else (LabelWarning.INSTANTS_DIFFER,)
 
 
 def _warnings(label: Label, now: Instant | None) -> tuple[LabelWarning, ...]:

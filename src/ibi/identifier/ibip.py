@@ -73,13 +73,13 @@ class Ibip:
         """Algorithm 7, MountIbipOfAnItem: make the IBIp, in its canonical spelling."""
         try:
             spelling = f"{mount_prefix(address.canonical(ip), port)}/{mount_suffix(instant)}"
-        except ValueError as impossible:
+        except ValueError:
             raise IbipError(
-                f"{ip} port {port} at {instant}",
+                ip,
                 part="what it is to be made of",
                 position=0,
-                expected="an IP address, a port and an instant from 1995-08-01 on",
-                found=str(impossible),
+                expected="an IP address, a port, and an instant from 1995-08-01 on",
+                found=ip,
             ) from None
         return cls.parse(spelling)
 
@@ -126,10 +126,11 @@ def mount_suffix(instant: Instant) -> str:
     what the standard writes.
     """
     suffix = IBIP.from_decimal(instant.seconds - EPOCH.seconds)
-    if not instant.fraction:
+    fraction = instant.significant_fraction
+    if not fraction:
         return suffix
-    significant = instant.fraction.lstrip("0")
-    zeros = len(instant.fraction) - len(significant)
+    significant = fraction.lstrip("0")
+    zeros = len(fraction) - len(significant)
     return f"{suffix}W{IBIP.digits[0] * zeros}{IBIP.from_decimal(int(significant))}"
 
 

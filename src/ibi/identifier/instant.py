@@ -45,6 +45,14 @@ class Instant:
     fraction: str = ""
 
     @property
+    def significant_fraction(self) -> str:
+        """The fraction without trailing zeros; ValueError if it is not made of decimal digits."""
+        if self.fraction and not (self.fraction.isascii() and self.fraction.isdigit()):
+            msg = "the fraction of a second is made of decimal digits"
+            raise ValueError(msg)
+        return self.fraction.rstrip("0")
+
+    @property
     def iso8601(self) -> str:
         """ISO 8601 with Z, the fraction only if there is one.
 

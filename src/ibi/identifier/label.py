@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -19,14 +20,15 @@ from ibi.identifier.repository_name import RepositoryName
 Label: TypeAlias = RepositoryName | Ibip | LegacyLabel
 
 # Citations print the type of an INPE report after its repository name: 08.25.11.46-NTC.
-_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}(?![A-Za-z0-9])")
+_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}")
+_FINAL_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}\Z")
 _TAIL: Final = frozenset(("", *"!+:/?#"))
 """With what a persistent URL goes on after its label, or ends."""
 
 _FORMS: Final = (
     "a repository name (subdomain/word/year/date) or an IBIp (two words divided by a slash)"
 )
-_SLASHES_OF_A_REPOSITORY_NAME: Final = 3
+_YEAR: Final = 2  # the place of the year among the four parts of a repository name
 _TAIL_OF_A_WORD: Final = re.compile(r"[!+:?#]")
 
 
@@ -58,16 +60,32 @@ def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Read
     label = longest_match(text)
     if label is not None and len(label.spelling) == len(text):
         return Reading(label)
-    if strict:
-        complaint = _complaint(text)
-        raise complaint.within(text, complaint.position, did_you_mean(text, now))
     cleaned = clean(bounded(text))
     place = locate(cleaned)
     if place is None:
+        if strict:
+            complaint = _complaint(text)
+            raise complaint.within(text, complaint.position, did_you_mean(text, now))
         raise lost(text, cleaned, now)
+    if strict:
+        raise _not_alone(text, cleaned, place)
     tail = cleaned.text[place.end :]
     steps = (*cleaned.steps, *place.steps, *((CleanUp.URL_TAIL,) if tail else ()))
     return Reading(place.label, steps, tail)
+
+
+def _not_alone(text: str, cleaned: Cleaned, place: Place) -> LabelError:
+    """Say that there is a label, but not it alone, to whom insists on a strict reading."""
+    first, last = cleaned.position(place.start), cleaned.position(place.end - 1)
+    before, after = text[:first], text[last + 1 :]
+    return LabelError(
+        text,
+        part="what surrounds the label",
+        position=0 if before or not after else last + 1,
+        expected="the label alone",
+        found=before or after or text,
+        suggestions=(place.label.spelling,),
+    )
 
 
 def bounded(text: str) -> str:
@@ -94,30 +112,49 @@ class Place:
 
 
 def locate(cleaned: Cleaned) -> Place | None:
-    """Find the label in a cleaned text; after it comes the end, or what a persistent URL adds."""
+    """Find the label in a cleaned text; after it comes the end, or what a persistent URL adds.
+
+    The longest match is tried first. Where nothing good follows it, a shorter one may have a path
+    that looked like a part of the label: LK47B6W/362SFKH/2009/09.09.22.01.pdf.
+    """
     text = cleaned.text
     for start, steps in introductions(text):
-        label = longest_match(text, start)
-        if label is None:
-            continue
-        end = start + len(label.spelling)
-        report_type = _REPORT_TYPE.match(text, end)
-        if report_type and label.kind == "rep":
-            place = Place(label, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
-        else:
-            place = Place(label, start, end, steps)
-        if text[place.end : place.end + 1] in _TAIL:
-            return place
+        for label in _matches(text, start):
+            end = start + len(label.spelling)
+            report_type = _REPORT_TYPE.match(text, end) if label.kind == "rep" else None
+            if text[end : end + 1] in _TAIL:
+                return Place(label, start, end, steps)
+            if report_type and text[report_type.end() : report_type.end() + 1] in _TAIL:
+                return Place(label, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
     return None
 
 
 def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
     """Say why no label could be located in a cleaned text."""
     start = likely_start(cleaned.text)
+    label = longest_match(cleaned.text, start)
+    if label is not None:
+        end = start + len(label.spelling)
+        if not cleaned.text[end].isalnum() and cleaned.text[end] != ".":
+            return LabelError(
+                text,
+                part="the end of the label",
+                position=cleaned.position(end),
+                expected="nothing more, or what follows a label in a persistent URL",
+                found=cleaned.text[end:],
+            )
     core = _core(cleaned.text[start:])
     complaint = _complaint(core)
     position = cleaned.position(start + complaint.position)
     return complaint.within(text, position, did_you_mean(core, now))
+
+
+def _matches(text: str, start: int) -> Iterator[Label]:
+    """Yield the labels of all forms that begin at `start`, the longest first."""
+    for find in (repository_name.longest_match, ibip.longest_match, legacy.longest_match):
+        label = find(text, start)
+        if label is not None:
+            yield label
 
 
 def longest_match(text: str, start: int = 0) -> Label | None:
@@ -132,14 +169,17 @@ def longest_match(text: str, start: int = 0) -> Label | None:
 
 def _core(text: str) -> str:
     """Return what seems to be the label at the beginning of a text that has none."""
-    parts = text.split("/")
-    parts = parts[: 4 if _resembles_repository_name(text) else 2]
+    is_name = _resembles_repository_name(text)
+    parts = text.split("/")[: 4 if is_name else 2]
     parts[-1] = _TAIL_OF_A_WORD.split(parts[-1], maxsplit=1)[0]
-    return "/".join(parts)
+    core = "/".join(parts)
+    return _FINAL_REPORT_TYPE.sub("", core) if is_name else core
 
 
 def _resembles_repository_name(text: str) -> bool:
-    return "." in text.partition("/")[0] or text.count("/") >= _SLASHES_OF_A_REPOSITORY_NAME
+    parts = text.split("/", 3)
+    year_follows = len(parts) > _YEAR and parts[_YEAR][:1].isdigit()
+    return "." in parts[0] or (year_follows and len(parts) > _YEAR + 1)
 
 
 def _complaint(text: str) -> LabelError:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError, ReadingError
-from ibi.identifier.cleanup import Cleaned, CleanUp, clean, scheme_and_host, stripped
+from ibi.identifier.cleanup import Cleaned, CleanUp, clean, reopened, scheme_and_host, stripped
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, Place, bounded, locate, lost
 from ibi.identifier.language import Language
@@ -43,7 +43,8 @@ _STRICT_PAIR: Final = re.compile(r"[!-%'-<>-~]+=[!-%'-<>-~]*")
 _PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
 _STRICT_PATH: Final = re.compile(rf"/(?:{_PCHAR}+(?:/{_PCHAR}*)*)?")
 
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LIKE_A_YEAR: Final = re.compile("/[0-9]{4}")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_IN_PATH: Final = "/!$&'()*+,;=:@~"
 _SAFE_IN_QUERY: Final = "!\"#$%'()*+,-./:;<=>?@[\\]^_`{|}~"
 
@@ -83,7 +84,6 @@ class PersistentUrl:
         A LabelError says that no label was found, a PersistentUrlError that what follows the
         label cannot be read. A strict reading takes Table 6.1 of 004 and nothing else.
         """
-        # A good URL is not cleaned up any further: blanks may belong to the name of a file.
         as_given = stripped(bounded(text))
         try:
             return _read(text, as_given, strict=strict, now=now)
@@ -91,7 +91,10 @@ class PersistentUrl:
             cleaned = clean(text)
             if strict or cleaned.text == as_given.text:
                 raise
-        return _read(text, cleaned, strict=False, now=now)
+        try:
+            return _read(text, cleaned, strict=False, now=now, reopen=True)
+        except PersistentUrlError:
+            return _read(text, cleaned, strict=False, now=now)
 
     @property
     def verblist(self) -> str:
@@ -111,6 +114,9 @@ class PersistentUrl:
             pairs.append(f"{_LANGUAGE}={self.language}")
         query = f"?{'&'.join(pairs)}" if pairs else ""
         path = quote(self.path, safe=_SAFE_IN_PATH)
+        if not modifiers and self.label.kind != "rep" and _LIKE_A_YEAR.match(path):
+            # Or the path could make a repository name of the label (longest match).
+            path = f"/%{ord(path[1]):02X}{path[2:]}"
         return f"{resolver}/{self.label.spelling}{modifiers}{path}{query}"
 
     def __str__(self) -> str:
@@ -118,10 +124,14 @@ class PersistentUrl:
         return self.at(self.resolver)
 
 
-def _read(text: str, cleaned: Cleaned, *, strict: bool, now: Instant | None) -> PersistentUrl:
+def _read(
+    text: str, cleaned: Cleaned, *, strict: bool, now: Instant | None, reopen: bool = False
+) -> PersistentUrl:
     place = locate(cleaned)
     if place is None:
         raise lost(text, cleaned, now)
+    if reopen:
+        cleaned = reopened(text, cleaned, place.end)
     try:
         if strict:
             _refuse_clean_ups(cleaned, place)
@@ -135,9 +145,15 @@ def _refuse_clean_ups(cleaned: Cleaned, place: Place) -> None:
     if CleanUp.REPORT_TYPE in place.steps:
         end = place.start + len(place.label.spelling)
         raise _error(text, "the end of the label", end, _TAIL_EXPECTED, text[end : place.end])
-    if (*cleaned.steps, *place.steps) != (CleanUp.RESOLVER_ADDRESS,) or not scheme_and_host(text):
+    resolver = scheme_and_host(text)
+    if cleaned.steps:
+        raise _error(text, "the beginning", 0, "no white space around the URL", text)
+    if not resolver or not resolver.isascii():
         expected = '"http://", a resolver and "/" before the label'
         raise _error(text, "the beginning", 0, expected, text[: place.start])
+    if place.start != len(resolver) + 1:
+        found = text[len(resolver) + 1 : place.start]
+        raise _error(text, "the beginning", len(resolver) + 1, "the label", found)
 
 
 def _read_tail(cleaned: Cleaned, place: Place, *, strict: bool) -> PersistentUrl:
@@ -160,7 +176,7 @@ def _read_tail(cleaned: Cleaned, place: Place, *, strict: bool) -> PersistentUrl
         raise ModifierOrderError(
             text,
             part="the order of modifiers and verbs",
-            position=place.end,
+            position=pairs.verblist_at if is_composition(modifiers) else place.end,
             expected=f"one of {' '.join(COMPOSITIONS)}",
             found=found,
         )
@@ -192,13 +208,14 @@ def _check_path(text: str, path: str, start: int, *, strict: bool) -> None:
 def _refuse_control(text: str, part: str, value: str, start: int) -> None:
     control = _CONTROL.search(value)
     if control:
-        expected = "no control characters"
+        expected = "no control characters and no halves of a character"
         raise _error(text, part, start + control.start(), expected, control[0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
     verbs: tuple[Verb, ...]
+    verblist_at: int
     file_list: bool
     original_required: bool
     language: Language | None
@@ -207,6 +224,7 @@ class _Pairs:
 
 def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
     verbs: tuple[Verb, ...] = ()
+    verblist_at = start
     file_list = original_required = False
     language: Language | None = None
     passed_on: list[str] = []
@@ -216,7 +234,8 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
         _refuse_control(text, "the query", pair, start)
         name, _, value = pair.partition("=")
         if name == _VERBLIST:
-            more, files = _read_verbs(text, _decoded(value), start + len(name) + 1)
+            verblist_at = start + len(name) + 1
+            more, files = _read_verbs(text, value, verblist_at)
             verbs, file_list = verbs + more, file_list or files
         elif name == _REQUIRED_STATUS:
             if _decoded(value).lower() != "original":
@@ -227,14 +246,18 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
         elif pair:
             passed_on.append(quote(pair, safe=_SAFE_IN_QUERY))
         start += len(pair) + 1
-    return _Pairs(verbs, file_list, original_required, language, tuple(passed_on))
+    return _Pairs(verbs, verblist_at, file_list, original_required, language, tuple(passed_on))
 
 
 def _read_verbs(text: str, value: str, start: int) -> tuple[tuple[Verb, ...], bool]:
     try:
-        return read_verblist(value)
+        return read_verblist(_decoded(value))
     except PersistentUrlError as fault:
-        raise fault.within(text, start + fault.position, ()) from None
+        # Where the fault stands in the value as it was written, three characters for one byte.
+        at = start
+        for _ in range(fault.position):
+            at += len("%2B") if text[at] == "%" else 1
+        raise fault.within(text, at, ()) from None
 
 
 def _known_language(value: str) -> Language | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
+from ibi.errors import RepositoryNameError
 from ibi.identifier.instant import SECONDS_PER_DAY, TWO_DIGITS, Instant, date, midnight
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
 from ibi.identifier.repository_name_fault import fault
@@ -44,6 +45,7 @@ _HOST: Final = re.compile(
     rf"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{{0,{MAX_WORD - 2}}}[A-Za-z0-9])?\.)+"
     rf"[A-Za-z](?:[A-Za-z0-9-]{{0,{MAX_WORD - 2}}}[A-Za-z0-9])?"
 )
+_HOST_EXPECTED: Final = "a domain name of at least two words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,18 @@ class RepositoryName:
     @classmethod
     def mount(cls, host: str, port: int, instant: Instant) -> RepositoryName:
         """Algorithm 3, MountNameOfRepositoryOfAnItem: make the name, in its canonical spelling."""
-        spelling = f"{mount_prefix(host, port)}/{mount_suffix(instant)}"
+        canonical_host = host.lower().removesuffix(".")
+        if _HOST.fullmatch(canonical_host) is None:
+            raise RepositoryNameError(
+                host, part="the host", position=0, expected=_HOST_EXPECTED, found=host
+            )
+        try:
+            spelling = f"{mount_prefix(canonical_host, port)}/{mount_suffix(instant)}"
+        except ValueError:
+            expected = "an instant that a label can carry"
+            raise RepositoryNameError(
+                host, part="the instant", position=0, expected=expected
+            ) from None
         return cls.parse(spelling)
 
     @property
@@ -116,8 +129,9 @@ def mount_suffix(instant: Instant) -> str:
     day, time = divmod(instant.seconds, SECONDS_PER_DAY)
     minutes, second = divmod(time, 60)
     suffix = f"{_day_of_suffix(day)}.{TWO_DIGITS[minutes // 60]}.{TWO_DIGITS[minutes % 60]}"
-    if instant.fraction:
-        return f"{suffix}.{TWO_DIGITS[second]}.{instant.fraction}"
+    fraction = instant.significant_fraction
+    if fraction:
+        return f"{suffix}.{TWO_DIGITS[second]}.{fraction}"
     return f"{suffix}.{TWO_DIGITS[second]}" if second else suffix
 
 

@@ -78,9 +78,9 @@ def _subdomain(part: str, position: int) -> None:
             "the subdomain", position + bad.start(), "letters, digits, hyphens and dots", bad[0]
         )
     words = part.removesuffix(".").split(".")
-    for word in words:
+    for number, word in enumerate(words, 1):
         _domain_word("the subdomain", word, position)
-        if word is words[-1] and not word[0].isalpha():
+        if number == len(words) and not word[0].isalpha():
             raise _Fault(
                 "the subdomain", position, "a letter at the beginning of its last word", word
             )

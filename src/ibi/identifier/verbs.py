@@ -11,7 +11,7 @@ Table 6.5 of 004 makes them synonyms:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -131,30 +131,25 @@ def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
 def united(modifiers: tuple[Verb, ...], verblist: tuple[Verb, ...]) -> tuple[Verb, ...]:
     """Return the union without repetition, modifiers first (004, section 6.2).
 
-    A list of verbs may ask for a translation twice, once before GetMetadata (of the item) and
-    once after it (of the metadata): that is no repetition.
+    A translation before GetMetadata is one of the item, after it one of the metadata: to ask for
+    both is no repetition.
     """
-    union = list(modifiers)
-    listed: list[Verb] = []
-    for verb in verblist:
-        repeated = listed
-        if isinstance(verb, GetTranslation):
-            repeated = listed[_after_metadata(listed) :]
-        if verb not in repeated:
-            listed.append(verb)
-    union += [verb for verb in listed if verb not in modifiers]
-    return tuple(union)
+    union = dict.fromkeys([*_placed(modifiers), *_placed(verblist)])
+    return (*modifiers, *[verb for verb, _ in list(union)[len(set(_placed(modifiers))) :]])
+
+
+def _placed(verbs: tuple[Verb, ...]) -> Iterator[tuple[Verb, bool]]:
+    """Yield each verb, and whether it asks of the metadata."""
+    metadata = False
+    for verb in verbs:
+        metadata = metadata or isinstance(verb, GetMetadata)
+        yield verb, metadata and isinstance(verb, GetTranslation)
 
 
 def is_composition(verbs: Iterable[Verb]) -> bool:
     """Tell whether Table 6.2 has the verbs in this order."""
     symbols = "".join(verb.modifier[0] for verb in verbs)
     return not symbols or symbols in COMPOSITIONS
-
-
-def _after_metadata(verbs: list[Verb]) -> int:
-    places = [at for at, verb in enumerate(verbs) if isinstance(verb, GetMetadata)]
-    return places[-1] + 1 if places else 0
 
 
 _SYMBOLS: Final = {"gettranslation": "+", "getlastedition": "!", "getmetadata": ":"}
