@@ -121,11 +121,12 @@ def locate(cleaned: Cleaned) -> Place | None:
     for start, steps in introductions(text):
         for label in _matches(text, start):
             end = start + len(label.spelling)
-            report_type = _REPORT_TYPE.match(text, end) if label.kind == "rep" else None
             if text[end : end + 1] in _TAIL:
                 return Place(label, start, end, steps)
-            if report_type and text[report_type.end() : report_type.end() + 1] in _TAIL:
-                return Place(label, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
+        name = repository_name.longest_match(text, start)
+        report_type = _REPORT_TYPE.match(text, start + len(name.spelling)) if name else None
+        if name and report_type and text[report_type.end() : report_type.end() + 1] in _TAIL:
+            return Place(name, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
     return None
 
 
