@@ -225,12 +225,18 @@ def on_a_terminal(arguments: list[str], typed: list[str], **environment: str) ->
         os.environ.pop("NO_COLOR", None)
         os.environ.update({"TERM": "xterm", **environment})
         os.execv(IBI[0], [*IBI, *arguments])  # noqa: S606
-    seen = b""
+    seen, last = b"", b""
     waiting = iter(typed)
-    prompts = 0
+    prompts = patience = 0
     while True:
-        ready, _, _ = select.select([terminal], [], [], 30)
-        assert ready, f"nothing more came after {seen!r}"
+        ready, _, _ = select.select([terminal], [], [], 3)
+        if not ready:
+            # A key may reach a terminal just before its reader listens: a person presses it again.
+            patience += 1
+            assert patience < 20, f"nothing more came after {seen!r}"
+            if last in {b"\x03", b"\x04"}:
+                os.write(terminal, last)
+            continue
         try:
             chunk = os.read(terminal, 4096)
         except OSError:  # how a pseudo-terminal says that the other side is gone
@@ -240,7 +246,8 @@ def on_a_terminal(arguments: list[str], typed: list[str], **environment: str) ->
         seen += chunk
         if seen.count(b"ibi> ") > prompts:
             prompts = seen.count(b"ibi> ")
-            os.write(terminal, next(waiting).encode())
+            last = next(waiting).encode()
+            os.write(terminal, last)
     os.close(terminal)
     return seen.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
