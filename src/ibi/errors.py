@@ -78,25 +78,37 @@ class ReadingError(IbiError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive pickling (worker processes), which keyword-only arguments would not."""
-        return (_rebuilt, (type(self), self.text, self._facts()))
+        return (_rebuilt, (type(self), *self.args))
 
     def within(self, text: str, position: int, suggestions: tuple[str, ...]) -> Self:
         """Return the same complaint about a larger text in which the offending part lies."""
-        facts = self._facts() | {"position": position, "suggestions": suggestions}
-        return type(self)(text, **facts)  # type: ignore[arg-type]  # the facts of our own __init__
-
-    def _facts(self) -> dict[str, object]:
-        return {
-            "part": self.part,
-            "position": self.position,
-            "expected": self.expected,
-            "found": self.found,
-            "suggestions": self.suggestions,
-        }
+        return type(self)(
+            text,
+            part=self.part,
+            position=position,
+            expected=self.expected,
+            found=self.found,
+            suggestions=suggestions,
+        )
 
 
-def _rebuilt(cls: type[ReadingError], text: str, facts: dict[str, object]) -> ReadingError:
-    return cls(text, **facts)  # type: ignore[arg-type]  # the facts of our own __init__
+def _rebuilt(  # noqa: PLR0913, PLR0917  # the facts of a fault, as pickle hands them over
+    error: type[ReadingError],
+    text: str,
+    part: str,
+    position: int,
+    expected: str,
+    found: str,
+    suggestions: tuple[str, ...],
+) -> ReadingError:
+    return error(
+        text,
+        part=part,
+        position=position,
+        expected=expected,
+        found=found,
+        suggestions=suggestions,
+    )
 
 
 class LabelError(ReadingError):

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance import strings
-from ibi import IbiError, LabelError, PersistentUrl, describe, parse
+from ibi import IbiError, LabelError, PersistentUrl, ReadingError, describe, parse
 from ibi.identifier.language import Language, LanguagePreference
 from ibi.identifier.verbs import read_modifiers, read_verblist
 
@@ -51,6 +51,53 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(st.text("238JMKDGPWXZY/.@!+:?()-&=#%40ibirep<>, \n", max_size=60))
 def test_any_text_of_our_own_characters_is_read_or_refused(text: str) -> None:
     read_or_refuse(text)
+
+
+PIECES = [
+    *("ibi:", "ibi/", "rep/", "IBI: ", "http://urlib.net/", "urlib.net/", "localhost:8800/", "/"),
+    *("<", ">", " ", "\n", ".", ",", "\u00ad", "\ufeff", "\udc80", "\x1b", "\0"),
+    *("LK47B6W/362SFKH", "8IMKD3MGP8W/34PGRBS", "2001:db8::1", "7URMDHLL9SSN2D89MX/2"),
+    *("sid.inpe.br/mtc-m18@80/2009/02.16.17.46", "sid.inpe.br/", "/2009/09.09.22.01", "-NTC"),
+    *("6qtX3pFwXQZGivnK2Y/SskcB", "APM77Z/UaJFT", "%21", "%40", "%2", "%ff"),
+    *("!", "+", ":", "+(pt)", "+(pt-BR)", ":(oai_dc)", "(", ")", "??", "#x", "/a b", "?a=b", "&"),
+    *("ibiurl.verblist=", "GetMetadata", "GetTranslation(pt)", "ibiurl.language=pt"),
+]
+
+
+@settings(max_examples=2_000)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+@example("ibi:ibi:LK47B6W/362SFKH")
+def test_pieces_in_any_order_are_read_or_refused(text: str) -> None:
+    read_or_refuse(text)
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_an_error_points_into_the_text_and_a_strict_reading_is_no_other(text: str) -> None:
+    for reader in (parse, PersistentUrl.parse):
+        try:
+            lenient = reader(text)
+        except ReadingError as error:
+            assert 0 <= error.position <= len(text)  # noqa: PT017  # either way is good
+            continue
+        try:
+            assert reader(text, strict=True) == lenient
+        except ReadingError:
+            continue
+
+
+@settings(max_examples=1_000)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_what_is_read_is_written_fit_for_a_header_and_read_again(text: str) -> None:
+    try:
+        url = PersistentUrl.parse(text)
+    except IbiError:
+        return
+    written = url.at("http://resolver.example")
+    assert written.isascii()
+    assert written.isprintable()
+    assert " " not in written
+    assert PersistentUrl.parse(written) == url
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,17 @@ def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
     label = longest_match(cleaned.text, start)
     if label is not None:
         end = start + len(label.spelling)
-        if not cleaned.text[end].isalnum() and cleaned.text[end] != ".":
+        following = cleaned.text[end : end + 1]
+        if following in _TAIL:
+            return LabelError(
+                text,
+                part="what introduces the label",
+                position=0,
+                expected='a resolver\'s address, "ibi:" or nothing',
+                found=cleaned.text[:start],
+                suggestions=(label.spelling,),
+            )
+        if not following.isalnum() and following != ".":
             return LabelError(
                 text,
                 part="the end of the label",
