@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import time
@@ -16,14 +17,19 @@ def costs(tasks: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[
     """Return the CPU seconds of each task: the least of many rounds, all tasks in each round.
 
     Other programs on the machine only ever add time, and they add it to whatever runs just then:
-    the least of interleaved rounds is what a task itself costs.
+    the least of interleaved rounds is what a task itself costs. The garbage collector rests
+    meanwhile, as it does in `timeit`: what it costs depends on what else the process holds.
     """
     least = dict.fromkeys(tasks, float("inf"))
-    for _ in range(rounds):
-        for name, task in tasks.items():
-            start = time.process_time()
-            task()
-            least[name] = min(least[name], time.process_time() - start)
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, task in tasks.items():
+                start = time.process_time()
+                task()
+                least[name] = min(least[name], time.process_time() - start)
+    finally:
+        gc.enable()
     return least
 
 
