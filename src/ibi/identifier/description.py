@@ -103,7 +103,7 @@ def _warnings(label: Label, now: Instant | None) -> tuple[LabelWarning, ...]:
     warnings: tuple[LabelWarning, ...] = ()
     if not isinstance(label, RepositoryName):
         if label.ip is not None:
-            warnings = _address_warnings(label.ip)
+            warnings = address_warnings(label.ip)
         elif label.host is None:
             warnings = (LabelWarning.NOT_DECODABLE,)
     # Whole seconds decide nearly always, and are compared six times as fast.
@@ -129,7 +129,8 @@ _IN_QUESTION: Final = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def _address_warnings(ip: str) -> tuple[LabelWarning, ...]:
+def address_warnings(ip: str) -> tuple[LabelWarning, ...]:
+    """Tell whether an address, in its canonical text, means another machine elsewhere."""
     if "." in ip:
         first = ip.partition(".")[0]
         if first in _BY_FIRST:
@@ -141,7 +142,7 @@ def _address_warnings(ip: str) -> tuple[LabelWarning, ...]:
     address = ip_address(ip)
     if address.is_loopback:
         return (LabelWarning.LOOPBACK_ADDRESS,)
-    # Python calls the withdrawn site-local network fec0::/10 global.
-    if isinstance(address, IPv6Address) and address.is_site_local:
+    # Python calls the withdrawn site-local network fec0::/10 global, and groups of machines.
+    if isinstance(address, IPv6Address) and (address.is_site_local or address.is_multicast):
         return (LabelWarning.PRIVATE_ADDRESS,)
     return () if address.is_global else (LabelWarning.PRIVATE_ADDRESS,)

@@ -127,11 +127,16 @@ def mount_suffix(instant: Instant) -> str:
     """
     suffix = IBIP.from_decimal(instant.seconds - EPOCH.seconds)
     fraction = instant.significant_fraction
-    if not fraction:
-        return suffix
+    return f"{suffix}W{coded_fraction(fraction)}" if fraction else suffix
+
+
+def coded_fraction(fraction: str) -> str:
+    """Return decimal digits of a fraction, without trailing zeros, as the digits of an IBIp."""
+    if fraction[0] != "0":
+        return IBIP.from_decimal(int(fraction))
     significant = fraction.lstrip("0")
     zeros = len(fraction) - len(significant)
-    return f"{suffix}W{IBIP.digits[0] * zeros}{IBIP.from_decimal(int(significant))}"
+    return IBIP.digits[0] * zeros + IBIP.from_decimal(int(significant))
 
 
 @lru_cache(maxsize=4096)

@@ -60,6 +60,22 @@ class Numerals:
         zero = self.digits[0]
         return (groups[number].lstrip(zero) or zero) + numeral
 
+    def consecutive(self, first: int, count: int, stem: str = "") -> list[str]:
+        """Return the numerals of `count` numbers from `first` on, each after the stem, quickly."""
+        groups = self._groups
+        size = len(groups)
+        numerals: list[str] = []
+        while len(numerals) < count:
+            high, low = divmod(first + len(numerals), size)
+            wanted = count - len(numerals)
+            if high:
+                head = stem + self.from_decimal(high)
+                numerals += [head + group for group in groups[low : low + wanted]]
+            else:
+                numbers = range(low, min(low + wanted, size))
+                numerals += [stem + self.from_decimal(number) for number in numbers]
+        return numerals
+
     @cached_property
     def _groups(self) -> list[str]:
         """Return all numerals of as many digits as the limit allows, by value."""

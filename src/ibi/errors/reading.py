@@ -1,44 +1,10 @@
-"""Everything that can go wrong, in one tree.
-
-    IbiError
-    ├── ReadingError (also a ValueError)   a text is not what it should be
-    │   ├── LabelError                     neither of the forms of an IBI
-    │   │   ├── RepositoryNameError        looked like a repository name (003, Table 6.1)
-    │   │   ├── IbipError                  looked like an IBIp (003, Table 7.1)
-    │   │   └── LegacyLabelError           looked like a label from before 2009
-    │   ├── PersistentUrlError             its label is good, what follows is not (004, Table 6.1)
-    │   │   └── ModifierOrderError         modifiers or verbs in an order that 004, Table 6.2 lacks
-    │   └── LanguageError                  no language, or none that 004, Table A.1 admits
-    └── CheckCharacterError                a label and its check character disagree
-
-The facts stand in fields; the sentence is built here, once, so that a command line, a page and
-a problem document all say the same.
-"""
+"""Texts that cannot be read."""
 
 from __future__ import annotations
 
-from typing import Final, Self
+from typing import Self
 
-SHOWN: Final = 60
-"""How much of a foreign text a message repeats: it is recognised, and floods no log."""
-
-
-def shown(text: str) -> str:
-    """Quote a foreign text for a message: one line, no control characters, bounded."""
-    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
-
-
-def printable(text: str) -> str:
-    """Escape what does not print, so that a foreign text cannot write to a terminal or a log."""
-    return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    return character if character.isprintable() else repr(character)[1:-1]
-
-
-class IbiError(Exception):
-    """The root: whoever catches this catches all that this library raises on purpose."""
+from ibi.errors.root import IbiError, shown
 
 
 class ReadingError(IbiError, ValueError):
