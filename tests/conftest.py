@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
+
+from ibi.adapters.machine import FOLDER
+from postgres_server import PostgresServer
 
 # Machines are noisy: no example fails for being slow. CI draws the same examples every time.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def machine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test meets the minters of the machine that it runs on, nor is remembered by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FOLDER, str(tmp_path_factory.mktemp("machine")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One server for all tests; each makes a database of its own."""
+    with PostgresServer() as server:
+        yield server

@@ -1,0 +1,162 @@
+"""PostgreSQL, by asyncpg: many machines on one ledger.
+
+Minting is plain threads, asyncpg is asyncio: a loop of its own, in a thread of its own, stands
+between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Coroutine
+from threading import RLock, Thread
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from ibi.adapters.sql_ledger import Execute
+from ibi.errors import LedgerUnavailableError
+
+T = TypeVar("T")
+
+TIMEOUT: Final = 10.0
+"""Seconds for a connection or a statement; then the server counts as gone."""
+
+_PASSWORD: Final = re.compile(r"(?<=[?&]password=)[^&]*")
+
+_SETTINGS: Final = {
+    "application_name": "ibi",
+    # Whatever the server's default: a commit is durable when it says so.
+    "synchronous_commit": "on",
+    # A minter that was stopped in the middle of a transaction does not keep the others waiting.
+    "idle_in_transaction_session_timeout": "2000",
+    "lock_timeout": "8000",
+}
+
+# asyncpg calls it an internal error when the server's last word comes between two statements.
+_LOST: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+)
+
+
+class Postgres:
+    """A database on a server. Threads take turns."""
+
+    # The timeline of the write-ahead log: a promoted replica and a restored backup begin a new one,
+    # and may lack what was committed last on the old.
+    history = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+    for_update = " FOR UPDATE"
+    # Two who create the same table at once collide, IF NOT EXISTS or not.
+    before_tables = "SELECT pg_advisory_xact_lock(1768057193)"
+
+    def __init__(self, url: str) -> None:
+        """Connect to the server."""
+        self._url = url
+        self.name = without_password(url)
+        self._lock = RLock()
+        self._process = os.getpid()
+        self._connection: asyncpg.Connection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        with self._lock:
+            self._run(self._connected())
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work in one transaction; durable when this returns, undone if it raises."""
+        with self._lock:
+            connection = self._run(self._connected())
+            try:
+                self._run(connection.execute("BEGIN"))
+                result = work(lambda sql, *values: self._run(self._rows(connection, sql, values)))
+                self._run(connection.execute("COMMIT"))
+            except (LedgerUnavailableError, KeyboardInterrupt):
+                # Whether it is durable is not known: the server decides, and the next one reads.
+                self._abandon()
+                raise
+            except BaseException:
+                try:
+                    self._run(connection.execute("ROLLBACK"))
+                except LedgerUnavailableError:
+                    self._abandon()
+                raise
+            return result
+
+    @staticmethod
+    async def _rows(
+        connection: asyncpg.Connection, sql: str, values: tuple[object, ...]
+    ) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await connection.fetch(sql, *values)]
+
+    async def _connected(self) -> asyncpg.Connection:
+        if self._connection is None:
+            connection = await asyncpg.connect(
+                self._url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=_SETTINGS
+            )
+            if await connection.fetchval("SHOW fsync") != "on":
+                await connection.close()
+                raise LedgerUnavailableError(self.name, "the server runs with fsync = off")
+            self._connection = connection
+        return self._connection
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if self._process != os.getpid():
+            # Forked without a word: the loop's thread is the parent's, and so is the connection.
+            self._connection = self._loop = None
+            self._process = os.getpid()
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(
+                target=_run_loop, args=[self._loop], name="ibi-postgres", daemon=True
+            )
+            self._thread.start()
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(2 * TIMEOUT)
+        except _LOST as failure:
+            reason = str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
+            raise LedgerUnavailableError(self.name, reason) from failure
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(connection.terminate)
+
+    def pause(self) -> None:
+        """Close the connection before a fork, and end the thread, which the child would lack."""
+        self._lock.acquire()
+        self.close()
+
+    def resume(self) -> None:
+        """Connect again when it is needed."""
+        self._lock.release()
+
+    def close(self) -> None:
+        """Close the connection and end the loop."""
+        with self._lock:
+            self._abandon()
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._thread.join(TIMEOUT)
+                self._loop = None
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+        loop.run_until_complete(asyncio.sleep(0))  # one more round closes the socket
+    finally:
+        loop.close()
+
+
+def without_password(url: str) -> str:
+    """Return a URL as it may stand in a message."""
+    url = _PASSWORD.sub("...", url)
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:...@{host}"))

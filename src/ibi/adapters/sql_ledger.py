@@ -1,0 +1,302 @@
+"""The ledger in SQL, the same for every database behind it.
+
+The tables are few and plain, and `ibi mint` opens them for every call: they are made here, by
+hand, so that no migration library is loaded for them (docs/adr/0009).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from ibi.errors import LedgerUnavailableError
+from ibi.ports import Commitment, Entry, Issue, LabelRecord, Reading, Token
+
+Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+"""Runs one statement with its parameters, written $1, $2 ..., and returns the rows."""
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """A database that does transactions, and makes them durable before it says so."""
+
+    name: str
+    history: str
+    """A SELECT of what changes when the storage goes on from an earlier state of itself."""
+    for_update: str
+    """What ends a SELECT that must keep others from the rows, where that needs saying."""
+    before_tables: str
+    """A statement that keeps others from making the tables at the same time."""
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work, alone; durable when this returns, undone if it raises."""
+        ...
+
+    def pause(self) -> None:
+        """Let go of it and let nobody in until `resume`: the process is about to fork."""
+        ...
+
+    def resume(self) -> None:
+        """Go on, in the parent and in the child."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
+
+
+_VERSION: Final = 1
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS ibi_ledger (
+    version INTEGER PRIMARY KEY, identity TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ibi_prefix (
+    prefix TEXT PRIMARY KEY, mark BIGINT, generation BIGINT NOT NULL, history TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ibi_sighting (
+    prefix TEXT NOT NULL, boot TEXT NOT NULL, wall BIGINT NOT NULL, uptime BIGINT NOT NULL,
+    PRIMARY KEY (prefix, boot));
+CREATE TABLE IF NOT EXISTS ibi_issue (
+    prefix TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, instants TEXT NOT NULL,
+    PRIMARY KEY (prefix, key));
+CREATE TABLE IF NOT EXISTS ibi_label (
+    prefix TEXT NOT NULL, instant BIGINT NOT NULL, recorded BIGINT NOT NULL, target TEXT NOT NULL,
+    PRIMARY KEY (prefix, instant));
+CREATE INDEX IF NOT EXISTS ibi_unbound ON ibi_label (prefix, instant) WHERE target = '';
+CREATE TABLE IF NOT EXISTS ibi_token (
+    name TEXT PRIMARY KEY, digest TEXT NOT NULL, scope TEXT NOT NULL, created BIGINT NOT NULL)
+"""
+
+
+class SqlLedger:
+    """A ledger on a database."""
+
+    def __init__(self, database: Database) -> None:
+        """Make the tables, if they are not there."""
+        self._database = database
+        self._identity = database.transaction(self._open)
+
+    def _open(self, execute: Execute) -> str:
+        for statement in (self._database.before_tables, *_TABLES.split(";")):
+            execute(statement)
+        execute(
+            "INSERT INTO ibi_ledger (version, identity) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            _VERSION,
+            uuid.uuid4().hex,
+        )
+        rows = execute("SELECT version, identity FROM ibi_ledger ORDER BY version DESC")
+        version, identity = rows[0]
+        if version != _VERSION:
+            reason = f"a newer ibi wrote it (version {version}, this one knows {_VERSION})"
+            raise LedgerUnavailableError(self.name, reason)
+        return str(identity)
+
+    @property
+    def name(self) -> str:
+        """Where the ledger lies."""
+        return self._database.name
+
+    def identity(self) -> str:
+        """Return the name that the ledger was given when it was made."""
+        return self._identity
+
+    def settle(
+        self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
+    ) -> Entry:
+        """Read the entry, write what `decide` makes of it, and return what now stands there."""
+
+        def work(execute: Execute) -> Entry:
+            if not execute("SELECT 1 FROM ibi_ledger WHERE identity = $1", self._identity):
+                raise LedgerUnavailableError(self.name, "another ledger lies in its place")
+            entry = self._entry(execute, prefixes, boot)
+            commitment = decide(entry)
+            return entry if commitment is None else self._commit(execute, prefixes, commitment)
+
+        return self._database.transaction(work)
+
+    def _entry(self, execute: Execute, prefixes: Sequence[str], boot: str) -> Entry:
+        # In one order everywhere, so that two who share a prefix cannot block each other.
+        rows = [self._row(execute, prefix) for prefix in sorted(prefixes)]
+        pasts = [row for row in rows if row[1] is not None]
+        sightings = [
+            sighting
+            for prefix, *_ in pasts
+            for sighting in execute(
+                "SELECT boot, wall, uptime FROM ibi_sighting WHERE prefix = $1", prefix
+            )
+        ]
+        here = [Reading(wall, uptime, boot) for where, wall, uptime in sightings if where == boot]
+        [(history,)] = execute(self._database.history)
+        return Entry(
+            ledger=self._identity,
+            generation=max(generation for _, _, generation, _ in rows),
+            mark=max((mark for _, mark, _, _ in rows if mark is not None), default=None),
+            # Only if the clock was seen under every prefix; then the one seen longest ago.
+            seen=min(here, key=lambda seen: seen.uptime, default=None)
+            if boot and len(here) == len(pasts)
+            else None,
+            last_seen=max((wall for _, wall, _ in sightings), default=None),
+            moved=any(row[3] != history for row in pasts),
+        )
+
+    def _row(self, execute: Execute, prefix: str) -> tuple[str, int | None, int, str]:
+        execute(
+            "INSERT INTO ibi_prefix (prefix, mark, generation, history) VALUES ($1, NULL, 0, '') "
+            "ON CONFLICT DO NOTHING",
+            prefix,
+        )
+        select = "SELECT mark, generation, history FROM ibi_prefix WHERE prefix = $1"
+        [(mark, generation, history)] = execute(f"{select}{self._database.for_update}", prefix)
+        return prefix, mark, generation, history
+
+    def _commit(self, execute: Execute, prefixes: Sequence[str], commitment: Commitment) -> Entry:
+        reading = commitment.reading
+        [(history,)] = execute(self._database.history)
+        for prefix in sorted(prefixes):
+            execute(
+                "UPDATE ibi_prefix SET mark = $1, generation = $2, history = $3 WHERE prefix = $4",
+                commitment.mark,
+                commitment.generation,
+                history,
+                prefix,
+            )
+            execute(
+                "INSERT INTO ibi_sighting (prefix, boot, wall, uptime) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT (prefix, boot) "
+                "DO UPDATE SET wall = excluded.wall, uptime = excluded.uptime",
+                prefix,
+                reading.boot,
+                reading.wall,
+                reading.uptime,
+            )
+        return Entry(
+            ledger=self._identity,
+            generation=commitment.generation,
+            mark=commitment.mark,
+            seen=reading,
+            last_seen=reading.wall,
+        )
+
+    def record(self, prefix: str, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
+        """Write issues and labels in one step; KeyError if a key of the issues is taken."""
+
+        def work(execute: Execute) -> None:
+            for issue in issues:
+                written = execute(
+                    "INSERT INTO ibi_issue (prefix, key, request, instants) "
+                    "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING key",
+                    prefix,
+                    issue.key,
+                    issue.request,
+                    " ".join(map(str, issue.instants)),
+                )
+                if not written:
+                    raise KeyError(issue.key)
+            for label in labels:
+                execute(
+                    "INSERT INTO ibi_label (prefix, instant, recorded, target) "
+                    "VALUES ($1, $2, $3, $4)",
+                    prefix,
+                    label.instant,
+                    label.recorded,
+                    label.target,
+                )
+
+        self._database.transaction(work)
+
+    def issued(self, prefix: str, keys: Sequence[str]) -> dict[str, Issue]:
+        """Return what was given for these keys."""
+
+        def work(execute: Execute) -> dict[str, Issue]:
+            select = "SELECT key, request, instants FROM ibi_issue WHERE prefix = $1 AND key = $2"
+            rows = [row for key in keys for row in execute(select, prefix, key)]
+            return {
+                key: Issue(key, request, tuple(map(int, instants.split())))
+                for key, request, instants in rows
+            }
+
+        return self._database.transaction(work)
+
+    def bind(self, prefix: str, instant: int, target: str) -> LabelRecord | None:
+        """Bind a reserved label, unless it is bound; return what stands there, None if nothing."""
+
+        def work(execute: Execute) -> LabelRecord | None:
+            execute(
+                "UPDATE ibi_label SET target = $1 "
+                "WHERE prefix = $2 AND instant = $3 AND target = ''",
+                target,
+                prefix,
+                instant,
+            )
+            return _found(execute, prefix, instant)
+
+        return self._database.transaction(work)
+
+    def find(self, prefix: str, instant: int) -> LabelRecord | None:
+        """Return what is recorded of a label."""
+        return self._database.transaction(lambda execute: _found(execute, prefix, instant))
+
+    def unbound(self, prefix: str, after: int, limit: int) -> list[LabelRecord]:
+        """Return labels reserved and never bound, the oldest first, later than `after`."""
+        rows = self._database.transaction(
+            lambda execute: execute(
+                "SELECT instant, recorded FROM ibi_label "
+                "WHERE prefix = $1 AND target = '' AND instant > $2 ORDER BY instant LIMIT $3",
+                prefix,
+                after,
+                limit,
+            )
+        )
+        return [LabelRecord(*row) for row in rows]
+
+    def add_token(self, token: Token) -> bool:
+        """Keep a token; False if one of that name is there."""
+        rows = self._database.transaction(
+            lambda execute: execute(
+                "INSERT INTO ibi_token (name, digest, scope, created) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT DO NOTHING RETURNING name",
+                token.name,
+                token.digest,
+                token.scope,
+                token.created,
+            )
+        )
+        return bool(rows)
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens."""
+        rows = self._database.transaction(
+            lambda execute: execute(
+                "SELECT name, digest, scope, created FROM ibi_token ORDER BY created, name"
+            )
+        )
+        return [Token(*row) for row in rows]
+
+    def remove_token(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        rows = self._database.transaction(
+            lambda execute: execute("DELETE FROM ibi_token WHERE name = $1 RETURNING name", name)
+        )
+        return bool(rows)
+
+    def pause(self) -> None:
+        """Let go of the storage, because the process is about to fork."""
+        self._database.pause()
+
+    def resume(self) -> None:
+        """Go on, in the parent and in the child."""
+        self._database.resume()
+
+    def close(self) -> None:
+        """Let go of the storage."""
+        self._database.close()
+
+
+def _found(execute: Execute, prefix: str, instant: int) -> LabelRecord | None:
+    rows = execute(
+        "SELECT instant, recorded, target FROM ibi_label WHERE prefix = $1 AND instant = $2",
+        prefix,
+        instant,
+    )
+    return LabelRecord(*rows[0]) if rows else None

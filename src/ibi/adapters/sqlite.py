@@ -1,0 +1,153 @@
+"""SQLite, by apsw: one file, durable at every commit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from ibi.adapters.sql_ledger import Execute
+from ibi.errors import LedgerUnavailableError
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT: Final = 5000
+"""Milliseconds to wait for another process that writes; a write takes a few."""
+
+
+class Sqlite:
+    """A database in a file. Threads take turns."""
+
+    history = "SELECT ''"  # a file has one
+    for_update = ""  # BEGIN IMMEDIATE keeps others away from the whole file
+    before_tables = "SELECT 1"  # likewise
+
+    def __init__(self, path: Path | str, vfs: str | None = None) -> None:
+        """Open the file, and make it if need be; `vfs` names another way to the disk."""
+        self._path = Path(path).absolute()
+        self.name = str(self._path)
+        self._vfs = vfs
+        self._lock = RLock()
+        self._made = self._failed = False
+        self._connection: apsw.Connection | None = None
+        self._inherited: apsw.Connection | None = None
+        self._process = os.getpid()
+        self._file = (0, 0)
+        with self._lock:
+            self._connected()
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work alone on the file; durable when this returns, undone if it raises."""
+        with self._lock:
+            try:
+                connection = self._connected()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(lambda sql, *values: list(connection.execute(sql, values)))
+                except BaseException:
+                    if connection.in_transaction:  # a disk that fails ends it by itself
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+                self._check_file()
+            except (apsw.Error, OSError) as failure:
+                self._failed = isinstance(failure, (apsw.IOError, apsw.FullError))
+                self._abandon()
+                raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+            return result
+
+    def _connected(self) -> apsw.Connection:
+        if self._process != os.getpid():
+            # Forked without a word: the parent's connection must be neither used nor closed.
+            self._inherited, self._connection = self._connection, None
+            self._process = os.getpid()
+        if self._connection is not None:
+            self._check_file()
+            return self._connection
+        try:
+            self._connection = self._open()
+            self._file = self._identity()
+        except (apsw.Error, OSError) as failure:
+            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+        return self._connection
+
+    def _check_file(self) -> None:
+        """Miss the file: what is written to one that was replaced is lost to all who come later."""
+        if self._identity() != self._file:
+            self._abandon()
+            raise LedgerUnavailableError(self.name, "the file was replaced or removed")
+
+    def _open(self) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE
+        if not self._made:
+            # Only the first time: a file that is gone later must be missed, not made anew.
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            flags |= apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.name, flags, vfs=self._vfs)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # FULL: the log is synced at every commit, and a commit says so only then.
+            connection.execute("PRAGMA synchronous = FULL")
+            if self._failed:
+                # After a failed sync the kernel may take lost pages of the log for written. What
+                # is committed next must not build on them: begin a new log.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except BaseException:
+            connection.close(force=True)
+            raise
+        self._made = True
+        self._failed = False
+        return connection
+
+    def _identity(self) -> tuple[int, int]:
+        status = self._path.stat()
+        return status.st_dev, status.st_ino
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(apsw.Error):
+                connection.close(force=True)
+
+    def pause(self) -> None:
+        """Close the file before a fork: a connection must not be used, nor closed, in the child."""
+        self._lock.acquire()
+        self._abandon()
+
+    def resume(self) -> None:
+        """Open it again when it is needed."""
+        self._lock.release()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._abandon()
+
+
+_REASONS: Final[dict[type[Any], str]] = {
+    apsw.BusyError: "another process keeps it locked",
+    apsw.FullError: "the disk is full",
+    apsw.IOError: "the disk reports an error",
+    apsw.CantOpenError: "it cannot be opened there",
+    apsw.ReadOnlyError: "it may not be written",
+    apsw.NotADBError: "it is no ledger, but some other file",
+    apsw.CorruptError: "it is damaged",
+    apsw.PermissionsError: "it may not be opened",
+}
+
+
+def _reason(failure: Exception) -> str:
+    for kind, reason in _REASONS.items():
+        if isinstance(failure, kind):
+            return reason
+    if isinstance(failure, FileExistsError):
+        return "its folder is a file"
+    if isinstance(failure, OSError):
+        return (failure.strerror or str(failure)).lower()
+    return str(failure)

@@ -1,0 +1,290 @@
+"""The minter: gives out the labels of one subsystem, never the same twice.
+
+Most labels come straight from the stretch of time that its desk holds; `reservation` says when
+and how it takes another from the ledger. Threads may share a minter. A forked process must not
+use the stretch of its parent, and does not: it begins anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Lock
+from types import TracebackType
+from typing import Final, Self
+from weakref import WeakSet
+
+from ibi.errors import BusyError, MinterClosedError, MintingRequestError
+from ibi.minting.desk import Desk, Drawn
+from ibi.minting.distributor import create_date
+from ibi.minting.granularity import SECOND, Granularity
+from ibi.minting.health import Health, health_of
+from ibi.minting.label_generator import LabelGenerator, Minted
+from ibi.minting.reservation import Limits
+from ibi.minting.subsystem import Subsystem
+from ibi.minting.waiting_room import WaitingRoom
+from ibi.ports import Clock, Ledger, Machine
+
+SEATS: Final = 1000
+"""How many callers may wait. A thread each: more would be the machine's trouble, not ours."""
+
+MOST_AT_ONCE: Final = 1_000_000
+"""The largest batch: at the finest granularity it takes a millisecond of labels."""
+
+_STEADY: Final = 5_000_000
+"""How far wall clock and uptime may drift apart within a stretch before the ledger is asked."""
+
+
+class Minter:
+    """Mints the labels of one subsystem; a context manager that lets go of its prefixes."""
+
+    def __init__(  # noqa: PLR0913  # one argument a port, and what an operator sets
+        self,
+        subsystem: Subsystem,
+        ledger: Ledger,
+        clock: Clock,
+        machine: Machine,
+        *,
+        granularity: str = "auto",
+        limits: Limits | None = None,
+        seats: int = SEATS,
+        observe: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """Claim the prefixes on this machine; `observe` gets the seconds of every durable step."""
+        self.subsystem = subsystem
+        self.ledger = ledger
+        self.limits = limits or Limits()
+        self._clock = clock
+        self._wall = clock.wall
+        self._uptime = clock.uptime
+        self._generator = LabelGenerator(subsystem)
+        self._label = self._generator.label
+        self._closed = False
+        self._lock = Lock()
+        self._seats = seats
+        self._room = WaitingRoom(seats)
+        self._desk = Desk(
+            subsystem.prefixes,
+            ledger,
+            clock,
+            machine,
+            Granularity.of(granularity),
+            self.limits,
+            observe,
+        )
+        _MINTERS.add(self)
+
+    def mint(self, timeout: float | None = None) -> Minted:
+        """Give out one label, in all forms that the subsystem has; wait up to `timeout` seconds."""
+        with self._lock:
+            instant = self._quick()
+        if instant is None:
+            return self.mint_many(1, timeout)[0]
+        return self._label(instant)
+
+    def _quick(self) -> int | None:
+        """Give out an instant if nobody waits and the stretch has one at hand; otherwise None."""
+        desk = self._desk
+        wall = self._wall()
+        if (
+            wall > desk.mark
+            # The clock goes as the uptime does: no need to ask the ledger.
+            or not -_STEADY < wall - self._uptime() - desk.offset < _STEADY
+            or self._room.queue
+        ):
+            return None
+        creation, instant = create_date(wall, desk.last, desk.r)
+        if creation > wall:
+            return None
+        desk.last = instant
+        desk.given += 1
+        return instant
+
+    def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
+        """Give out many labels in one durable step, or in as few as the granularity allows."""
+        return self._generator.labels(self.instants(count, timeout))
+
+    def attempt(self, count: int) -> list[Minted] | None:
+        """Give out labels if that needs neither waiting nor the ledger; otherwise None."""
+        check_count(count)
+        # Somebody else may hold the lock while the ledger writes: that would be waiting.
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if count == 1 and (instant := self._quick()) is not None:
+                return [self._label(instant)]
+            if self._room.queue or self._closed:
+                return None
+            now = self._desk.read()
+            drawn = self._desk.draw(count, now)
+            if drawn is None or drawn.creation > now.wall:
+                return None
+            self._desk.take(drawn)
+        finally:
+            self._lock.release()
+        return self._generator.labels(drawn.instants)
+
+    def instants(self, count: int, timeout: float | None = None) -> list[int]:
+        """Give out instants, of which `labels` makes labels."""
+        check_count(count)
+        longest = self.limits.wait / SECOND
+        wait = int(max(0.0, longest if timeout is None else min(timeout, longest)) * SECOND)
+        granularity = self._desk.granularity
+        if granularity.fixed and (count - 1) * granularity.nanoseconds > wait:
+            raise BusyError(-(-(count - 1) * granularity.nanoseconds // SECOND))
+        deadline = self._uptime() + wait
+        given: list[int] = []
+        with self._room.turn(wait / SECOND, granularity.nanoseconds / SECOND):
+            while len(given) < count:
+                given += self._serve(count - len(given), deadline)
+        return given
+
+    def labels(self, instants: Sequence[int]) -> list[Minted]:
+        """Make the labels of instants that this minter has given out."""
+        return self._generator.labels(instants)
+
+    def _serve(self, count: int, deadline: int) -> list[int]:
+        """Serve the caller at the desk with as many as its granularity allows at once."""
+        desk = self._desk
+        while True:
+            with self._lock:
+                if self._closed:
+                    raise MinterClosedError
+                now = desk.read()
+                wait = max(0, deadline - now.uptime)  # who need not wait is never late
+                batch = min(count, self.at_once())
+                crowd = len(self._room.queue) - 1
+                drawn = desk.draw(batch, now, crowd)
+                if drawn is None:
+                    drawn = desk.reserve(batch, now, wait, crowd)
+                    break
+                delay = drawn.creation - now.wall
+                if delay > wait:
+                    raise BusyError(max(1, -(-delay // SECOND)))
+                if len(drawn.instants) > 1 or delay <= 0:
+                    desk.take(drawn)
+                    break
+            # Alone at the desk, and early: whoever gives up now has taken nothing.
+            self._clock.sleep(delay)
+        self._wait_for(drawn, deadline)
+        return drawn.instants
+
+    def at_once(self) -> int:
+        """Return how many labels may be reserved in one step.
+
+        A mark further ahead than a stretch would keep everyone waiting after a crash. A
+        granularity that finds itself is as fine as the batch needs.
+        """
+        granularity = self._desk.granularity
+        if not granularity.fixed:
+            return MOST_AT_ONCE
+        return max(1, self.limits.stretch // granularity.nanoseconds)
+
+    def _wait_for(self, drawn: Drawn, deadline: int) -> None:
+        """Wait until the instants have come: no label is younger than its creation date."""
+        while (delay := drawn.creation - self._wall()) > 0:
+            if self._uptime() + delay > deadline + self.limits.behind:
+                # The clock was set back meanwhile. The instants are lost, which harms nobody.
+                raise BusyError(-(-delay // SECOND))
+            self._clock.sleep(delay)
+
+    def now(self) -> int:
+        """Return POSIX time in nanoseconds, as its clock has it."""
+        return self._wall()
+
+    @property
+    def granularity(self) -> Granularity:
+        """The granularity at this moment."""
+        return self._desk.granularity
+
+    def set_granularity(self, text: str) -> None:
+        """Change the granularity, from the next label on; `auto` lets it find its own."""
+        chosen = Granularity.of(text)
+        with self._lock:
+            self._desk.adapt(chosen)
+
+    def health(self) -> Health:
+        """Tell how it fares."""
+        return health_of(self._desk, max(0, len(self._room.queue) - 1), self._wall())
+
+    def check(self) -> None:
+        """Raise what would keep a label from being given out now, without giving one."""
+        with self._lock:
+            if self._closed:
+                raise MinterClosedError
+            self._desk.check()
+
+    def confirm(self) -> None:
+        """Take an operator's word that clock and ledger are right, and go on after now."""
+        with self._lock:
+            if self._closed:
+                raise MinterClosedError
+            self._desk.confirm()
+
+    def close(self) -> None:
+        """Give back what is not used, and the prefixes to whoever wants them."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._desk.close()
+                self.ledger.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _begin_anew(self) -> None:
+        """Hold nothing of what the parent process goes on with, its waiting threads included."""
+        self._desk.forget()
+        self._room = WaitingRoom(self._seats)
+
+
+def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
+    """Refuse a number of labels that nobody can want."""
+    if not 1 <= count <= most:
+        msg = f"{count} is not a number of labels: expected 1 to {most}."
+        raise MintingRequestError(msg)
+
+
+_MINTERS: Final[WeakSet[Minter]] = WeakSet()
+_PAUSED: Final[list[Minter]] = []
+
+
+def _before_fork() -> None:
+    _PAUSED.extend(_MINTERS)
+    # All locks of minters before those of ledgers, the order in which minting takes them.
+    for minter in _PAUSED:
+        minter._lock.acquire()  # noqa: SLF001  # its own module
+    for minter in _PAUSED:
+        minter.ledger.pause()
+
+
+def _after_fork(*, in_child: bool) -> None:
+    if in_child:
+        # All of them: who forks by way of C may have called no hook before.
+        for minter in list(_MINTERS):
+            minter._begin_anew()  # noqa: SLF001
+            if minter not in _PAUSED:
+                minter._lock = Lock()  # noqa: SLF001
+    while _PAUSED:
+        minter = _PAUSED.pop()
+        minter.ledger.resume()
+        minter._lock.release()  # noqa: SLF001
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, in_child=False),
+        after_in_child=partial(_after_fork, in_child=True),
+    )

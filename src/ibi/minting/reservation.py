@@ -1,0 +1,199 @@
+"""The rule by which a minter takes a stretch of time for itself, pure.
+
+`last` must be durable before a label leaves, but not with one write a label: the ledger's mark is
+moved ahead of the clock, and labels up to the mark belong to whoever moved it. A crashed minter
+starts after the mark; a stopped one that wakes up finds its stretch over, because the clock has
+passed it; two on one ledger never have the same stretch. No time-out is involved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.errors import BusyError, ClockAheadError, ClockBehindError, LedgerRestoredError
+from ibi.minting.distributor import create_dates
+from ibi.minting.granularity import SECOND, Granularity
+from ibi.minting.label_generator import EARLIEST, LATEST
+from ibi.ports import Commitment, Entry, Reading, Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an operator may set, in nanoseconds."""
+
+    stretch: int = SECOND
+    """How far ahead a busy minter reserves; after a crash it waits at most so long."""
+    behind: int = 5 * SECOND
+    """A clock this far behind the last label is waited for, one further behind is refused."""
+    ahead: int = 600 * SECOND
+    """A clock that ran so much faster than the uptime jumped. One that jumped less is believed, and
+    if it was wrong, minting stops for so long after it is put right."""
+    absence: int = 366 * 86_400 * SECOND
+    """A clock so long after it was last seen is doubted, whatever the uptime says."""
+    wait: int = 120 * SECOND
+    """No caller waits longer."""
+
+
+# For reading two clocks one after the other. NTP slews both alike (clock_gettime(2)): whatever
+# parts them is a step, however long ago they were seen.
+_JITTER: Final = 5_000_000
+
+
+def is_steady(seen: Reading, now: Reading) -> bool:
+    """Tell whether the wall clock went as fast as the uptime since it was seen."""
+    elapsed = now.uptime - seen.uptime
+    drift = now.wall - seen.wall - elapsed
+    return elapsed >= 0 and abs(drift) <= _JITTER
+
+
+def check_clock(entry: Entry, now: Reading, limits: Limits) -> None:
+    """Refuse a clock that jumped ahead since it was last seen, until an operator confirms it."""
+    if now.wall < EARLIEST:
+        raise ClockBehindError(EARLIEST - now.wall, 0)
+    if now.wall > LATEST - limits.wait - limits.stretch:
+        raise ClockAheadError(now.wall - EARLIEST, LATEST - EARLIEST)
+    if entry.seen is not None:
+        drift = (now.wall - entry.seen.wall) - (now.uptime - entry.seen.uptime)
+        if drift > limits.ahead:
+            raise ClockAheadError(drift, limits.ahead)
+    if entry.last_seen is not None and now.wall - entry.last_seen > limits.absence:
+        raise ClockAheadError(now.wall - entry.last_seen, limits.absence)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one minter holds: it may give instants after `last`, up to and including `mark`."""
+
+    last: int
+    mark: int
+    generation: int
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """So many labels wanted at a moment."""
+
+    count: int
+    now: Reading
+    granularity: Granularity
+    wait: int
+    """How long their caller would wait."""
+    crowd: int = 0
+    """How many others wait behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The instants for a request, when the last of them has come, and the rest of the stretch."""
+
+    instants: list[int]
+    creation: int
+    stretch: Stretch
+    granularity: Granularity
+
+    @property
+    def commitment(self) -> Commitment:
+        """What must be durable before any of the instants leaves."""
+        return Commitment(self.stretch.mark, self.stretch.generation, self.stretch.reading)
+
+
+def reserve(
+    entry: Entry,
+    own: Stretch | None,
+    witness: Witness | None,
+    request: Request,
+    limits: Limits,
+) -> Reservation:
+    """Serve a request from the ledger: which instants, and how far to move the mark.
+
+    Raises when nothing may be given out; then nothing is to be written either.
+    """
+    now = request.now
+    _check_history(entry, own, witness)
+    check_clock(entry, now, limits)
+    alone = own is not None and (entry.generation, entry.mark) == (own.generation, own.mark)
+    last = _last(entry, own, witness, now, limits)
+    if last is not None and last - now.wall > _patience(entry, now, limits):
+        raise ClockBehindError(last - now.wall, limits.behind)
+    granularity = request.granularity.adapted(now.wall, last, request.count + request.crowd)
+    creation, instants = create_dates(now.wall, last, granularity.nanoseconds, request.count)
+    if creation - now.wall > request.wait:
+        raise BusyError(-(-(creation - now.wall) // SECOND))
+    # Only who is alone and was here a moment ago reserves ahead. Others take what they give: on a
+    # quiet subsystem a crash then costs nothing, on a shared one nobody waits for a neighbour.
+    busy = alone and own is not None and now.uptime - own.reading.uptime <= 2 * limits.stretch
+    mark = max(instants[-1], now.wall + limits.stretch) if busy else instants[-1]
+    # A stretch that was reserved and not used up is given back by nobody but its owner.
+    mark = max(mark, own.mark) if alone and own is not None else mark
+    stretch = Stretch(instants[-1], mark, entry.generation + 1, now)
+    return Reservation(instants, creation, stretch, granularity)
+
+
+def _check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> None:
+    seen = own.generation if own is not None else 0
+    if witness is not None and witness.ledger == entry.ledger:
+        seen = max(seen, witness.generation)
+    if entry.generation < seen:
+        reason = f"written {entry.generation} times, and {seen} times were seen"
+        raise LedgerRestoredError(entry.ledger, reason)
+
+
+def _patience(entry: Entry, now: Reading, limits: Limits) -> int:
+    """Return how far the last label may be ahead of the clock.
+
+    If the clock is not behind where it was last seen, it was not set back: others, who wait too,
+    have moved the mark.
+    """
+    if entry.last_seen is not None and now.wall >= entry.last_seen - _JITTER:
+        return limits.wait
+    return limits.behind
+
+
+def _last(
+    entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading, limits: Limits
+) -> int | None:
+    """Return the instant after which all new ones must lie; None on a subsystem without a past."""
+    seen = entry.seen
+    known = own is not None or (witness is not None and witness.ledger == entry.ledger)
+    if own is not None and (entry.generation, entry.mark) == (own.generation, own.mark):
+        last, seen = own.last, own.reading
+    else:
+        # A machine may remember another ledger that minted under this prefix, and is gone.
+        marks = (
+            entry.mark,
+            None if own is None else own.last,
+            None if witness is None else witness.mark,
+        )
+        pasts = [mark for mark in marks if mark is not None]
+        if not pasts:
+            return None
+        last = max(pasts)
+    # Was the past of this ledger the past of this machine? After a restored disk, a restored
+    # snapshot, a move to another machine, labels may have been given that no memory shows. If the
+    # clock is right they lie before now, or in a stretch that somebody may still hold. All that is
+    # lost is a second, and a short label.
+    if known and not entry.moved and seen is not None and is_steady(seen, now):
+        return last
+    return max(last, now.wall + limits.stretch)
+
+
+def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
+    """Take an operator's word that the clock is right and this ledger the one: go on after now.
+
+    Whoever gives labels by the ledger that was there before may hold a stretch.
+    """
+    seen = witness.generation if witness is not None and witness.ledger == entry.ledger else 0
+    mark = max(entry.mark or 0, now.wall + limits.stretch)
+    return Commitment(mark, max(entry.generation, seen) + 1, now)
+
+
+def release(entry: Entry, own: Stretch, witness: Witness | None, now: Reading) -> Commitment | None:
+    """Give back what is left of a stretch, if nobody has reserved after it."""
+    _check_history(entry, own, witness)  # or a machine would remember an old copy instead
+    if (entry.generation, entry.mark) != (own.generation, own.mark) or own.mark == own.last:
+        return None
+    if not is_steady(own.reading, now):
+        return None  # the next minter must see for itself that the clock was set
+    return Commitment(own.last, entry.generation + 1, now)

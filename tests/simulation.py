@@ -1,0 +1,121 @@
+"""A machine on paper: clocks that tests set, and a ledger and a folder in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ibi.ports import Claim, Commitment, Entry, Ledger, Reading, Witness
+
+SECOND: Final = 1_000_000_000
+START: Final = 1_700_000_000 * SECOND + 123_456_789
+
+
+class PaperClock:
+    """Clocks that go on only when somebody sleeps, and that anybody may set."""
+
+    def __init__(self, now: int = START) -> None:
+        """Begin at a moment, with a right wall clock, an hour after the machine was started."""
+        self.true = now
+        self.error = 0
+        """How far the wall clock is ahead of true time."""
+        self.started = now - 3600 * SECOND
+        self.boots = 1
+
+    def wall(self) -> int:
+        """Return what the wall clock says."""
+        return self.true + self.error
+
+    def uptime(self) -> int:
+        """Return how long the machine has been on."""
+        return self.true - self.started
+
+    def boot(self) -> str:
+        """Return the name of this run."""
+        return f"boot-{self.boots}"
+
+    def sleep(self, nanoseconds: int) -> None:
+        """Let time pass, a microsecond at the least, as any call takes."""
+        self.true += max(1000, nanoseconds)
+
+    def restart(self) -> None:
+        """Start the machine anew."""
+        self.boots += 1
+        self.started = self.true
+
+
+@dataclass
+class PaperLedger:
+    """A ledger of one entry, whatever the prefixes; only what minters ask of it."""
+
+    name: str = "paper"
+    own_identity: str = "paper-1"
+    generation: int = 0
+    mark: int | None = None
+    sightings: dict[str, Reading] = field(default_factory=dict)
+
+    def identity(self) -> str:
+        """Return its name."""
+        return self.own_identity
+
+    def settle(
+        self,
+        prefixes: Sequence[str],  # noqa: ARG002  # one entry for all
+        boot: str,
+        decide: Callable[[Entry], Commitment | None],
+    ) -> Entry:
+        """Read, decide and write."""
+        commitment = decide(self.entry(boot))
+        if commitment is not None:
+            self.write(commitment)
+        return self.entry(boot)
+
+    def entry(self, boot: str) -> Entry:
+        """Return what stands there."""
+        return Entry(
+            ledger=self.own_identity,
+            generation=self.generation,
+            mark=self.mark,
+            seen=self.sightings.get(boot),
+            last_seen=max((seen.wall for seen in self.sightings.values()), default=None),
+        )
+
+    def write(self, commitment: Commitment) -> None:
+        """Make it durable."""
+        self.mark = commitment.mark
+        self.generation = commitment.generation
+        self.sightings[commitment.reading.boot] = commitment.reading
+
+    def as_port(self) -> Ledger:
+        """Return itself as what a desk asks for: a desk calls no other method of the port."""
+        return self  # type: ignore[return-value]
+
+
+@dataclass
+class PaperMachine:
+    """A machine that remembers one witness."""
+
+    remembered: Witness | None = None
+
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:  # noqa: ARG002
+        """Let everyone in: who may is the business of the folder's own tests."""
+        return PaperClaim(self)
+
+
+@dataclass
+class PaperClaim:
+    """A prefix held on a paper machine."""
+
+    machine: PaperMachine
+
+    def witness(self) -> Witness | None:
+        """Return what the machine remembers."""
+        return self.machine.remembered
+
+    def note(self, witness: Witness) -> None:
+        """Let the machine remember it."""
+        self.machine.remembered = witness
+
+    def release(self) -> None:
+        """Let go."""
