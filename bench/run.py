@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import label_lengths
 import labels
+import minting
+import minting_http
 from measure import machine, today
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -13,6 +16,9 @@ RESULTS = Path(__file__).with_name("RESULTS.md")
 SECTIONS = {
     "Labels: parse and format": labels.parse_and_format,
     "Labels: `ibi describe --json`": labels.describe_a_million,
+    "Minting: in process": minting.in_process,
+    "Minting: over HTTP": minting_http.over_http,
+    "Minting: how long labels get": label_lengths.under_poisson_traffic,
 }
 
 

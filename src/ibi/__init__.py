@@ -1,12 +1,18 @@
-"""Internet Based Identifiers: read, write and take apart the labels of ABNT NBR 16066:2012."""
+"""Internet Based Identifiers: read, write, take apart and mint labels of ABNT NBR 16066:2012."""
+
+from typing import TYPE_CHECKING
 
 from ibi.errors import (
+    BusyError,
     CheckCharacterError,
+    ClockError,
     IbiError,
     IbipError,
     LabelError,
     LanguageError,
+    LedgerError,
     LegacyLabelError,
+    MintingError,
     ModifierOrderError,
     PersistentUrlError,
     ReadingError,
@@ -22,8 +28,16 @@ from ibi.identifier.legacy import LegacyLabel
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.repository_name import RepositoryName
 
+if TYPE_CHECKING:
+    from ibi.minting.label_generator import Minted
+    from ibi.minting.minter import Minter
+    from ibi.minting.pool import Pool
+    from ibi.wiring import open_minter, open_pool
+
 __all__ = [
+    "BusyError",
     "CheckCharacterError",
+    "ClockError",
     "Description",
     "IbiError",
     "Ibip",
@@ -33,18 +47,43 @@ __all__ = [
     "LabelError",
     "Language",
     "LanguageError",
+    "LedgerError",
     "LegacyLabel",
     "LegacyLabelError",
+    "Minted",
+    "Minter",
+    "MintingError",
     "ModifierOrderError",
     "PersistentUrl",
     "PersistentUrlError",
+    "Pool",
     "Reading",
     "ReadingError",
     "RepositoryName",
     "RepositoryNameError",
     "check_character",
     "describe",
+    "open_minter",
+    "open_pool",
     "pair_warnings",
     "parse",
     "read",
 ]
+
+_LATER = {
+    "Minted": "ibi.minting.label_generator",
+    "Minter": "ibi.minting.minter",
+    "Pool": "ibi.minting.pool",
+    "open_minter": "ibi.wiring",
+    "open_pool": "ibi.wiring",
+}
+"""Imported when first used: whoever only reads labels needs no database."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        msg = f"module 'ibi' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module  # noqa: PLC0415  # as late as what it imports
+
+    return getattr(import_module(_LATER[name]), name)

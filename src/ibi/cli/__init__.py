@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
-from ibi.cli.describe import describe
+from ibi.errors import IbiError
+
+_COMMANDS = ("describe", "mint", "minter")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Finds a command in the module of its name, and loads no other: a web server takes long."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"ibi.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="ibi", message="ibi %(version)s")
 def ibi() -> None:
-    """Internet Based Identifiers: persistent identifiers without a registrar.
+    r"""Internet Based Identifiers: persistent identifiers without a registrar.
 
-    Example: ibi describe 8JMKD3MGP7W/3EPGUE5
+    \b
+    Examples:
+      ibi describe 8JMKD3MGP7W/3EPGUE5
+      ibi mint --host archive.example.org
     """
-
-
-ibi.add_command(describe)
 
 
 def main() -> None:
@@ -42,6 +60,8 @@ def main() -> None:
         context = getattr(mistake, "ctx", None)
         command = context.command_path if context else "ibi"
         _give_up(f"{mistake.format_message()} See '{command} --help'.", mistake.exit_code)
+    except IbiError as refusal:
+        _give_up(str(refusal), 1)
     except (click.Abort, KeyboardInterrupt):
         _give_up("stopped.", 130)
     except BrokenPipeError:

@@ -1,0 +1,253 @@
+"""`ibi minter`: run a minting service, and look after its ledger."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import click
+import msgspec
+import structlog
+import uvicorn
+
+from ibi import wiring
+from ibi.cli.subsystem_options import ledger_option, subsystem_options
+from ibi.errors import MintingError, MintingRequestError, shown
+from ibi.identifier.label import parse
+from ibi.identifier.limits import MAX_PORT
+from ibi.minting.association import Associations
+from ibi.minting.granularity import AUTO
+from ibi.minting.label_generator import instant_of
+from ibi.settings import MinterSettings, usual_ledger
+from ibi.web.minting_app import MintingService
+from ibi.web.tokens import SCOPES
+
+_PAGE: Final = 1000
+
+
+@click.group()
+def minter() -> None:
+    """Run a minting service, and look after its ledger.
+
+    Example: ibi minter serve --host archive.example.org
+    """
+
+
+@minter.command()
+@subsystem_options
+@click.option("--granularity", default=AUTO, show_default=True, metavar="R")
+@click.option("--listen", default="127.0.0.1:8810", show_default=True, help="Where to serve HTTP.")
+def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
+    """Mint over HTTP, until SIGINT or SIGTERM.
+
+    The first start on a ledger shows a token that may do everything, once. The API is described
+    at /openapi.json.
+
+    Example: ibi minter serve --host archive.example.org --listen 0.0.0.0:8810
+    """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
+    listener = _listener(listen)
+    with listener:
+        service, app = wiring.minting_service(replace(settings, granularity=granularity))
+        with service.minter:
+            if not service.minter.ledger.tokens():
+                secret = service.tokens.add("first", "administer")
+                click.echo(f"token {secret}")
+                click.echo("This token may do everything. It is shown only now: keep it.", err=True)
+            address, port = listener.getsockname()[:2]
+            shown_address = f"[{address}]" if ":" in address else address
+            _log_to_stderr()
+            # uvicorn ends in order, then raises the signal that it was ended by once more. By
+            # default SIGTERM would kill us there, before the rest of the stretch is given back.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            config = uvicorn.Config(
+                app,
+                http="httptools",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=5,
+            )
+            server = _Server(config, service, f"ready minter=http://{shown_address}:{port}")
+            with suppress(KeyboardInterrupt):  # how a service is ended, and no failure
+                server.run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says when it is ready, and to those who wait that it stops."""
+
+    def __init__(self, config: uvicorn.Config, service: MintingService, ready: str) -> None:
+        super().__init__(config)
+        self._service = service
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            click.echo(self._ready)
+            sys.stdout.flush()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.line.dismiss()
+        await super().shutdown(sockets)
+
+
+def _listener(listen: str) -> socket.socket:
+    host, _, port = listen.rpartition(":")
+    digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
+    if not host or not digits or int(port) > MAX_PORT:
+        msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
+        raise MintingRequestError(msg)
+    bare = host.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((bare, int(port)))
+    except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
+        listener.close()
+        msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
+        raise MintingError(msg) from None
+    return listener
+
+
+def _log_to_stderr() -> None:
+    people = sys.stderr is not None and sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+@minter.command()
+@subsystem_options
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+def status(settings: MinterSettings, *, as_json: bool) -> None:
+    """Say whether a label could be minted now, without minting one.
+
+    Example: ibi minter status --host archive.example.org
+    """
+    with wiring.minter_of(settings) as opened:
+        opened.check()
+        prefixes = opened.subsystem.prefixes
+    if as_json:
+        click.echo(msgspec.json.encode({"ready": True, "prefixes": prefixes}))
+    else:
+        click.echo(f"ready to mint under {' and '.join(prefixes)}")
+
+
+@minter.command()
+@subsystem_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def confirm(settings: MinterSettings, *, yes: bool) -> None:
+    """Confirm that the clock is right and the ledger the newest, and go on after now.
+
+    Needed after the clock jumped far ahead, or an old copy of the ledger was put back. Labels that
+    were given out with a date later than now could come again: be sure of the clock.
+
+    Example: ibi minter confirm --host archive.example.org
+    """
+    with wiring.minter_of(settings) as opened:
+        now = instant_of(opened.now()).iso8601
+        if not yes:
+            click.confirm(f"The clock says {now}. Is that right?", abort=True, err=True)
+        opened.confirm()
+    click.echo(f"confirmed: labels go on after {now}")
+
+
+@minter.command()
+@subsystem_options
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+def unbound(settings: MinterSettings, *, as_json: bool) -> None:
+    """List labels that were reserved and never bound, the oldest first.
+
+    Example: ibi minter unbound --host archive.example.org
+    """
+    with wiring.minter_of(settings) as opened:
+        associations = Associations(opened)
+        after = 0
+        while page := associations.unbound(after, _PAGE):
+            after = page[-1][1].instant
+            for label, record in page:
+                when = instant_of(record.recorded).iso8601
+                if as_json:
+                    facts = {"rep": label.rep, "ibip": label.ibip, "recorded": when}
+                    click.echo(msgspec.json.encode(facts))
+                else:
+                    click.echo(f"{label}\t{when}")
+
+
+@minter.command()
+@click.argument("label")
+@click.argument("target")
+@subsystem_options
+def bind(settings: MinterSettings, *, label: str, target: str) -> None:
+    """Bind a reserved LABEL to its TARGET, for good.
+
+    Example: ibi minter bind --host archive.example.org example.org/archive/2026/11.15.12.00 URL
+    """
+    with wiring.minter_of(settings) as opened:
+        Associations(opened).bind(parse(label), target)
+    click.echo(f"{label} is bound to {target}")
+
+
+@minter.group()
+def token() -> None:
+    """Say who may mint over HTTP.
+
+    Example: ibi minter token add library --scope mint
+    """
+
+
+@token.command("add")
+@click.argument("name")
+@click.option("--scope", type=click.Choice(SCOPES), default=SCOPES[0], show_default=True)
+@ledger_option
+def add_token(name: str, scope: str, ledger: str) -> None:
+    """Make a token called NAME and show it, once.
+
+    Example: ibi minter token add library --scope mint
+    """
+    click.echo(wiring.tokens_of(ledger or str(usual_ledger())).add(name, scope))
+
+
+@token.command("list")
+@ledger_option
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+def list_tokens(ledger: str, *, as_json: bool) -> None:
+    """List the tokens, without what is secret of them.
+
+    Example: ibi minter token list
+    """
+    for each in wiring.open_ledger(ledger or str(usual_ledger())).tokens():
+        when = instant_of(each.created).iso8601
+        if as_json:
+            facts = {"name": each.name, "scope": each.scope, "created": when}
+            click.echo(msgspec.json.encode(facts))
+        else:
+            click.echo(f"{each.name}\t{each.scope}\t{when}")
+
+
+@token.command("remove")
+@click.argument("name")
+@ledger_option
+def remove_token(name: str, ledger: str) -> None:
+    """Remove the token called NAME; services notice within seconds.
+
+    Example: ibi minter token remove library
+    """
+    if not wiring.open_ledger(ledger or str(usual_ledger())).remove_token(name):
+        msg = f"There is no token {shown(name)}."
+        raise MintingRequestError(msg)
+    click.echo(f"removed {name}")

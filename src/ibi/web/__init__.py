@@ -1,0 +1,1 @@
+"""The web edge: HTTP in, HTTP out, and nothing decided in between."""

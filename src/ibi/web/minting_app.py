@@ -1,0 +1,252 @@
+"""The minting service: mint, bind, describe, watch (spec part 2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.errors import IbiError, MintingRequestError, printable, shown
+from ibi.identifier.description import describe
+from ibi.identifier.label import parse
+from ibi.minting.association import Associations, Order, nanoseconds_of
+from ibi.minting.label_generator import instant_of
+from ibi.minting.minter import Minter
+from ibi.ports import Clock, Token
+from ibi.web import minting_messages as messages
+from ibi.web import minting_metrics, minting_openapi, problems
+from ibi.web.minting_messages import MintRequest
+from ibi.web.minting_metrics import MintingMetrics
+from ibi.web.tokens import Scope, Tokens
+from ibi.web.waiting_line import SEATS, ShareError, WaitingLine
+
+T = TypeVar("T")
+
+LARGEST_BODY: Final = 65_536
+"""Bytes. No request of ours needs more than a target, which is 2,048 characters."""
+
+_LONGEST_REASON: Final = 200
+"""Characters: the reason repeats what was sent, a name of a field for one."""
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_DECODE_MINT: Final = msgspec.json.Decoder(MintRequest).decode
+_ONE: Final = MintRequest()
+
+
+class MintingService:
+    """The handlers of one minter."""
+
+    def __init__(
+        self,
+        minter: Minter,
+        clock: Clock,
+        metrics: MintingMetrics,
+        version: str,
+        seats: int = SEATS,
+    ) -> None:
+        """Serve a minter; its ledger also keeps the tokens."""
+        self.minter = minter
+        self.tokens = Tokens(minter.ledger, clock)
+        self._clock = clock
+        self._metrics = metrics
+        self._openapi = _ENCODE(minting_openapi.document(version))
+        self._associations = Associations(minter)
+        self._seats = seats
+        self._refreshing = asyncio.Lock()
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        """Open the waiting line while the server runs."""
+        self.line = WaitingLine(self._associations, self._seats)
+        self._metrics.watch(self.minter, self.line)
+        self.line.open()
+        try:
+            yield
+        finally:
+            await self.line.close()
+
+    async def _token(self, request: Request, scope: Scope) -> Token:
+        if self.tokens.is_stale():
+            async with self._refreshing:
+                if self.tokens.is_stale():
+                    await asyncio.to_thread(self.tokens.refresh)
+        return self.tokens.authenticate(request.headers.get("authorization"), scope)
+
+    async def mint(self, request: Request) -> Response:
+        """Mint labels, at once if possible, otherwise in turn."""
+        token = await self._token(request, "mint")
+        body = await _body(request)
+        wanted = _decoded(_DECODE_MINT, body) if body else _ONE
+        key = request.headers.get("idempotency-key", "")
+        labels = None
+        if not (key or wanted.target or wanted.reserve or len(self.line)):
+            labels = self.minter.attempt(wanted.count)
+        if labels is None:
+            order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
+            try:
+                labels = await self.line.wait(token.name, order, _hang_up(request))
+            except ShareError as error:
+                return problems.too_many(error)
+        answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
+        return _json(answer, HTTPStatus.CREATED)
+
+    async def unbound(self, request: Request) -> Response:
+        """List labels that were reserved and never bound."""
+        await self._token(request, "mint")
+        limit = _number(request.query_params.get("limit", "1000"), 1, 1000)
+        after = request.query_params.get("after", "")
+        start = _number(after, 0, 2**63 - 1) if after else 0
+        found = await asyncio.to_thread(self._associations.unbound, start, limit)
+        more = str(found[-1][1].instant) if len(found) == limit else ""
+        labels = [messages.recorded(minted, record) for minted, record in found]
+        return _json(messages.UnboundAnswer(labels, more))
+
+    async def record(self, request: Request) -> Response:
+        """Tell what is recorded of a label."""
+        await self._token(request, "mint")
+        label = parse(request.path_params["label"])
+        record = await asyncio.to_thread(self._associations.find, label)
+        if record is None:
+            text = "Nothing is recorded of this label here."
+            raise HTTPException(HTTPStatus.NOT_FOUND, text)
+        [minted] = self.minter.labels([record.instant])
+        return _json(messages.recorded(minted, record))
+
+    async def bind(self, request: Request) -> Response:
+        """Bind a reserved label to its target."""
+        await self._token(request, "mint")
+        label = parse(request.path_params["label"])
+        decode = msgspec.json.Decoder(messages.BindRequest).decode
+        wanted = _decoded(decode, await _body(request))
+        record = await asyncio.to_thread(self._associations.bind, label, wanted.target)
+        [minted] = self.minter.labels([nanoseconds_of(label.instant) or 0])
+        return _json(messages.recorded(minted, record))
+
+    async def describe(self, request: Request) -> Response:
+        """Say what a label says."""
+        text = request.query_params.get("text", "")
+        described = describe(text, now=instant_of(self._clock.wall()))
+        return _json(described.as_dict())
+
+    async def subsystem(self, request: Request) -> Response:
+        """Tell how the minter fares."""
+        await self._token(request, "mint")
+        return self._state()
+
+    async def granularity(self, request: Request) -> Response:
+        """Change the granularity while minting goes on."""
+        await self._token(request, "administer")
+        decode = msgspec.json.Decoder(messages.GranularityRequest).decode
+        wanted = _decoded(decode, await _body(request))
+        await asyncio.to_thread(self.minter.set_granularity, wanted.granularity)
+        return self._state()
+
+    async def confirm(self, request: Request) -> Response:
+        """Take an operator's word that clock and ledger are right."""
+        await self._token(request, "administer")
+        await asyncio.to_thread(self.minter.confirm)
+        return self._state()
+
+    def _state(self) -> Response:
+        health = self.minter.health()
+        prefixes = self.minter.subsystem.prefixes
+        return _json(messages.subsystem_answer(prefixes, health, len(self.line)))
+
+    async def openapi(self, _: Request) -> Response:
+        """Describe the API."""
+        return Response(self._openapi, media_type="application/json")
+
+    async def healthz(self, _: Request) -> Response:
+        """Tell that the process lives."""
+        return Response(b"alive\n", media_type="text/plain", headers=_FRESH)
+
+    async def readyz(self, _: Request) -> Response:
+        """Tell whether a label could be given out now."""
+        await asyncio.to_thread(self.minter.check)
+        return Response(b"ready\n", media_type="text/plain", headers=_FRESH)
+
+    async def metrics(self, _: Request) -> Response:
+        """Tell Prometheus."""
+        return Response(self._metrics.page(), media_type=minting_metrics.MEDIA_TYPE)
+
+
+def minting_app(service: MintingService) -> Starlette:
+    """Return the service as an ASGI application: the whole of it, readable in place."""
+    app = Starlette(
+        routes=[
+            Route("/api/v1/labels", service.mint, methods=["POST"]),
+            Route("/api/v1/labels", service.unbound, methods=["GET"]),
+            Route("/api/v1/labels/{label:path}", service.record, methods=["GET"]),
+            Route("/api/v1/labels/{label:path}", service.bind, methods=["PUT"]),
+            Route("/api/v1/describe", service.describe),
+            Route("/api/v1/subsystem", service.subsystem),
+            Route("/api/v1/granularity", service.granularity, methods=["PUT"]),
+            Route("/api/v1/confirmation", service.confirm, methods=["POST"]),
+            Route("/openapi.json", service.openapi),
+            Route("/healthz", service.healthz),
+            Route("/readyz", service.readyz),
+            Route("/metrics", service.metrics),
+        ],
+        exception_handlers={
+            IbiError: problems.on_ibi_error,
+            HTTPException: problems.on_http_error,
+            Exception: problems.on_bug,
+        },
+        lifespan=service.lifespan,
+    )
+    app.router.redirect_slashes = False  # an address that is not there is not there
+    return app
+
+
+_FRESH: Final = {"Cache-Control": "no-store"}
+
+
+def _json(answer: Any, status: int = HTTPStatus.OK) -> Response:  # noqa: ANN401  # any message
+    return Response(_ENCODE(answer), status, _FRESH, "application/json")
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body, unless it is larger than any that makes sense."""
+    if request.headers.get("content-length") == "0":
+        return b""
+    body = b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_BODY:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None
+    return body
+
+
+def _decoded(decode: Callable[[bytes], T], body: bytes) -> T:
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
+        raise MintingRequestError(msg) from None
+
+
+def _number(text: str, least: int, most: int) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
+        return int(text)
+    msg = f"{shown(text)} is not a number from {least} to {most}."
+    raise MintingRequestError(msg)
+
+
+def _hang_up(request: Request) -> Callable[[], Coroutine[object, object, None]]:
+    async def hang_up() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return hang_up

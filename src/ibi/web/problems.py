@@ -1,0 +1,149 @@
+"""Errors as problem documents (RFC 9457): the only table of HTTP statuses."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.errors import (
+    BindingError,
+    BusyError,
+    ClockError,
+    ForbiddenError,
+    IbiError,
+    KeyReusedError,
+    LedgerError,
+    MinterClosedError,
+    MinterUnreachableError,
+    MintingRequestError,
+    PrefixHeldError,
+    ReadingError,
+    UnauthenticatedError,
+)
+
+_LOG: Final = structlog.get_logger()
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+# The first class that fits decides; names are stable, titles may be reworded.
+_PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
+    (
+        UnauthenticatedError,
+        HTTPStatus.UNAUTHORIZED,
+        "token-needed",
+        "A token is needed",
+    ),
+    (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", "The token is not for this"),
+    (
+        KeyReusedError,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "key-reused",
+        "The idempotency key was used for another request",
+    ),
+    (MintingRequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
+    (BindingError, HTTPStatus.CONFLICT, "cannot-bind", "The label cannot be bound"),
+    (BusyError, HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too many are waiting"),
+    (ClockError, HTTPStatus.SERVICE_UNAVAILABLE, "clock", "The clock cannot be trusted"),
+    (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE, "ledger", "The ledger cannot be used"),
+    (PrefixHeldError, HTTPStatus.SERVICE_UNAVAILABLE, "prefix-held", "The prefix is held"),
+    (MinterClosedError, HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "The service is stopping"),
+    (MinterUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
+    (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", "The text is not a label"),
+)
+
+_SENTENCES: Final = {
+    HTTPStatus.NOT_FOUND: "There is nothing at this address.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method.",
+}
+"""For what the router finds wrong, and has no words for."""
+
+RETRY_AFTER: Final = 5
+"""Seconds after which to come again, where the error itself knows no better."""
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A problem document."""
+
+    type: str
+    title: str
+    status: int
+    detail: str = ""
+    retry_after: int = 0
+
+
+def respond(error: IbiError) -> Response:
+    """Make the answer for an error of ours."""
+    status, name, title = _described(error)
+    headers: dict[str, str] = {}
+    retry_after = 0
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        retry_after = error.retry_after if isinstance(error, BusyError) else RETRY_AFTER
+        headers["Retry-After"] = str(retry_after)
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
+    problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
+    return _answer(problem, headers)
+
+
+def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
+    for kind, status, name, title in _PROBLEMS:
+        if isinstance(error, kind):
+            return status, name, title
+    return HTTPStatus.INTERNAL_SERVER_ERROR, "unforeseen", "Unforeseen error"
+
+
+def too_many(error: BusyError) -> Response:
+    """Make the answer for a client that takes more than its share of the waiting room."""
+    title = "This token has too many requests waiting"
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    problem = Problem("urn:ibi:problem:too-many", title, status, str(error), error.retry_after)
+    return _answer(problem, {"Retry-After": str(error.retry_after)})
+
+
+def _public(error: IbiError) -> str:
+    """Return what a stranger may read: not where a ledger lies, nor what the disk said."""
+    if isinstance(error, LedgerError):
+        return "The ledger cannot be used at the moment; nothing was minted."
+    return str(error)
+
+
+def _answer(problem: Problem, headers: dict[str, str]) -> Response:
+    headers["Cache-Control"] = "no-store"
+    return Response(
+        msgspec.json.encode(problem),
+        status_code=problem.status,
+        media_type=MEDIA_TYPE,
+        headers=headers,
+    )
+
+
+async def on_ibi_error(_: Request, error: Exception) -> Response:
+    """Answer an error that a handler of ours raised."""
+    if not isinstance(error, IbiError):
+        raise error
+    if isinstance(error, (LedgerError, ClockError)):
+        _LOG.warning("minting refused", error=str(error))
+    return respond(error)
+
+
+async def on_http_error(_: Request, error: Exception) -> Response:
+    """Answer what the router found wrong: no such path, no such method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    status = HTTPStatus(error.status_code)
+    detail = _SENTENCES.get(status, "") if error.detail == status.phrase else error.detail
+    problem = Problem("about:blank", status.phrase, status, detail)
+    return _answer(problem, dict(error.headers or {}))
+
+
+async def on_bug(_: Request, error: Exception) -> Response:
+    """Answer our own mistake without a word of what it was; the log has it."""
+    _LOG.error("unforeseen error", exc_info=error)
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return _answer(Problem("urn:ibi:problem:unforeseen", "Unforeseen error", status), {})

@@ -1,0 +1,74 @@
+"""Bearer tokens: who may do what over HTTP.
+
+A token is 256 random bits, so a plain digest keeps it: there is nothing to guess, and a slow hash
+would only slow down those who have one (docs/adr/0010).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import Final, Literal, TypeAlias
+
+from ibi.errors import ForbiddenError, MintingRequestError, UnauthenticatedError, shown
+from ibi.ports import Clock, Ledger, Token
+
+Scope: TypeAlias = Literal["mint", "administer"]
+SCOPES: Final[tuple[Scope, ...]] = ("mint", "administer")
+
+STALE: Final = 5_000_000_000
+"""Nanoseconds until a token that was removed elsewhere is noticed here."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class Tokens:
+    """The tokens of a ledger; what was read of them is trusted for a few seconds."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        """Read none yet."""
+        self._ledger = ledger
+        self._clock = clock
+        self._by_digest: dict[str, Token] = {}
+        self._read_at: int | None = None
+
+    def add(self, name: str, scope: str) -> str:
+        """Make a token and return its secret, which nobody can show again."""
+        if _NAME.fullmatch(name) is None:
+            msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
+            raise MintingRequestError(msg)
+        if scope not in SCOPES:
+            msg = f"{shown(scope)} is not a scope: expected {' or '.join(SCOPES)}."
+            raise MintingRequestError(msg)
+        secret = f"ibi_{secrets.token_urlsafe(32)}"
+        if not self._ledger.add_token(Token(name, digest(secret), scope, self._clock.wall())):
+            msg = f"There is a token {shown(name)} already: remove it, or take another name."
+            raise MintingRequestError(msg)
+        self._read_at = None
+        return secret
+
+    def is_stale(self) -> bool:
+        """Tell whether the ledger should be read before the next `authenticate`."""
+        return self._read_at is None or self._clock.uptime() - self._read_at > STALE
+
+    def refresh(self) -> None:
+        """Read the tokens anew."""
+        read_at = self._clock.uptime()
+        self._by_digest = {token.digest: token for token in self._ledger.tokens()}
+        self._read_at = read_at
+
+    def authenticate(self, authorization: str | None, scope: Scope) -> Token:
+        """Return the token that a header carries, if it is good for this."""
+        kind, _, secret = (authorization or "").partition(" ")
+        token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
+        if token is None:
+            raise UnauthenticatedError
+        if scope not in {token.scope, "mint"}:
+            raise ForbiddenError(scope)
+        return token
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

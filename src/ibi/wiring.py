@@ -1,0 +1,114 @@
+"""The only place that knows all parts: settings in, working objects out.
+
+What a quick command does not need, a web server above all, is imported where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ibi.adapters.clock import SystemClock
+from ibi.adapters.machine import MachineFolder
+from ibi.adapters.sql_ledger import SqlLedger
+from ibi.adapters.sqlite import Sqlite
+from ibi.identifier import ibip, repository_name
+from ibi.minting.granularity import AUTO, parse_granularity
+from ibi.minting.minter import Minter
+from ibi.minting.pool import Member, Pool
+from ibi.minting.reservation import Limits
+from ibi.minting.subsystem import Subsystem
+from ibi.settings import POSTGRESQL, MinterSettings
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from ibi.web.minting_app import MintingService
+    from ibi.web.tokens import Tokens
+
+
+def open_ledger(place: str) -> SqlLedger:
+    """Open the ledger at a path or a postgresql:// URL; make it if need be."""
+    if not place.startswith(POSTGRESQL):
+        return SqlLedger(Sqlite(place))
+    from ibi.adapters.postgres import Postgres
+
+    return SqlLedger(Postgres(place))
+
+
+def _nothing(_: float) -> None:
+    return
+
+
+def minter_of(settings: MinterSettings, observe: Callable[[float], None] = _nothing) -> Minter:
+    """Open the minter that the settings describe."""
+    # Checked before anything is touched: a bad host leaves no ledger behind.
+    parse_granularity(settings.granularity)
+    subsystem = Subsystem(
+        settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
+    )
+    ledger = open_ledger(settings.place)
+    try:
+        return Minter(
+            subsystem,
+            ledger,
+            SystemClock(),
+            MachineFolder(),
+            granularity=settings.granularity,
+            limits=settings.limits,
+            observe=observe,
+        )
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def open_minter(  # noqa: PLR0913  # what a developer may choose, all by name
+    *,
+    host: str | None = None,
+    port: int = repository_name.DEFAULT_PORT,
+    ip: str | None = None,
+    ip_port: int = ibip.DEFAULT_PORT,
+    ledger: str | Path = "",
+    granularity: str = AUTO,
+    allow_private: bool = False,
+    limits: Limits | None = None,
+) -> Minter:
+    """Open a minter for a host, an IP address or both; use it in a `with` statement."""
+    return minter_of(
+        MinterSettings(
+            host, port, ip, ip_port, str(ledger), granularity, allow_private, limits or Limits()
+        )
+    )
+
+
+def remote_pool(addresses: Sequence[str], token: str) -> Pool:
+    """Return the minters at these addresses as one."""
+    from ibi.adapters.remote_minter import RemoteMinter
+
+    return Pool([RemoteMinter(address, token) for address in addresses], SystemClock())
+
+
+def open_pool(members: Sequence[Member]) -> Pool:
+    """Return minters, here or elsewhere, as one."""
+    return Pool(members, SystemClock())
+
+
+def tokens_of(place: str) -> Tokens:
+    """Open the tokens that are kept in a ledger."""
+    from ibi.web.tokens import Tokens
+
+    return Tokens(open_ledger(place), SystemClock())
+
+
+def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette]:
+    """Return a minting service and its application."""
+    from ibi.web.minting_app import MintingService, minting_app
+    from ibi.web.minting_metrics import MintingMetrics
+
+    metrics = MintingMetrics()
+    minter = minter_of(settings, metrics.observe)
+    service = MintingService(minter, SystemClock(), metrics, metadata.version("ibi"))
+    return service, minting_app(service)

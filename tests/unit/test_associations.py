@@ -1,0 +1,262 @@
+"""Labels and what they are for: ordered alone or in groups, remembered in a real ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ibi import Minter, parse
+from ibi.adapters.clock import SystemClock
+from ibi.adapters.machine import MachineFolder
+from ibi.adapters.sql_ledger import SqlLedger
+from ibi.adapters.sqlite import Sqlite
+from ibi.errors import (
+    BindingError,
+    KeyReusedError,
+    LedgerUnavailableError,
+    MintingRequestError,
+)
+from ibi.minting.association import Associations, Order, nanoseconds_of
+from ibi.minting.label_generator import Minted
+from ibi.minting.subsystem import Subsystem
+from ibi.ports import Issue, LabelRecord
+
+
+class ObservedLedger(SqlLedger):
+    """A ledger that lets the test step in just before it records."""
+
+    before_record: Callable[[], None] | None = None
+    steps = 0
+
+    def record(self, prefix: str, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
+        """Record, after whatever the test does first."""
+        self.steps += 1
+        act, self.before_record = self.before_record, None
+        if act is not None:
+            act()
+        super().record(prefix, issues, labels)
+
+
+class Desk:
+    """Associations on a connection of their own, as another process would have them."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the ledger of the folder."""
+        self.ledger = ObservedLedger(Sqlite(folder / "ledger.sqlite"))
+        self.minter = Minter(
+            Subsystem("archive.example.org", ip="150.163.34.243"),
+            self.ledger,
+            SystemClock(),
+            MachineFolder(folder / "machine"),
+        )
+        self.associations = Associations(self.minter)
+
+    def issue(self, *orders: Order) -> list[list[Minted]]:
+        """Fill orders of which none is refused."""
+        outcomes = self.associations.issue_all(orders)
+        return [outcome for outcome in outcomes if isinstance(outcome, list)]
+
+    def given(self) -> int:
+        """Return how many labels it gave out."""
+        return self.minter.health().given
+
+
+@pytest.fixture
+def desks(tmp_path: Path) -> Iterator[tuple[Desk, Desk]]:
+    with ExitStack() as stack:
+        one, other = Desk(tmp_path), Desk(tmp_path)
+        stack.enter_context(one.minter)
+        stack.enter_context(other.minter)
+        yield one, other
+
+
+@pytest.fixture
+def desk(desks: tuple[Desk, Desk]) -> Desk:
+    return desks[0]
+
+
+def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
+    orders = [
+        Order(),
+        Order(3, key="a"),
+        Order(target="there"),
+        Order(2, reserve=True),
+        Order(2),
+        Order(key="b", target="here"),
+    ]
+    filled = desk.issue(*orders)
+    assert [len(labels) for labels in filled] == [1, 3, 1, 2, 2, 1]
+    assert len({label.rep for labels in filled for label in labels}) == 10
+    assert desk.given() == 10
+    assert desk.ledger.steps == 1
+    assert desk.issue(orders[1]) == [filled[1]]
+    unbound = [label for label, _ in desk.associations.unbound()]
+    assert unbound == filled[3]
+    for labels, target in ((filled[2], "there"), (filled[5], "here")):
+        record = desk.associations.find(parse(labels[0].rep or ""))
+        assert record
+        assert record.target == target
+
+
+def test_who_needs_no_memory_costs_no_step_of_the_ledger(desk: Desk) -> None:
+    desk.issue(Order(), Order(5))
+    assert desk.ledger.steps == 0
+
+
+def test_the_same_key_twice_in_a_group_gets_the_same_labels_once(desk: Desk) -> None:
+    first, other, again = desk.issue(Order(3, "k"), Order(3), Order(3, "k"))
+    assert first == again
+    assert first != other
+    assert desk.given() == 6
+
+
+def test_the_same_key_twice_in_a_group_with_other_requests_is_refused_for_the_second(
+    desk: Desk,
+) -> None:
+    outcomes = desk.associations.issue_all([Order(2, "k"), Order(3, "k"), Order(2, "k")])
+    assert outcomes[0] == outcomes[2]
+    assert isinstance(outcomes[1], KeyReusedError)
+    assert desk.given() == 2
+    with pytest.raises(KeyReusedError, match="'k' was used for another request"):
+        desk.associations.issue(Order(3, "k"))
+
+
+def test_the_key_of_one_client_is_not_that_of_another(desk: Desk) -> None:
+    orders = [Order(1, "k", client="a"), Order(1, "k", client="b"), Order(1, "k")]
+    filled = desk.issue(*orders)
+    assert len({labels[0].rep for labels in filled}) == 3
+    assert desk.issue(*orders) == filled
+
+
+def test_a_key_that_another_process_takes_meanwhile_gets_the_labels_of_that_one(
+    desks: tuple[Desk, Desk],
+) -> None:
+    one, other = desks
+    theirs: list[list[Minted]] = []
+    one.ledger.before_record = lambda: theirs.extend(other.issue(Order(2, "k", reserve=True)))
+    mine, free, late = one.issue(
+        Order(2, "k", reserve=True), Order(1, reserve=True), Order(1, "own", reserve=True)
+    )
+    assert [mine] == theirs
+    assert not {*free, *late} & set(mine)
+    # What was drawn in vain is recorded nowhere.
+    unbound = [label for label, _ in one.associations.unbound()]
+    assert sorted(unbound) == sorted([*mine, *free, *late])
+    assert one.issue(Order(1, "own", reserve=True)) == [late]
+
+
+def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refused(
+    desks: tuple[Desk, Desk],
+) -> None:
+    one, other = desks
+    theirs: list[list[Minted]] = []
+    one.ledger.before_record = lambda: theirs.extend(other.issue(Order(1, "k")))
+    outcomes = one.associations.issue_all([Order(2, "k", reserve=True), Order(1)])
+    assert isinstance(outcomes[0], KeyReusedError)
+    assert isinstance(outcomes[1], list)
+    assert one.associations.unbound() == []
+
+
+def test_several_keys_taken_one_after_the_other(desks: tuple[Desk, Desk]) -> None:
+    one, other = desks
+    orders = [Order(1, f"k{number}") for number in range(5)]
+    theirs: list[list[Minted]] = []
+    one.ledger.before_record = lambda: theirs.extend(other.issue(*orders[1:4]))
+    mine = one.issue(*orders)
+    assert mine[1:4] == theirs
+    assert other.issue(*orders) == mine
+
+
+def test_nothing_is_remembered_when_the_ledger_fails(desk: Desk) -> None:
+    def fail() -> None:
+        raise LedgerUnavailableError(desk.ledger.name, "the disk is full")
+
+    desk.ledger.before_record = fail
+    with pytest.raises(LedgerUnavailableError):
+        desk.issue(Order(2, "k", reserve=True), Order(target="x"))
+    assert desk.associations.unbound() == []
+    [labels] = desk.issue(Order(2, "k", reserve=True))
+    assert [label for label, _ in desk.associations.unbound()] == labels
+
+
+def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, desk: Desk) -> None:
+    desk.issue(Order(1, "k"))
+    (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
+    given = desk.given()
+    with pytest.raises(LedgerUnavailableError, match=r"no such file|replaced or removed"):
+        desk.issue(Order(1, "another"))
+    assert desk.given() == given
+
+
+def test_a_reserved_label_is_bound_once_and_for_all(desk: Desk) -> None:
+    [[label]] = desk.issue(Order(reserve=True))
+    rep = parse(label.rep or "")
+    assert desk.associations.bind(rep, "there").target == "there"
+    assert desk.associations.bind(parse(label.ibip or ""), "there").target == "there"
+    with pytest.raises(BindingError, match="already bound to 'there'"):
+        desk.associations.bind(rep, "elsewhere")
+    assert desk.associations.unbound() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "example.org/archive/2026/01.01.00.00",
+        "example.org/archive/9999/01.01.00.00",
+        "example.org/other/2026/01.01.00.00",
+        "example.org/archive/2026/01.01.00.00.00.1234567891",
+        "8JMKD3MGP7W/3EPGUE5",
+        "6qtX3pFwXQZGivnK2Y/SskcB",
+    ],
+)
+def test_what_was_not_reserved_here_is_unknown_and_cannot_be_bound(desk: Desk, text: str) -> None:
+    assert desk.associations.find(parse(text)) is None
+    with pytest.raises(BindingError, match="was not reserved"):
+        desk.associations.bind(parse(text), "x")
+
+
+def test_instants_that_no_minter_gave_have_no_nanoseconds() -> None:
+    for text in ("a.br/b/9999/01.01.00.00", "a.br/b/2026/01.01.00.00.00.1234567891"):
+        assert nanoseconds_of(parse(text).instant) is None
+    assert (
+        nanoseconds_of(parse("a.br/b/2001/09.09.01.46.40.5").instant) == 1_000_000_000_500_000_000
+    )
+
+
+@pytest.mark.parametrize("target", ["", "x" * 2049, "a\nb", "\x1b[31m", "\ud800"])
+def test_a_target_that_cannot_be_written_down_is_refused(desk: Desk, target: str) -> None:
+    [[label]] = desk.issue(Order(reserve=True))
+    with pytest.raises(MintingRequestError):
+        desk.associations.bind(parse(label.rep or ""), target)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"count": 0},
+        {"count": -1},
+        {"count": 1_000_001},
+        {"key": "k" * 256},
+        {"key": "a\tb"},
+        {"target": "x" * 2049},
+        {"target": "a\nb"},
+        {"target": "x", "count": 2},
+    ],
+    ids=repr,
+)
+def test_an_order_that_cannot_be_is_refused(fields: dict[str, int | str]) -> None:
+    with pytest.raises(MintingRequestError):
+        Order(**fields)  # type: ignore[arg-type]
+
+
+def test_unbound_labels_come_in_pages_the_oldest_first(desk: Desk) -> None:
+    [labels] = desk.issue(Order(10, reserve=True))
+    found: list[Minted] = []
+    after = 0
+    while page := desk.associations.unbound(after, 3):
+        found += [label for label, _ in page]
+        after = page[-1][1].instant
+    assert found == labels
