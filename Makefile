@@ -50,6 +50,10 @@ format: $(INSTALLED) ## mend format and what the linter can mend itself
 fuzz: $(INSTALLED) ## a million strings against the standard's grammars, then coverage-guided (long)
 	$(BIN)/python tests/fuzz.py
 
+.PHONY: faults
+faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no label twice (25 minutes)
+	PYTHONPATH=tests $(BIN)/python -m faults
+
 .PHONY: bench
 bench: $(INSTALLED) ## measure, and write bench/RESULTS.md
 	$(BIN)/python bench/run.py

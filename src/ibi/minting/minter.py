@@ -32,7 +32,7 @@ SEATS: Final = 1000
 MOST_AT_ONCE: Final = 1_000_000
 """The largest batch: at the finest granularity it takes a millisecond of labels."""
 
-_STEADY: Final = 5_000_000
+_STEADY: Final = 20_000_000
 """How far wall clock and uptime may drift apart within a stretch before the ledger is asked."""
 
 

@@ -35,9 +35,10 @@ class Limits:
     """No caller waits longer."""
 
 
-# For reading two clocks one after the other. NTP slews both alike (clock_gettime(2)): whatever
-# parts them is a step, however long ago they were seen.
-_JITTER: Final = 5_000_000
+# For reading two clocks one after the other, of which one may count hundredths of a second. NTP
+# slews both alike (clock_gettime(2)): whatever parts them is a step, however long ago they were
+# seen.
+_JITTER: Final = 20_000_000
 
 
 def is_steady(seen: Reading, now: Reading) -> bool:
