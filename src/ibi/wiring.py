@@ -14,6 +14,7 @@ from ibi.adapters.clock import SystemClock
 from ibi.adapters.machine import MachineFolder
 from ibi.adapters.sql_ledger import SqlLedger
 from ibi.adapters.sqlite import Sqlite
+from ibi.errors import MintingRequestError, shown
 from ibi.identifier import ibip, repository_name
 from ibi.minting.granularity import AUTO, parse_granularity
 from ibi.minting.minter import Minter
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
     from ibi.web.tokens import Tokens
 
 
-def open_ledger(place: str) -> SqlLedger:
-    """Open the ledger at a path or a postgresql:// URL; make it if need be."""
+def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
+    """Open the ledger at a path or a postgresql:// URL; make it, unless it should exist."""
     if not place.startswith(POSTGRESQL):
+        if existing and not Path(place).exists():
+            msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
+            raise MintingRequestError(msg)
         return SqlLedger(Sqlite(place))
     from ibi.adapters.postgres import Postgres
 
@@ -42,14 +46,19 @@ def _nothing(_: float) -> None:
     return
 
 
-def minter_of(settings: MinterSettings, observe: Callable[[float], None] = _nothing) -> Minter:
-    """Open the minter that the settings describe."""
+def minter_of(
+    settings: MinterSettings,
+    observe: Callable[[float], None] = _nothing,
+    *,
+    existing: bool = False,
+) -> Minter:
+    """Open the minter that the settings describe; `existing` wants its ledger to be there."""
     # Checked before anything is touched: a bad host leaves no ledger behind.
     parse_granularity(settings.granularity)
     subsystem = Subsystem(
         settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
     )
-    ledger = open_ledger(settings.place)
+    ledger = open_ledger(settings.place, existing=existing)
     try:
         return Minter(
             subsystem,

@@ -593,6 +593,22 @@ def test_a_clock_that_cannot_be_trusted_is_told_everywhere(tmp_path: Path) -> No
         assert len(server.mint().labels()) == 1
 
 
+def test_readiness_is_asked_of_the_ledger_once_a_second(tmp_path: Path) -> None:
+    with held_server(tmp_path, "auto", seats=10) as server:
+        assert server.ask("GET", "/readyz").status == 200
+        (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
+        assert server.ask("GET", "/readyz").status == 200
+        server.clock.true += 2 * 10**9
+        assert server.ask("GET", "/readyz").status == 503
+
+
+def test_a_wrong_method_is_told_all_right_ones(tmp_path: Path) -> None:
+    with held_server(tmp_path, "auto", seats=10) as server:
+        answer = server.ask("DELETE", LABELS)
+        assert answer.status == 405
+        assert {"GET", "POST"} <= set(answer.headers["allow"].split(", "))
+
+
 def test_a_ledger_that_cannot_be_used_mints_nothing_and_is_not_named(tmp_path: Path) -> None:
     with held_server(tmp_path, "auto", seats=10) as server:
         server.mint().labels()

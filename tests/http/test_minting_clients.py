@@ -402,10 +402,39 @@ def test_a_wait_longer_than_any_client_has_patience_for_is_refused_at_once(tmp_p
         given = server.state()["given"]
         left = 60 - server.clock.wall() // SECOND % 60
         assert told_to_come_again(server.mint(), 503) in {left, left + 1}
-        assert told_to_come_again(server.mint({"count": 2}), 503) > 1
+        # No patience is enough for two: that is for the client to mend.
+        refused = server.mint({"count": 2})
+        assert refused.status == 400
+        assert "2 labels at a granularity of 60 take" in refused.json()["detail"]
         assert server.state()["given"] == given
         server.clock.true += 60 * SECOND
         assert len(server.mint().labels()) == 1
+
+
+HEADS: Final = {
+    "one line without end": b"GET /healthz HTTP/1.1\r\nx: " + b"a" * 100_000,
+    "lines without end": b"GET /healthz HTTP/1.1\r\n" + b"x: y\r\n" * 20_000,
+    "an address without end": b"GET /" + b"a" * 100_000,
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_a_head_without_end_is_cut_off(server: MintingServer, head: bytes) -> None:
+    address = urlsplit(server.address)
+    assert address.hostname is not None
+    with socket.create_connection((address.hostname, address.port or 80), timeout=30) as line:
+        answer = b""
+        with suppress(ConnectionError):  # the answer may be overtaken by the end
+            line.sendall(head)
+            while more := line.recv(4096):
+                answer += more
+        assert not answer or answer.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
+    assert server.ask("GET", "/healthz").status == 200
+
+
+def test_a_body_as_large_as_a_head_may_not_be_is_no_head(server: MintingServer) -> None:
+    body = b'{"target": "' + b" " * 60_000 + b'"}'
+    assert server.ask("POST", LABELS, body).status == 400
 
 
 def test_a_server_that_stops_tells_those_who_wait(tmp_path: Path) -> None:

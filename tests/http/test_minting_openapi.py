@@ -69,7 +69,7 @@ SAMPLES = [
     ("POST", LABELS, "", {"target": "https://example.org"}, 201),
     ("POST", LABELS, "", {"count": 0}, 400),
     ("POST", LABELS, "", b" " * 70_000, 413),
-    ("POST", LABELS, "", {"count": 10_000, "reserve": True}, 503),
+    ("POST", LABELS, "", {"count": 10_000, "reserve": True}, 400),
     ("GET", LABELS, "", None, 200),
     ("GET", LABELS, "?limit=1", None, 200),
     ("GET", LABELS, "?limit=x", None, 400),

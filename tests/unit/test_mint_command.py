@@ -137,6 +137,7 @@ def test_a_label_is_bound_when_it_is_minted(shell: Shell) -> None:
     ],
 )
 def test_what_cannot_be_bound_is_refused(shell: Shell, label: str, target: str, said: str) -> None:
+    shell.said("mint", "--host", HOST)
     assert said in shell.refused("minter", "bind", "--host", HOST, label, target)
 
 

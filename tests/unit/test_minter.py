@@ -218,16 +218,15 @@ def test_a_wait_that_is_too_long_is_refused_and_takes_nothing(shop: Shop) -> Non
         minter.mint(timeout=5)
     assert 5 < refused.value.retry_after <= 60
     with pytest.raises(BusyError):
-        minter.mint_many(10, timeout=5)
+        minter.mint_many(2, timeout=5)
     assert (minter.health(), shop.clock.true) == before
     assert minter.mint().nanoseconds == first.nanoseconds + 60 * SECOND
 
 
 def test_a_batch_that_takes_longer_than_anyone_waits_is_refused_at_once(shop: Shop) -> None:
     minter = shop.open("1")
-    with pytest.raises(BusyError) as refused:
+    with pytest.raises(MintingRequestError, match="take 999 seconds, and nobody waits longer"):
         minter.mint_many(1000)
-    assert refused.value.retry_after == 999
     assert minter.health().given == 0
 
 

@@ -92,6 +92,16 @@ def test_every_command_has_help_with_an_example(shell: Shell, command: str) -> N
     assert f"Example: ibi minter {command}" in shell.said("minter", command, "--help")
 
 
+@pytest.mark.parametrize(
+    "command", [["unbound", "--host", HOST], ["token", "list"], ["token", "remove", "x"]]
+)
+def test_looking_into_a_ledger_that_is_not_there_does_not_make_it(
+    shell: Shell, command: list[str]
+) -> None:
+    assert "There is no ledger at" in shell.refused("minter", *command)
+    assert not shell.ledger.exists()
+
+
 # Serving
 
 

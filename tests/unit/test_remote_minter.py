@@ -127,6 +127,12 @@ def test_an_answer_that_makes_no_sense_is_no_label(body: bytes) -> None:
         (503, {"retry_after": 7}, BusyError, "in 7 seconds"),
         (429, b"nonsense", BusyError, "in 1 second"),
         (503, {"retry_after": -5}, BusyError, "in 1 second"),
+        (
+            503,
+            {"type": "urn:ibi:problem:clock", "detail": "The clock jumped."},
+            MinterUnreachableError,
+            "The clock jumped",
+        ),
         (500, {"title": "Unforeseen"}, MinterUnreachableError, "Unforeseen"),
     ],
 )

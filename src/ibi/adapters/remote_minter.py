@@ -22,6 +22,10 @@ LARGEST_ANSWER: Final = 8 * 1024 * 1024
 LONGEST_REASON: Final = 300
 
 
+_LATER: Final = (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+_TROUBLES: Final = ("urn:ibi:problem:clock", "urn:ibi:problem:ledger", "urn:ibi:problem:stopping")
+
+
 class _Label(msgspec.Struct):
     rep: str | None = None
     ibip: str | None = None
@@ -32,6 +36,7 @@ class _Answer(msgspec.Struct):
 
 
 class _Problem(msgspec.Struct):
+    type: str = ""
     title: str = ""
     detail: str = ""
     retry_after: int = 0
@@ -100,7 +105,8 @@ class RemoteMinter:
             problem = msgspec.json.decode(body, type=_Problem)
         except ValueError:
             problem = _Problem()
-        if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
+        # Also a proxy before the service may say so; of the service's own troubles it tells more.
+        if status in _LATER and not problem.type.startswith(_TROUBLES):
             return BusyError(max(1, problem.retry_after))
         # What a stranger says goes to a terminal or a log.
         said = printable((problem.detail or problem.title)[:LONGEST_REASON])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from ibi.cli.subsystem_options import subsystem_options
 from ibi.minting.association import Associations, Order
@@ -78,7 +79,7 @@ def mint(  # noqa: PLR0913  # one argument an option
         raise click.UsageError("Standard output is closed.")
     order = Order(count, key, target, reserve)
     if minters:
-        if order.is_recorded or settings.host or settings.ip or granularity != AUTO:
+        if order.is_recorded or _is_given("host", "port", "ip", "ip_port", "ledger", "granularity"):
             message = "--minter goes with --count and --token only: the rest is the service's own."
             raise click.UsageError(message)
         batches = _from_services(minters, token, count)
@@ -89,6 +90,12 @@ def mint(  # noqa: PLR0913  # one argument an option
             click.echo(_line(label) if as_json else str(label))
         # Whoever reads along sees a batch as soon as it is there.
         sys.stdout.flush()
+
+
+def _is_given(*names: str) -> bool:
+    """Tell whether any of these options stands on the command line, not only in the environment."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 def _from_ledger(settings: MinterSettings, order: Order) -> Iterator[list[Minted]]:

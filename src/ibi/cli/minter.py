@@ -23,6 +23,7 @@ from ibi.minting.association import Associations
 from ibi.minting.granularity import AUTO
 from ibi.minting.label_generator import instant_of
 from ibi.settings import MinterSettings, usual_ledger
+from ibi.web.bounded_http import BoundedHttp
 from ibi.web.minting_app import MintingService
 from ibi.web.tokens import SCOPES
 
@@ -67,7 +68,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             config = uvicorn.Config(
                 app,
-                http="httptools",
+                http=BoundedHttp,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -103,7 +104,7 @@ def _listener(listen: str) -> socket.socket:
     if not host or not digits or int(port) > MAX_PORT:
         msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
         raise MintingRequestError(msg)
-    bare = host.strip("[]")
+    bare = host[1:-1] if host[0] + host[-1] == "[]" else host
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -174,7 +175,7 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
 
     Example: ibi minter unbound --host archive.example.org
     """
-    with wiring.minter_of(settings) as opened:
+    with wiring.minter_of(settings, existing=True) as opened:
         associations = Associations(opened)
         after = 0
         while page := associations.unbound(after, _PAGE):
@@ -197,7 +198,7 @@ def bind(settings: MinterSettings, *, label: str, target: str) -> None:
 
     Example: ibi minter bind --host archive.example.org example.org/archive/2026/11.15.12.00 URL
     """
-    with wiring.minter_of(settings) as opened:
+    with wiring.minter_of(settings, existing=True) as opened:
         Associations(opened).bind(parse(label), target)
     click.echo(f"{label} is bound to {target}")
 
@@ -230,7 +231,7 @@ def list_tokens(ledger: str, *, as_json: bool) -> None:
 
     Example: ibi minter token list
     """
-    for each in wiring.open_ledger(ledger or str(usual_ledger())).tokens():
+    for each in wiring.open_ledger(ledger or str(usual_ledger()), existing=True).tokens():
         when = instant_of(each.created).iso8601
         if as_json:
             facts = {"name": each.name, "scope": each.scope, "created": when}
@@ -247,7 +248,7 @@ def remove_token(name: str, ledger: str) -> None:
 
     Example: ibi minter token remove library
     """
-    if not wiring.open_ledger(ledger or str(usual_ledger())).remove_token(name):
+    if not wiring.open_ledger(ledger or str(usual_ledger()), existing=True).remove_token(name):
         msg = f"There is no token {shown(name)}."
         raise MintingRequestError(msg)
     click.echo(f"removed {name}")

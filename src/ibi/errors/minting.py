@@ -165,7 +165,7 @@ class MinterClosedError(MintingError):
 def _duration(nanoseconds: int) -> str:
     """Write a length of time as a person would say it."""
     seconds = nanoseconds // _NANO
-    for unit, length in (("years", 31_557_600), ("days", 86_400), ("hours", 3600)):
+    for unit, length in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"
-    return f"{nanoseconds / _NANO:.3g} seconds" if nanoseconds % _NANO else f"{seconds} seconds"
+    return f"{nanoseconds / _NANO:.3f}".rstrip("0").rstrip(".") + " seconds"

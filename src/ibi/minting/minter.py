@@ -131,6 +131,7 @@ class Minter:
         longest = self.limits.wait / SECOND
         wait = int(max(0.0, longest if timeout is None else min(timeout, longest)) * SECOND)
         granularity = self._desk.granularity
+        check_duration(count, granularity, self.limits.wait)
         if granularity.fixed and (count - 1) * granularity.nanoseconds > wait:
             raise BusyError(-(-(count - 1) * granularity.nanoseconds // SECOND))
         deadline = self._uptime() + wait
@@ -253,6 +254,17 @@ def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
     """Refuse a number of labels that nobody can want."""
     if not 1 <= count <= most:
         msg = f"{count} is not a number of labels: expected 1 to {most}."
+        raise MintingRequestError(msg)
+
+
+def check_duration(count: int, granularity: Granularity, longest: int) -> None:
+    """Refuse a batch that nobody could wait for."""
+    duration = (count - 1) * granularity.nanoseconds
+    if granularity.fixed and duration > longest:
+        msg = (
+            f"{count} labels at a granularity of {granularity} take {duration // SECOND} seconds, "
+            f"and nobody waits longer than {longest // SECOND}: ask for fewer at once."
+        )
         raise MintingRequestError(msg)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -19,15 +19,16 @@ from ibi.errors import IbiError, MintingRequestError, printable, shown
 from ibi.identifier.description import describe
 from ibi.identifier.label import parse
 from ibi.minting.association import Associations, Order, nanoseconds_of
+from ibi.minting.granularity import SECOND
 from ibi.minting.label_generator import instant_of
-from ibi.minting.minter import Minter
+from ibi.minting.minter import Minter, check_duration
 from ibi.ports import Clock, Token
 from ibi.web import minting_messages as messages
 from ibi.web import minting_metrics, minting_openapi, problems
 from ibi.web.minting_messages import MintRequest
 from ibi.web.minting_metrics import MintingMetrics
 from ibi.web.tokens import Scope, Tokens
-from ibi.web.waiting_line import SEATS, ShareError, WaitingLine
+from ibi.web.waiting_line import PATIENCE, SEATS, ShareError, WaitingLine
 
 T = TypeVar("T")
 
@@ -62,6 +63,9 @@ class MintingService:
         self._associations = Associations(minter)
         self._seats = seats
         self._refreshing = asyncio.Lock()
+        self._checking = asyncio.Lock()
+        self._checked_at: int | None = None
+        self._trouble: IbiError | None = None
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -91,6 +95,7 @@ class MintingService:
         if not (key or wanted.target or wanted.reserve or len(self.line)):
             labels = self.minter.attempt(wanted.count)
         if labels is None:
+            check_duration(wanted.count, self.minter.granularity, int(PATIENCE * SECOND))
             order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
             try:
                 labels = await self.line.wait(token.name, order, _hang_up(request))
@@ -154,6 +159,7 @@ class MintingService:
         """Take an operator's word that clock and ledger are right."""
         await self._token(request, "administer")
         await asyncio.to_thread(self.minter.confirm)
+        self._checked_at = None
         return self._state()
 
     def _state(self) -> Response:
@@ -170,8 +176,19 @@ class MintingService:
         return Response(b"alive\n", media_type="text/plain", headers=_FRESH)
 
     async def readyz(self, _: Request) -> Response:
-        """Tell whether a label could be given out now."""
-        await asyncio.to_thread(self.minter.check)
+        """Tell whether a label could be given out now, or could a moment ago."""
+        async with self._checking:
+            # Anybody may ask, and the question costs a step of the ledger: not more than one a
+            # second is asked.
+            if self._checked_at is None or self._clock.uptime() - self._checked_at > SECOND:
+                try:
+                    await asyncio.to_thread(self.minter.check)
+                    self._trouble = None
+                except IbiError as trouble:
+                    self._trouble = trouble
+                self._checked_at = self._clock.uptime()
+        if self._trouble is not None:
+            raise self._trouble
         return Response(b"ready\n", media_type="text/plain", headers=_FRESH)
 
     async def metrics(self, _: Request) -> Response:
@@ -183,10 +200,8 @@ def minting_app(service: MintingService) -> Starlette:
     """Return the service as an ASGI application: the whole of it, readable in place."""
     app = Starlette(
         routes=[
-            Route("/api/v1/labels", service.mint, methods=["POST"]),
-            Route("/api/v1/labels", service.unbound, methods=["GET"]),
-            Route("/api/v1/labels/{label:path}", service.record, methods=["GET"]),
-            Route("/api/v1/labels/{label:path}", service.bind, methods=["PUT"]),
+            _by_method("/api/v1/labels", POST=service.mint, GET=service.unbound),
+            _by_method("/api/v1/labels/{label:path}", GET=service.record, PUT=service.bind),
             Route("/api/v1/describe", service.describe),
             Route("/api/v1/subsystem", service.subsystem),
             Route("/api/v1/granularity", service.granularity, methods=["PUT"]),
@@ -205,6 +220,16 @@ def minting_app(service: MintingService) -> Starlette:
     )
     app.router.redirect_slashes = False  # an address that is not there is not there
     return app
+
+
+def _by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -> Route:
+    """Return one route for all methods of a path, so that a wrong one is told of all others."""
+
+    async def handle(request: Request) -> Response:
+        # HEAD is GET without its body, which the server leaves out.
+        return await handlers[request.method.replace("HEAD", "GET")](request)
+
+    return Route(path, handle, methods=list(handlers))
 
 
 _FRESH: Final = {"Cache-Control": "no-store"}
