@@ -292,8 +292,8 @@ def test_no_snapshot_is_taken_for_slew_however_long_the_minter_was_idle() -> Non
         (0, DAY, True),
         (MILLISECOND, SECOND, True),
         (-MILLISECOND, SECOND, True),
-        (6 * MILLISECOND, SECOND, False),
-        (-6 * MILLISECOND, SECOND, False),
+        (21 * MILLISECOND, SECOND, False),
+        (-21 * MILLISECOND, SECOND, False),
         (SECOND, DAY, False),
         (0, -1, False),
     ],
@@ -321,6 +321,17 @@ def test_confirmation_goes_on_after_now_with_a_generation_that_nobody_saw() -> N
     assert confirm(entry, Witness(LEDGER, 50, 1), NOW, LIMITS).generation == 51
     assert confirm(entry, Witness("ledger-2", 50, 1), NOW, LIMITS).generation == 8
     assert confirm(FRESH, None, NOW, LIMITS) == Commitment(NOW.wall + LIMITS.stretch, 1, NOW)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "counts"), [(LIMITS.wait, True), (LIMITS.wait + 1, False), (DAY, False)]
+)
+def test_confirmation_spares_instants_that_somebody_may_wait_for(
+    ahead: int, *, counts: bool
+) -> None:
+    entry = used(NOW.wall - DAY, earlier(DAY))
+    mark = confirm(entry, Witness(LEDGER, 50, NOW.wall + ahead), NOW, LIMITS).mark
+    assert mark == NOW.wall + (ahead if counts else LIMITS.stretch)
 
 
 def test_confirmation_never_moves_the_mark_back() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from threading import RLock, Thread
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -141,6 +143,11 @@ class Postgres:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join(TIMEOUT)
+                # The kernel's thread ends a little later, and OpenSSL holds a lock then: a child
+                # that is forked meanwhile would wait for it for ever.
+                task = Path(f"/proc/self/task/{self._thread.native_id}")
+                while not self._thread.is_alive() and task.exists():
+                    time.sleep(0.0001)
                 self._loop = None
 
 

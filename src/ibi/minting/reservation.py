@@ -183,11 +183,17 @@ def _last(
 def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
     """Take an operator's word that the clock is right and this ledger the one: go on after now.
 
-    Whoever gives labels by the ledger that was there before may hold a stretch.
+    Whoever gives labels by the ledger that was there before may hold a stretch, and whoever waits
+    an instant that the machine remembers. A mark further ahead than anybody waits is no memory to
+    trust: that is what the word is for.
     """
-    seen = witness.generation if witness is not None and witness.ledger == entry.ledger else 0
     mark = max(entry.mark or 0, now.wall + limits.stretch)
-    return Commitment(mark, max(entry.generation, seen) + 1, now)
+    generation = entry.generation
+    if witness is not None and witness.ledger == entry.ledger:
+        generation = max(generation, witness.generation)
+        if witness.mark - now.wall <= limits.wait:
+            mark = max(mark, witness.mark)
+    return Commitment(mark, generation + 1, now)
 
 
 def release(entry: Entry, own: Stretch, witness: Witness | None, now: Reading) -> Commitment | None:

@@ -1,0 +1,168 @@
+"""Disks that lose power, fail and fill up: SQLite reaches its files through them.
+
+apsw calls these methods in place of SQLite's own; what they do not override, SQLite's own VFS does,
+the shared memory of the log included.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import ClassVar, Final, Protocol
+
+import apsw
+
+SECTOR: Final = 512
+"""What a disk writes whole or not at all."""
+
+WORKING, SYNC_FAILS, WRITE_FAILS, DISK_FULL = FAULTS = range(4)
+
+
+class Switch(Protocol):
+    """Says what a disk does at this moment."""
+
+    @property
+    def fault(self) -> int:
+        """One of FAULTS."""
+        ...
+
+
+class FailingDisk(apsw.VFS):
+    """A disk that answers with EIO or ENOSPC for as long as a switch says so."""
+
+    _made: ClassVar[dict[str, FailingDisk]] = {}
+
+    def __init__(self, name: str, switch: Switch) -> None:
+        """Register with SQLite under a name."""
+        self.name = name
+        self.switch = switch
+        super().__init__(name, "")
+
+    @classmethod
+    def named(cls, switch: Switch) -> FailingDisk:
+        """Return the one of this process: SQLite keeps it until the process ends."""
+        return cls._made.setdefault("failing", cls("failing", switch))
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _FailingFile:  # noqa: N802  # SQLite's name
+        """Open a file on this disk."""
+        return _FailingFile(self, name, flags)
+
+
+class _FailingFile(apsw.VFSFile):
+    def __init__(
+        self, disk: FailingDisk, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        self._disk = disk
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # SQLite's name
+        match self._disk.switch.fault:
+            case fault if fault == WRITE_FAILS:
+                raise apsw.IOError
+            case fault if fault == DISK_FULL:
+                raise apsw.FullError
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        if self._disk.switch.fault == SYNC_FAILS:
+            raise apsw.IOError
+        super().xSync(flags)
+
+
+class Platter:
+    """What of one file would be there after a power loss."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        """Begin with what is on the disk."""
+        self.synced = bytearray(data)
+        self.unsynced: list[tuple[int, bytes | None]] = []
+        """Writes (offset, data) and truncations (size, None) since the last sync, in order."""
+
+    def sync(self) -> None:
+        """Make all of it durable."""
+        self.synced = self.survivor(lambda: True)
+        self.unsynced = []
+
+    def survivor(self, reaches_the_disk: Callable[[], bool]) -> bytearray:
+        """Return the file with those unsynced sectors that reached the disk, in any order."""
+        image = bytearray(self.synced)
+        for offset, data in self.unsynced:
+            if data is None:
+                if reaches_the_disk():
+                    del image[offset:]
+                continue
+            for begin in range(offset - offset % SECTOR, offset + len(data), SECTOR):
+                if reaches_the_disk():
+                    low, high = max(begin, offset), min(begin + SECTOR, offset + len(data))
+                    if len(image) < low:
+                        image.extend(bytes(low - len(image)))
+                    image[low:high] = data[low - offset : high - offset]
+        return image
+
+
+class PoweredDisk(apsw.VFS):
+    """A disk that knows what a power loss would leave of each file."""
+
+    def __init__(self, name: str, watch: Callable[[], None]) -> None:
+        """Register with SQLite under a name; `watch` is called before every write and sync."""
+        self.name = name
+        self.watch = watch
+        self.syncs_fail = False
+        self.platters: dict[str, Platter] = {}
+        super().__init__(name, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _PoweredFile:  # noqa: N802  # SQLite's name
+        """Open a file on this disk."""
+        return _PoweredFile(self, name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802  # SQLite's name
+        """Delete a file, for good."""
+        super().xDelete(filename, syncdir)
+        self.platters.pop(os.path.abspath(filename), None)  # noqa: PTH100  # it need not exist
+
+    def adopt(self, path: str, data: bytes) -> None:
+        """Take a file for one that was found on this disk."""
+        self.platters[path] = Platter(data)
+
+    def survivors(self, chance: random.Random) -> dict[str, bytes]:
+        """Return the files as a power loss at this moment would leave them.
+
+        A third of the losses keeps nothing that was not synced, a third all of it, and a third some
+        sectors of it.
+        """
+        kept = chance.choice([0.0, chance.random(), 1.0])
+        return {
+            path: bytes(platter.survivor(lambda: chance.random() < kept))
+            for path, platter in self.platters.items()
+        }
+
+
+class _PoweredFile(apsw.VFSFile):
+    def __init__(
+        self, disk: PoweredDisk, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        self._disk = disk
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name or ""
+        self._platter = disk.platters.setdefault(path, Platter())
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.watch()
+        super().xWrite(data, offset)
+        self._platter.unsynced.append((offset, bytes(data)))
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.watch()
+        super().xTruncate(newsize)
+        self._platter.unsynced.append((newsize, None))
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        self._disk.watch()
+        if self._disk.syncs_fail:
+            # As Linux does it: the kernel takes the lost pages for clean, shows them to whoever
+            # reads, and does not report them again.
+            self._platter.unsynced = []
+            raise apsw.IOError
+        super().xSync(flags)
+        self._platter.sync()

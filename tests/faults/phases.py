@@ -1,0 +1,62 @@
+"""All phases of the suite: what each is called, what it runs, and how much of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from faults import clocks, failures, forks, kills, losses, restores, snapshots
+from faults.harness import Figures, Violation
+from faults.sites import Grounds, Say, Site
+
+Scene = Callable[[Site, int, int, Say], Figures]
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+BOTH: Final = (SQLITE, POSTGRES)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One kind of fault; a twin must find what the phase must not."""
+
+    name: str
+    scene: Scene
+    full: int
+    short: int
+    """How often in `make test`; 0 leaves it out."""
+    kinds: tuple[str, ...] = BOTH
+    twin: bool = False
+
+    def run(self, grounds: Grounds, kind: str, size: int, seed: int, say: Say) -> Figures:
+        """Run it on a new ledger."""
+        with closing(grounds.site(kind)) as site:
+            figures = self.scene(site, size, seed, say)
+        if self.twin and not figures.duplicates + figures.above_mark and not figures.skipped:
+            raise Violation(
+                f"{self.name} on {kind} found nothing: the suite is blind (seed {seed})"
+            )
+        return figures
+
+
+PHASES: Final = (
+    Phase("KILL eight on one ledger", kills.kill_eight, 700, 0),
+    Phase("KILL eight, short stretches", kills.kill_eight_hasty, 400, 10),
+    Phase("KILL one alone", kills.kill_one, 100, 2),
+    Phase("  twin: ledger not durable", kills.kill_undurable, 50, 50, twin=True),
+    Phase("STOP and overtake", kills.stop, 200, 5),
+    Phase("CLOCK set back and forward", clocks.step_clock, 1000, 12),
+    Phase("  twin: ledger has no mark", clocks.step_clock_forgetful, 50, 50, twin=True),
+    Phase("FORK a warm minter", forks.fork, 40, 2),
+    Phase("  twin: fork not noticed", forks.fork_careless, 50, 50, twin=True),
+    Phase("RESTORE an old ledger", restores.restore, 5, 1),
+    Phase("RESTORE a whole database", restores.restore_database, 5, 0, (POSTGRES,)),
+    Phase("SNAPSHOT of the machine", snapshots.snapshot, 100, 3),
+    Phase("  twin: uptime not looked at", snapshots.snapshot_careless, 50, 50, twin=True),
+    Phase("POWER lost", losses.lose_power, 1000, 50, (SQLITE,)),
+    Phase("  twin: no sync", losses.lose_power_careless, 100, 100, (SQLITE,), twin=True),
+    Phase("DISK fails", failures.fail_disk, 60, 2, (SQLITE,)),
+    Phase("DISK is full", failures.fill_disk, 20, 1, (SQLITE,)),
+    Phase("SERVER stops", failures.stop_server, 20, 1, (POSTGRES,)),
+)

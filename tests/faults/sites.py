@@ -1,0 +1,210 @@
+"""Where a phase takes place: a new ledger, the machine's folder, and a look at the ledger itself.
+
+The look is by other software than the program's: the mark is what is on the disk, not what our
+adapter says of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from faults.worker import Control
+from postgres_server import PLACE, PostgresServer
+
+_ROWS: Final = "SELECT mark FROM ibi_prefix"
+
+_CUT: Final = (
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{name}'"
+)
+
+NOTHING: Final = -1
+
+
+class Site(Protocol):
+    """One ledger and one machine."""
+
+    kind: str
+    ledger: str
+    machine: Path
+    control_file: Path
+    control: Control
+
+    def mark(self) -> int:
+        """Return the instant up to which all prefixes are marked as given, on the disk."""
+        ...
+
+    def close(self) -> None:
+        """Leave it."""
+        ...
+
+
+class SqliteSite:
+    """A ledger in a file."""
+
+    kind = "sqlite"
+
+    def __init__(self, folder: Path) -> None:
+        """Take an empty folder."""
+        self.folder = folder
+        self.ledger = str(folder / "ledger.db")
+        self.machine = folder / "machine"
+        self.control_file = folder / "control"
+        self.control = Control(self.control_file)
+
+    def mark(self) -> int:
+        """Return the mark, by the sqlite3 of the standard library."""
+        return mark_of(Path(self.ledger))
+
+    def close(self) -> None:
+        """Leave it."""
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        """The database and its log."""
+        return Path(self.ledger), Path(f"{self.ledger}-wal")
+
+
+def mark_of(path: Path) -> int:
+    """Return the mark of a ledger in a file; NOTHING if it has none."""
+    with closing(sqlite3.connect(path, timeout=30)) as connection:
+        try:
+            marks = [mark for (mark,) in connection.execute(_ROWS)]
+        except sqlite3.OperationalError as failure:
+            if "no such table" in str(failure):
+                return NOTHING
+            raise
+    return min((NOTHING if mark is None else mark for mark in marks), default=NOTHING)
+
+
+class PostgresSite:
+    """A ledger in a database of its own."""
+
+    kind = "postgres"
+
+    def __init__(self, folder: Path, server: PostgresServer, runner: asyncio.Runner) -> None:
+        """Create the database."""
+        self.folder = folder
+        self.server = server
+        self.ledger = server.database()
+        self.machine = folder / "machine"
+        self.control_file = folder / "control"
+        self.control = Control(self.control_file)
+        self._runner = runner
+        self._connection: asyncpg.Connection | None = None
+
+    def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run a statement on a connection of its own."""
+
+        async def work() -> list[tuple[Any, ...]]:
+            connection = await self._connected()
+            return [tuple(row) for row in await connection.fetch(sql, *values)]
+
+        return self._runner.run(work())
+
+    def script(self, sql: str) -> None:
+        """Run statements, in one transaction."""
+
+        async def work() -> None:
+            await (await self._connected()).execute(sql)
+
+        self._runner.run(work())
+
+    def copy_database(self) -> None:
+        """Copy the database as it is now; for a moment nobody may use it."""
+        name = self.database
+        self._administer(
+            f"DROP DATABASE IF EXISTS {name}_copy",
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+            _CUT.format(name=name),
+            f"CREATE DATABASE {name}_copy TEMPLATE {name}",
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS true",
+        )
+
+    def swap_in_copy(self) -> None:
+        """Put the copy in the place of the database."""
+        name = self.database
+        self._administer(
+            f"DROP DATABASE {name} WITH (FORCE)",
+            f"ALTER DATABASE {name}_copy RENAME TO {name}",
+        )
+
+    def _administer(self, *statements: str) -> None:
+        async def work() -> None:
+            connection = await asyncpg.connect(self.server.url)
+            try:
+                for statement in statements:
+                    await connection.execute(statement)
+            finally:
+                await connection.close()
+
+        self._runner.run(work())
+
+    async def _connected(self) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self.ledger)
+        return self._connection
+
+    def mark(self) -> int:
+        """Return the mark, on a connection of its own."""
+        marks = [mark for (mark,) in self.query(_ROWS)]
+        return min((NOTHING if mark is None else mark for mark in marks), default=NOTHING)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._runner.run(self._connection.close(timeout=10))
+
+    @property
+    def database(self) -> str:
+        """The name of the database."""
+        return urlsplit(self.ledger).path.removeprefix("/")
+
+
+class Grounds:
+    """Gives out sites of both kinds."""
+
+    def __init__(self, folder: Path, server: PostgresServer, runner: asyncio.Runner) -> None:
+        """Take a folder on a real disk, and a server that may be stopped."""
+        self._folder = folder
+        self._server = server
+        self._runner = runner
+
+    def site(self, kind: str) -> Site:
+        """Return a site that nobody has used."""
+        folder = self._folder / secrets.token_hex(4)
+        folder.mkdir()
+        if kind == SqliteSite.kind:
+            return SqliteSite(folder)
+        return PostgresSite(folder, self._server, self._runner)
+
+
+@contextmanager
+def grounds(server: PostgresServer) -> Iterator[Grounds]:
+    """Lend grounds, and clear them up afterwards."""
+    with (
+        TemporaryDirectory(prefix="ibi-faults-", dir=PLACE) as folder,
+        asyncio.Runner() as runner,
+    ):
+        yield Grounds(Path(folder), server, runner)
+
+
+def copy_files(files: tuple[Path, ...], folder: Path) -> None:
+    """Copy a database and its log into a folder, as a careless backup does."""
+    folder.mkdir()
+    for path in files:
+        if path.exists():
+            shutil.copyfile(path, folder / path.name)
+
+
+Say = Callable[[str], None]
