@@ -29,6 +29,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.repository_name import RepositoryName
 
 if TYPE_CHECKING:
+    from ibi.adapters.remote_minter import RemoteMinter
     from ibi.minting.label_generator import Minted
     from ibi.minting.minter import Minter
     from ibi.minting.pool import Pool
@@ -59,6 +60,7 @@ __all__ = [
     "Pool",
     "Reading",
     "ReadingError",
+    "RemoteMinter",
     "RepositoryName",
     "RepositoryNameError",
     "check_character",
@@ -74,6 +76,7 @@ _LATER = {
     "Minted": "ibi.minting.label_generator",
     "Minter": "ibi.minting.minter",
     "Pool": "ibi.minting.pool",
+    "RemoteMinter": "ibi.adapters.remote_minter",
     "open_minter": "ibi.wiring",
     "open_pool": "ibi.wiring",
 }

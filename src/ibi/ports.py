@@ -75,6 +75,8 @@ class Issue:
     request: str
     """What was asked for, so that the same key with another request is noticed."""
     instants: tuple[int, ...]
+    prefixes: tuple[str, ...]
+    """Under which they were minted: under another the same instant may be somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class LabelRecord:
     """A label that was reserved for later, or bound to a target."""
 
     instant: int
+    prefixes: tuple[str, ...]
+    """Under which it was minted."""
     recorded: int
     target: str = ""
     """What the label was bound to; empty while it is only reserved."""
@@ -121,12 +125,12 @@ class Ledger(Protocol):
         """
         ...
 
-    def record(self, prefix: str, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
-        """Write issues and labels in one step; KeyError if a key of the issues is taken."""
+    def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
+        """Write all of it, or nothing if a key is taken: then return by what."""
         ...
 
-    def issued(self, prefix: str, keys: Sequence[str]) -> dict[str, Issue]:
-        """Return what was given for these keys."""
+    def issued(self, prefixes: Sequence[str], keys: Sequence[str]) -> dict[str, Issue]:
+        """Return what was given for these keys under any of the prefixes."""
         ...
 
     def bind(self, prefix: str, instant: int, target: str) -> LabelRecord | None:
@@ -137,7 +141,7 @@ class Ledger(Protocol):
         """Return what is recorded of a label."""
         ...
 
-    def unbound(self, prefix: str, after: int, limit: int) -> list[LabelRecord]:
+    def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
         """Return labels reserved and never bound, the oldest first, later than `after`."""
         ...
 

@@ -263,18 +263,18 @@ def test_two_who_make_it_at_once_make_one(place: Place) -> None:
 
 def test_everything_is_there_after_closing_and_opening_again(place: Place) -> None:
     ledger = place()
-    issue = Issue("key", "request", (1, 2))
+    issue = issue_of("key", "request", (1, 2))
     token = Token("name", "digest", "mint", 5)
     settle(ledger, lambda _: FIRST)
-    ledger.record(PREFIX, [issue], [LabelRecord(1, 3, "target"), LabelRecord(2, 3)])
+    ledger.record([issue], [label(1, 3, "target"), label(2, 3)])
     ledger.add_token(token)
     before = settle(ledger)
     ledger.close()
     again = place()
     assert settle(again) == before
-    assert again.issued(PREFIX, ["key"]) == {"key": issue}
-    assert again.unbound(PREFIX, 0, 10) == [LabelRecord(2, 3)]
-    assert again.find(PREFIX, 1) == LabelRecord(1, 3, "target")
+    assert again.issued((PREFIX,), ["key"]) == {"key": issue}
+    assert again.unbound((PREFIX,), 0, 10) == [label(2, 3)]
+    assert again.find(PREFIX, 1) == label(1, 3, "target")
     assert again.tokens() == [token]
 
 
@@ -299,59 +299,82 @@ def test_pause_lets_nobody_in_until_resume(ledger: Ledger) -> None:
 # --- labels, keys and tokens ----------------------------------------------------------------------
 
 
+def label(instant: int, recorded: int, target: str = "") -> LabelRecord:
+    return LabelRecord(instant, (PREFIX,), recorded, target)
+
+
+def issue_of(key: str, request: str, instants: tuple[int, ...]) -> Issue:
+    return Issue(key, request, instants, (PREFIX,))
+
+
+def test_what_is_minted_under_two_prefixes_is_found_under_either(ledger: Ledger) -> None:
+    both = (PREFIX, OPAQUE)
+    given, reserved = Issue("key", "", (5,), both), LabelRecord(5, both, 9)
+    assert ledger.record([given], [reserved]) is None
+    for prefix in both:
+        assert ledger.issued((prefix,), ["key"]) == {"key": given}
+        assert ledger.unbound((prefix,), 0, 10) == [reserved]
+    assert ledger.unbound(both, 0, 10) == [reserved]
+    assert ledger.record([issue_of("key", "other", (6,))], []) == given
+    ledger.bind(OPAQUE, 5, "target")
+    assert ledger.find(PREFIX, 5) == replace(reserved, target="target")
+    assert ledger.unbound(both, 0, 10) == []
+
+
 def test_issues_are_found_by_their_keys(ledger: Ledger) -> None:
-    issues = [Issue("a", "one", (5,)), Issue("b", "two", (6, 7)), Issue("ç' \U0001f600", "", ())]
-    ledger.record(PREFIX, issues, [])
-    assert ledger.issued(PREFIX, ["a", "ç' \U0001f600", "nobody"]) == {
+    issues = [
+        issue_of("a", "one", (5,)),
+        issue_of("b", "two", (6, 7)),
+        issue_of("ç' \U0001f600", "", ()),
+    ]
+    ledger.record(issues, [])
+    assert ledger.issued((PREFIX,), ["a", "ç' \U0001f600", "nobody"]) == {
         "a": issues[0],
         "ç' \U0001f600": issues[2],
     }
-    assert ledger.issued(PREFIX, []) == {}
-    assert ledger.issued(OPAQUE, ["a"]) == {}
+    assert ledger.issued((PREFIX,), []) == {}
+    assert ledger.issued((OPAQUE,), ["a"]) == {}
 
 
 def test_a_key_that_is_taken_is_refused_and_nothing_is_half_written(ledger: Ledger) -> None:
-    taken = Issue("taken", "first", (1,))
-    ledger.record(PREFIX, [taken], [])
-    with pytest.raises(KeyError) as refused:
-        ledger.record(
-            PREFIX, [Issue("new", "", (2,)), Issue("taken", "second", (3,))], [LabelRecord(2, 9)]
-        )
-    assert refused.value.args == ("taken",)
-    assert ledger.issued(PREFIX, ["new", "taken"]) == {"taken": taken}
+    taken = issue_of("taken", "first", (1,))
+    ledger.record([taken], [])
+    new = [issue_of("new", "", (2,)), issue_of("taken", "second", (3,))]
+    assert ledger.record(new, [label(2, 9)]) == taken
+    assert ledger.issued((PREFIX,), ["new", "taken"]) == {"taken": taken}
     assert ledger.find(PREFIX, 2) is None
-    ledger.record(OPAQUE, [taken], [])
+    assert ledger.record([replace(taken, prefixes=(OPAQUE,))], []) is None
 
 
 def test_a_label_recorded_twice_is_refused_and_nothing_is_half_written(ledger: Ledger) -> None:
-    ledger.record(PREFIX, [], [LabelRecord(1, 9, "target")])
+    ledger.record([], [label(1, 9, "target")])
     with pytest.raises(LedgerUnavailableError):
-        ledger.record(PREFIX, [Issue("key", "", (1,))], [LabelRecord(0, 9), LabelRecord(1, 9)])
-    assert ledger.find(PREFIX, 1) == LabelRecord(1, 9, "target")
+        ledger.record([issue_of("key", "", (1,))], [label(0, 9), label(1, 9)])
+    assert ledger.find(PREFIX, 1) == label(1, 9, "target")
     assert ledger.find(PREFIX, 0) is None
-    assert ledger.issued(PREFIX, ["key"]) == {}
+    assert ledger.issued((PREFIX,), ["key"]) == {}
 
 
 def test_a_reserved_label_is_bound_once_and_for_good(ledger: Ledger) -> None:
-    ledger.record(PREFIX, [], [LabelRecord(1, 9)])
-    assert ledger.bind(PREFIX, 1, "first") == LabelRecord(1, 9, "first")
-    assert ledger.bind(PREFIX, 1, "second") == LabelRecord(1, 9, "first")
-    assert ledger.find(PREFIX, 1) == LabelRecord(1, 9, "first")
+    ledger.record([], [label(1, 9)])
+    assert ledger.bind(PREFIX, 1, "first") == label(1, 9, "first")
+    assert ledger.bind(PREFIX, 1, "second") == label(1, 9, "first")
+    assert ledger.find(PREFIX, 1) == label(1, 9, "first")
     assert ledger.bind(PREFIX, 2, "target") is None
     assert ledger.bind(OPAQUE, 1, "target") is None
 
 
 def test_unbound_labels_are_listed_page_by_page_the_oldest_first(ledger: Ledger) -> None:
-    labels = [LabelRecord(instant, 100 + instant) for instant in (5, 1, 4, 2, 3)]
-    ledger.record(PREFIX, [], [*labels, LabelRecord(6, 0, "bound")])
-    ledger.record(OPAQUE, [], [LabelRecord(7, 0)])
+    labels = [label(instant, 100 + instant) for instant in (5, 1, 4, 2, 3)]
+    ledger.record([], [*labels, label(6, 0, "bound")])
+    ledger.record([], [LabelRecord(7, (OPAQUE,), 0)])
     ledger.bind(PREFIX, 4, "target")
     pages, after = [], 0
-    while page := ledger.unbound(PREFIX, after, 2):
+    while page := ledger.unbound((PREFIX,), after, 2):
         pages.append([record.instant for record in page])
         after = page[-1].instant
     assert pages == [[1, 2], [3, 5]]
-    assert ledger.unbound(PREFIX, 4, 1) == [LabelRecord(5, 105)]
+    assert ledger.unbound((PREFIX,), 4, 1) == [label(5, 105)]
 
 
 def test_tokens_are_kept_by_name(ledger: Ledger) -> None:
@@ -530,3 +553,28 @@ def test_what_one_prefix_saw_of_the_clock_says_nothing_of_another(ledger: Ledger
     later = replace(NOW, wall=NOW.wall + 60 * SECOND)
     settle(ledger, lambda _: Commitment(later.wall, 2, later), (OPAQUE,))
     assert settle(ledger, prefixes=(PREFIX,)).seen == NOW
+
+
+def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    """SQLite keeps a log beside each name, and neither would see the other's."""
+    path = tmp_path / "ledger"
+    SqlLedger(Sqlite(path)).close()
+    (tmp_path / "second").hardlink_to(path)
+    with pytest.raises(LedgerUnavailableError, match="a second name"):
+        SqlLedger(Sqlite(path))
+
+
+@pytest.mark.parametrize("url", ["postgresql://[bad", "postgresql://h:notaport/db"])
+def test_a_url_that_is_none_is_refused_in_one_sentence(url: str) -> None:
+    with pytest.raises(LedgerUnavailableError) as refused:
+        Postgres(url)
+    assert "\n" not in str(refused.value)
+
+
+def test_no_kind_of_password_stands_in_a_name() -> None:
+    for url in (
+        "postgresql://me:secret@h/db",
+        "postgresql://h/db?password=secret",
+        "postgresql://h/db?sslmode=require&sslPassword=secret&x=1",
+    ):
+        assert "secret" not in without_password(url)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -241,4 +243,44 @@ def test_a_new_folder_is_open_to_all_users_but_lets_nobody_remove_anothers_file(
 ) -> None:
     MachineFolder(tmp_path / "new").claim([OPAQUE], "ledger-1", "/one").release()
     assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o1777
-    assert (tmp_path / "new" / OPAQUE).stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "new" / OPAQUE).stat().st_mode & 0o777 == 0o666
+
+
+def test_a_file_that_somebody_tidied_up_is_claimed_anew(tmp_path: Path) -> None:
+    folder = MachineFolder(tmp_path / "machine")
+    claim = folder.claim([REP], "ledger-1", "/one")
+    claim.note(Witness("ledger-1", 7, 8))
+    shutil.rmtree(tmp_path / "machine")
+    (tmp_path / "machine").mkdir()
+    assert claim.witness() is None
+    with pytest.raises(PrefixHeldError, match="/one"):
+        folder.claim([REP], "ledger-2", "/two")
+    claim.release()
+
+
+def test_who_lost_the_file_to_another_ledger_is_told(tmp_path: Path) -> None:
+    folder = MachineFolder(tmp_path / "machine")
+    claim = folder.claim([REP], "ledger-1", "/one")
+    shutil.rmtree(tmp_path / "machine")
+    other = folder.claim([REP], "ledger-2", "/two")
+    with pytest.raises(PrefixHeldError, match="/two"):
+        claim.witness()
+    other.release()
+
+
+def test_who_came_and_minted_nothing_left_no_past(tmp_path: Path) -> None:
+    folder = MachineFolder(tmp_path / "machine")
+    folder.claim([REP], "ledger-1", "/one").release()
+    assert folder.claim([REP], "ledger-1", "/one").witness() is None
+
+
+def test_a_guard_that_is_never_given_back_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ibi.adapters.machine._TRIES", 3)
+    folder = MachineFolder(tmp_path)
+    folder.claim([OPAQUE], "ledger-1", "/one").release()
+    with (tmp_path / f"{OPAQUE}.guard").open() as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        with pytest.raises(LedgerUnavailableError, match="guard is locked"):
+            folder.claim([OPAQUE], "ledger-1", "/one")

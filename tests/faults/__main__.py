@@ -2,7 +2,7 @@
 
     python -m faults [--seed N] [--only WORD]
 
-About 25 minutes. Every choice follows from the seed, though not what the machine makes of it; a
+About 17 minutes. Every choice follows from the seed, though not what the machine makes of it; a
 violation is printed with the label, the workers and the seed, and ends the run with exit code 1.
 """
 

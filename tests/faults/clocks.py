@@ -1,6 +1,6 @@
 """CLOCK and SNAPSHOT: a wall clock that somebody sets, and a machine that wakes up in its past.
 
-The workers' limits are narrow, 2 s ahead and 1 s behind and stretches of 50 ms, so that within
+The workers' limits are narrow, 4 s ahead and 1 s behind and stretches of 50 ms, so that within
 minutes every case comes up many times: steps that pass unnoticed, that are waited for, and that are
 refused. By default (an hour, 5 s) a clock that was 30 minutes ahead, and is put right, would keep
 minting waiting for 30 minutes.
@@ -18,10 +18,11 @@ from faults.worker import FINE
 from ibi.minting.granularity import SECOND
 from ibi.minting.reservation import Limits
 
-LIMITS: Final = Limits(stretch=50_000_000, ahead=2 * SECOND, behind=SECOND)
+LIMITS: Final = Limits(stretch=50_000_000, ahead=4 * SECOND, behind=SECOND)
 MINUTE: Final = 60 * SECOND
 TEN_YEARS: Final = 3653 * 86_400 * SECOND
 MILLISECOND: Final = 1_000_000
+FURTHEST: Final = 1500 * MILLISECOND
 
 
 def step_clock(site: Site, size: int, seed: int, say: Say) -> Figures:
@@ -31,7 +32,7 @@ def step_clock(site: Site, size: int, seed: int, say: Say) -> Figures:
         for slot in range(4):
             crowd.start(slot)
         crowd.pump_until(lambda: crowd.figures.labels > 0, "a first label")
-        right = 0
+        right = known = labels = 0
         for number in range(1, size + 1):
             if number % (size // years) == 0:
                 waits.append(_ten_years(crowd, right))
@@ -42,9 +43,13 @@ def step_clock(site: Site, size: int, seed: int, say: Say) -> Figures:
                 crowd.set_clock(right + far, refused=True)
                 refused += 1
             else:
-                # Forward a little more than back: a clock that only swings keeps them waiting.
+                # Forward a little more than back: a clock that only swings keeps them waiting. And
+                # never so far from where the last label was given that an operator must confirm it.
+                if crowd.figures.labels > labels:
+                    known, labels = right, crowd.figures.labels
                 furthest = crowd.chance.choice([1, 6, 20, 50, 50, 300, 1500]) * MILLISECOND
                 right += crowd.chance.randrange(-furthest, furthest * 5 // 4)
+                right = min(max(right, known - FURTHEST), known + FURTHEST)
                 crowd.set_clock(right)
             crowd.pump(crowd.chance.uniform(0.02, 0.15))
             if crowd.chance.random() < 0.2:

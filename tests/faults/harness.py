@@ -67,8 +67,6 @@ class Figures:
     ready: list[float] = field(default_factory=list)
     """Seconds from the start of each minter to its first label."""
     by_slot: Counter[int] = field(default_factory=Counter)
-    messages: dict[str, str] = field(default_factory=dict)
-    """Of each kind of refusal the first."""
     examples: list[str] = field(default_factory=list)
     notes: str = ""
     skipped: str = ""
@@ -92,6 +90,7 @@ class Crowd:
         )
         self._seen: dict[int, int] = {}
         self._refused: set[int] = set()
+        self._latest = "nobody was refused"
         self._number = 0
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["faults.worker", "faults.forks"])
@@ -155,7 +154,7 @@ class Crowd:
         start = time.monotonic()
         while not reached():
             if time.monotonic() - start > PATIENCE:
-                raise self._violation(f"{what} did not come within {PATIENCE} s")
+                raise self._violation(f"{what} did not come within {PATIENCE} s; {self._latest}")
             self.pump(0.005)
         return time.monotonic() - start
 
@@ -201,7 +200,7 @@ class Crowd:
             case ["refused", _, reason, *message]:
                 hand.refusals[reason] += 1
                 self.figures.refusals[reason] += 1
-                self.figures.messages.setdefault(reason, " ".join(message))
+                self._latest = f"worker {hand.number} said last: {' '.join(message)}"
             case ["ready", _, nanoseconds]:
                 hand.ready = int(nanoseconds)
                 self.figures.ready.append(hand.ready / 1e9)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ibi.adapters.sql_ledger import Database, SqlLedger
+from ibi.adapters.database import Database
+from ibi.adapters.sql_ledger import SqlLedger
 from ibi.ports import Claim, Commitment, Entry, Machine, Witness
 
 UNDURABLE, FORGETFUL = "undurable", "forgetful"

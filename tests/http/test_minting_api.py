@@ -13,6 +13,8 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from ibi import Ibip, RepositoryName
+from ibi.errors import LedgerUnavailableError
+from ibi.ports import Token
 from ibi.web.minting_app import LARGEST_BODY
 from ibi.web.tokens import STALE
 from minting_server import (
@@ -600,6 +602,37 @@ def test_readiness_is_asked_of_the_ledger_once_a_second(tmp_path: Path) -> None:
         assert server.ask("GET", "/readyz").status == 200
         server.clock.true += 2 * 10**9
         assert server.ask("GET", "/readyz").status == 503
+
+
+def test_a_ledger_that_stalls_is_asked_for_tokens_once_for_all(tmp_path: Path) -> None:
+    with held_server(tmp_path, "auto", seats=10) as server:
+        server.mint().labels()
+        asked = []
+        failure = LedgerUnavailableError("x", "it is stalled")
+
+        def stalled() -> list[Token]:
+            asked.append(1)
+            raise failure
+
+        server.service.minter.ledger.tokens = stalled  # type: ignore[method-assign]
+        server.clock.true += 60 * 10**9
+        for _ in range(5):
+            problem(server.mint(), 503)
+        assert len(asked) == 1
+        problem(server.ask("POST", LABELS, token=""), 401)
+        assert len(asked) == 1
+
+
+@pytest.mark.parametrize("keys", [[""], ["  "], ["a", "b"]])
+def test_a_key_is_one_and_not_empty(service: Service, keys: list[str]) -> None:
+    address = urlsplit(service.address)
+    lines = [f"POST {LABELS} HTTP/1.1", "Host: x", "Connection: close", "Content-Length: 0"]
+    lines += [f"Authorization: Bearer {service.token}"]
+    lines += [f"Idempotency-Key: {key}" for key in keys]
+    with socket.create_connection((address.hostname or "", address.port or 80), 30) as line:
+        line.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = b"".join(iter(lambda: line.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_wrong_method_is_told_all_right_ones(tmp_path: Path) -> None:

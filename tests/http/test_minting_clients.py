@@ -276,11 +276,11 @@ def test_several_requests_down_one_connection_are_answered_in_order(server: Mint
 class Waiting:
     """A client with a request under way."""
 
-    def __init__(self, server: HeldServer, token: str = "") -> None:
+    def __init__(self, server: HeldServer, token: str = "", count: int = 1) -> None:
         """Send the request, and do not wait for the answer."""
         parts = urlsplit(server.address)
         self._socket = socket.create_connection((parts.hostname or "", parts.port or 0), 60)
-        self._socket.sendall(request(token or server.token))
+        self._socket.sendall(request(token or server.token, body=_wanted(count)))
 
     def hang_up(self) -> None:
         """Go without an answer."""
@@ -396,6 +396,23 @@ def test_nobody_takes_more_than_their_share_of_the_waiting_room(tmp_path: Path) 
         assert server.ask("POST", LABELS, token=greedy).status == 201
 
 
+def test_nobody_takes_more_than_their_share_of_the_time(tmp_path: Path) -> None:
+    with held_server(tmp_path, "1", seats=1000) as server:
+        greedy = server.add_token("greedy")
+        first = at_the_desk(server)
+        batch = Waiting(server, greedy, 5)
+        wait_until(lambda: len(server.service.line) == 1)
+        refused = server.ask("POST", LABELS, {"count": 2}, token=greedy)
+        assert told_to_come_again(refused, 429) == 5
+        [other] = queue_up(server, 1)
+        batch.hang_up()
+        wait_until(lambda: server.state()["waiting"] == 1)
+        server.clock.true += SECOND
+        second = first.second()
+        server.clock.true += SECOND
+        assert other.second() == second + 1
+
+
 def test_a_wait_longer_than_any_client_has_patience_for_is_refused_at_once(tmp_path: Path) -> None:
     with held_server(tmp_path, "60", seats=10) as server:
         server.mint().labels()
@@ -432,6 +449,20 @@ def test_a_head_without_end_is_cut_off(server: MintingServer, head: bytes) -> No
     assert server.ask("GET", "/healthz").status == 200
 
 
+def test_trailers_without_end_are_not_gathered(server: MintingServer) -> None:
+    address = urlsplit(server.address)
+    assert address.hostname is not None
+    status = Path(f"/proc/{server.process.pid}/statm")
+    before = int(status.read_text(encoding="ascii").split()[1])
+    with socket.create_connection((address.hostname, address.port or 80), timeout=30) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+        for _ in range(40):
+            line.sendall(b"X-Trailer: " + b"a" * 500_000 + b"\r\n")
+        grown = int(status.read_text(encoding="ascii").split()[1]) - before
+    assert grown * os.sysconf("SC_PAGE_SIZE") < 10_000_000
+    assert server.ask("GET", "/healthz").status == 200
+
+
 def test_a_body_as_large_as_a_head_may_not_be_is_no_head(server: MintingServer) -> None:
     body = b'{"target": "' + b" " * 60_000 + b'"}'
     assert server.ask("POST", LABELS, body).status == 400
@@ -442,10 +473,7 @@ def test_a_server_that_stops_tells_those_who_wait(tmp_path: Path) -> None:
         storm = Storm(server)
 
         async def stop() -> list[tuple[int, bytes]]:
-            clients = [
-                asyncio.create_task(storm.answer(request(server.token, body=b'{"count": 2}')))
-                for _ in range(8)
-            ]
+            clients = [asyncio.create_task(storm.answer(request(server.token))) for _ in range(9)]
             waiting = 0
             while waiting < 5:
                 waiting = (await asyncio.to_thread(server.state))["waiting"]

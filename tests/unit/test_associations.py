@@ -24,6 +24,8 @@ from ibi.minting.label_generator import Minted
 from ibi.minting.subsystem import Subsystem
 from ibi.ports import Issue, LabelRecord
 
+BOTH = Subsystem("archive.example.org", ip="150.163.34.243")
+
 
 class ObservedLedger(SqlLedger):
     """A ledger that lets the test step in just before it records."""
@@ -31,23 +33,23 @@ class ObservedLedger(SqlLedger):
     before_record: Callable[[], None] | None = None
     steps = 0
 
-    def record(self, prefix: str, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
+    def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
         """Record, after whatever the test does first."""
         self.steps += 1
         act, self.before_record = self.before_record, None
         if act is not None:
             act()
-        super().record(prefix, issues, labels)
+        return super().record(issues, labels)
 
 
 class Desk:
     """Associations on a connection of their own, as another process would have them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, subsystem: Subsystem = BOTH) -> None:
         """Open the ledger of the folder."""
         self.ledger = ObservedLedger(Sqlite(folder / "ledger.sqlite"))
         self.minter = Minter(
-            Subsystem("archive.example.org", ip="150.163.34.243"),
+            subsystem,
             self.ledger,
             SystemClock(),
             MachineFolder(folder / "machine"),
@@ -96,9 +98,9 @@ def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
     unbound = [label for label, _ in desk.associations.unbound()]
     assert unbound == filled[3]
     for labels, target in ((filled[2], "there"), (filled[5], "here")):
-        record = desk.associations.find(parse(labels[0].rep or ""))
-        assert record
-        assert record.target == target
+        found = desk.associations.find(parse(labels[0].rep or ""))
+        assert found
+        assert (found[0], found[1].target) == (labels[0], target)
 
 
 def test_who_needs_no_memory_costs_no_step_of_the_ledger(desk: Desk) -> None:
@@ -191,11 +193,30 @@ def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, desk: Desk) -> Non
     assert desk.given() == given
 
 
+def test_a_form_that_came_later_is_not_that_of_an_earlier_label(tmp_path: Path) -> None:
+    """Under the other prefix the same instant may have been given to somebody else."""
+    with Desk(tmp_path, Subsystem("archive.example.org")).minter as by_name:
+        order = Order(key="k", reserve=True)
+        [name] = Associations(by_name).issue(order)
+        assert name.ibip is None
+    with Desk(tmp_path).minter as both:
+        associations = Associations(both)
+        assert associations.issue(order) == [name]
+        assert [label for label, _ in associations.unbound()] == [name]
+        assert associations.bind(parse(name.rep or ""), "there")[0] == name
+    with Desk(tmp_path, Subsystem(ip="150.163.34.243")).minter as by_address:
+        [address] = Associations(by_address).issue(Order(key="a", reserve=True))
+    with Desk(tmp_path).minter as both:
+        associations = Associations(both)
+        assert associations.issue(Order(key="a", reserve=True)) == [address]
+        assert associations.bind(parse(address.ibip or ""), "here")[0] == address
+
+
 def test_a_reserved_label_is_bound_once_and_for_all(desk: Desk) -> None:
     [[label]] = desk.issue(Order(reserve=True))
     rep = parse(label.rep or "")
-    assert desk.associations.bind(rep, "there").target == "there"
-    assert desk.associations.bind(parse(label.ibip or ""), "there").target == "there"
+    assert desk.associations.bind(rep, "there")[1].target == "there"
+    assert desk.associations.bind(parse(label.ibip or ""), "there")[1].target == "there"
     with pytest.raises(BindingError, match="already bound to 'there'"):
         desk.associations.bind(rep, "elsewhere")
     assert desk.associations.unbound() == []

@@ -153,7 +153,7 @@ def test_auto_does_not_coarsen_while_the_crowd_is_there() -> None:
 
 
 @pytest.mark.parametrize("behind", [1, SECOND, 3600 * SECOND])
-@pytest.mark.parametrize("granularity", [Granularity(), Granularity(1_000_000, refined_at=NOW)])
+@pytest.mark.parametrize("granularity", [Granularity(), Granularity(1_000_000, changed_at=NOW)])
 def test_auto_never_refines_because_the_clock_is_behind(
     granularity: Granularity, behind: int
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -617,3 +618,49 @@ def test_parent_and_child_of_a_fork_give_different_labels(tmp_path: Path, way: s
     before, mine, theirs, after = json.loads(done.stdout)
     assert (len(before), len(mine), len(theirs), len(after)) == (100, 4000, 4000, 100)
     assert len({*before, *mine, *theirs, *after}) == 8200
+
+
+FORKERS = """
+import os, sys, threading
+from ibi import open_minter
+
+minter = open_minter(host="a.b.br", ledger=sys.argv[1])
+def fork():
+    for _ in range(50):
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+threads = [threading.Thread(target=fork) for _ in range(3)]
+for thread in threads:
+    thread.start()
+given = [minter.mint().rep for _ in range(200)]
+for thread in threads:
+    thread.join()
+print(len(set(given)))
+"""
+
+
+def test_threads_may_fork_at_once_while_another_mints(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FORKERS, str(tmp_path / "ledger")],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout == "200\n"
+
+
+def test_a_minter_that_nobody_closes_holds_nothing_for_ever(tmp_path: Path) -> None:
+    def forgotten(ledger: str) -> None:
+        Minter(
+            BOTH,
+            SqlLedger(Sqlite(tmp_path / ledger)),
+            SystemClock(),
+            MachineFolder(tmp_path / "machine"),
+        ).mint()
+        gc.collect()
+
+    forgotten("one")
+    forgotten("other")

@@ -56,6 +56,7 @@ def test_names_of_tokens_that_cannot_be(shell: Shell) -> None:
 
 def test_the_status_says_whether_it_could_mint_and_mints_nothing(shell: Shell) -> None:
     subsystem = ("--host", HOST, "--ip", IP)
+    shell.said("minter", "token", "add", "x")
     said = shell.said("minter", "status", *subsystem)
     assert said == "ready to mint under example.org/archive and 8JMKD3MGP8W\n"
     facts = json.loads(shell.said("minter", "status", *subsystem, "--json"))
@@ -64,6 +65,7 @@ def test_the_status_says_whether_it_could_mint_and_mints_nothing(shell: Shell) -
 
 
 def test_a_confirmation_is_asked_for(shell: Shell) -> None:
+    shell.said("minter", "token", "add", "x")
     no = shell.call("minter", "confirm", "--host", HOST, stdin="n\n")
     assert (no.returncode, no.stdout) == (130, "")
     assert "Is that right?" in no.stderr

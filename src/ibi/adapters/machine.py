@@ -6,14 +6,17 @@ whatever kills it; the file stays, and is what the machine remembers of the pref
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from weakref import finalize
 
 import msgspec
 
@@ -24,6 +27,8 @@ FOLDER: Final = "IBI_MACHINE_FOLDER"
 """The variable that names another folder, for those who may not write to the usual one."""
 
 _LONGEST: Final = 4096
+_MOMENT: Final = 0.01
+_TRIES: Final = 500
 _PLACE: Final = 500
 """How much of a ledger's place is noted: whatever its characters, the note is no longer."""
 
@@ -77,57 +82,78 @@ class _File:
     """The file of one prefix, locked."""
 
     def __init__(self, path: Path, note: _Note) -> None:
+        self._path = path
         self._note = note
-        self._is_new = True
-        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC
+        self._claim()
+
+    def _claim(self) -> None:
         # A guard, held for a moment only, keeps two newcomers from reading each other's silence.
-        guard = os.open(f"{path}.guard", flags, 0o644)
+        guard = _open(Path(f"{self._path}.guard"))
         try:
-            _lock(guard, "LOCK_EX")
-            self._descriptor = os.open(path, flags, 0o644)
+            _lock_soon(guard)
+            self._descriptor = _open(self._path)
             try:
-                self.before = self._read()
+                self._before = self._read()
+                self._is_new = True
                 self._enter()
             except BaseException:
                 os.close(self._descriptor)
                 raise
         finally:
             os.close(guard)
+        # Whoever forgets to close a minter does not hold its prefix for ever.
+        self.close = finalize(self, os.close, self._descriptor)
 
     def _enter(self) -> None:
-        if _lock(self._descriptor, "LOCK_EX", wait=False):
+        before = self._before
+        if _lock(self._descriptor, fcntl.LOCK_EX):
             # Nobody else is here. Another ledger's mark counts until ours has one beyond it.
-            mine = self.before is not None and self.before.ledger == self._note.ledger
+            mine = before is not None and before.ledger == self._note.ledger
             self._note = msgspec.structs.replace(
                 self._note,
-                generation=self.before.generation if mine and self.before else 0,
-                mark=self.before.mark if self.before else 0,
+                generation=before.generation if mine and before else 0,
+                mark=before.mark if before else 0,
             )
             self._write(self._note)
-        elif self.before is None:
+        elif before is None:
             # Whoever holds it writes it anew at its next durable step.
             raise PrefixHeldError(self._note.prefix, "another process, whose note cannot be read")
-        elif self.before.ledger != self._note.ledger:
-            holder = self.before
-            who = f"process {holder.pid} on {holder.host} with the ledger {holder.place}"
+        elif before.ledger != self._note.ledger:
+            who = f"process {before.pid} on {before.host} with the ledger {before.place}"
             raise PrefixHeldError(self._note.prefix, who)
-        _lock(self._descriptor, "LOCK_SH")
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
     def remembered(self) -> _Note | None:
         """Return what stands there; until we have a label of our own, what stood there before."""
-        if self._is_new and self.before is not None and self.before.ledger != self._note.ledger:
-            return self.before
-        return self._read() if self.before is not None or not self._is_new else None
+        self._renew()
+        before = self._before
+        if self._is_new and (before is None or before.ledger != self._note.ledger):
+            return before
+        return self._read()
+
+    def _renew(self) -> None:
+        """Claim the prefix anew if the file was removed, by whoever tidies up such folders."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            status = None
+        if status is None or not os.path.samestat(status, os.fstat(self._descriptor)):
+            self.close()
+            self._claim()
 
     def note(self, witness: Witness) -> None:
         self._is_new = False
-        standing = self._read()
-        if standing is not None and standing.generation > witness.generation:
-            return  # a neighbour was quicker
-        self._note = msgspec.structs.replace(
-            self._note, generation=witness.generation, mark=witness.mark
-        )
-        self._write(self._note)
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
+        try:
+            standing = self._read()
+            if standing is not None and standing.generation > witness.generation:
+                return  # a neighbour was quicker
+            self._note = msgspec.structs.replace(
+                self._note, generation=witness.generation, mark=witness.mark
+            )
+            self._write(self._note)
+        finally:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
 
     def _read(self) -> _Note | None:
         with suppress(msgspec.MsgspecError, OSError):
@@ -138,9 +164,6 @@ class _File:
         # One write of one length: a reader never sees half of a new note and half of an old one.
         text = msgspec.json.encode(note)
         os.pwrite(self._descriptor, text.ljust(_LONGEST)[:_LONGEST], 0)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
 
 
 class _Held:
@@ -155,7 +178,8 @@ class _Held:
         if not notes:
             return None
         latest = max(notes, key=lambda note: note.mark)
-        return Witness(latest.ledger, latest.generation, latest.mark)
+        # A note without a mark is of somebody who came and minted nothing.
+        return Witness(latest.ledger, latest.generation, latest.mark) if latest.mark else None
 
     def note(self, witness: Witness) -> None:
         """Remember it, if the disk lets us: the ledger is what counts."""
@@ -169,9 +193,30 @@ class _Held:
             self.files.pop().close()
 
 
-def _lock(descriptor: int, kind: str, *, wait: bool = True) -> bool:
+def _open(path: Path) -> int:
+    """Open a file for all users, who may share a ledger; make it if need be."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        # Without O_CREAT: in a folder like /tmp the kernel may refuse that for another's file.
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_CREAT, 0o666)
+    with suppress(PermissionError):
+        os.fchmod(descriptor, 0o666)
+    return descriptor
+
+
+def _lock(descriptor: int, kind: int) -> bool:
     try:
-        fcntl.flock(descriptor, getattr(fcntl, kind) | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def _lock_soon(guard: int) -> None:
+    """Wait for a lock that nobody holds for longer than a moment."""
+    for _ in range(_TRIES):
+        if _lock(guard, fcntl.LOCK_EX):
+            return
+        time.sleep(_MOMENT)
+    raise OSError(errno.EBUSY, "its guard is locked by another process")

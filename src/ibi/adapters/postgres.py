@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from ibi.adapters.sql_ledger import Execute
+from ibi.adapters.database import Execute
 from ibi.errors import LedgerUnavailableError
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 TIMEOUT: Final = 10.0
 """Seconds for a connection or a statement; then the server counts as gone."""
 
-_PASSWORD: Final = re.compile(r"(?<=[?&]password=)[^&]*")
+_PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
 
 _SETTINGS: Final = {
     "application_name": "ibi",
@@ -44,6 +44,7 @@ _LOST: Final = (
     asyncpg.InternalClientError,
     OSError,
     TimeoutError,
+    ValueError,  # a URL that is none
 )
 
 
@@ -161,8 +162,11 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 def without_password(url: str) -> str:
     """Return a URL as it may stand in a message."""
-    url = _PASSWORD.sub("...", url)
-    parts = urlsplit(url)
+    url = _PASSWORD.sub(r"\1...", url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("://")[0] + "://..."
     if parts.password is None:
         return url
     host = parts.netloc.rpartition("@")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from http import HTTPStatus
 from typing import Any, Final
@@ -15,9 +16,12 @@ from ibi.identifier.label import Label
 from ibi.identifier.repository_name import RepositoryName
 from ibi.minting.association import nanoseconds_of
 from ibi.minting.label_generator import Minted
+from ibi.minting.minter import check_count
 
 TRIES: Final = 3
 TIMEOUT: Final = 30.0
+MOST_A_REQUEST: Final = 10_000
+"""What a service gives out at once."""
 LARGEST_ANSWER: Final = 8 * 1024 * 1024
 LONGEST_REASON: Final = 300
 
@@ -60,9 +64,16 @@ class RemoteMinter:
         return self.mint_many(1, timeout)[0]
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
-        """Give out labels. A lost answer is asked for again, and is the same then."""
-        headers = {"Authorization": f"Bearer {self._token}"}
-        status, body = self._post(msgspec.json.encode({"count": count}), headers, timeout)
+        """Give out labels, within `timeout` seconds. What a lost answer held is lost with it."""
+        check_count(count)
+        deadline = time.monotonic() + (TIMEOUT if timeout is None else max(timeout, 0.1))
+        labels: list[Minted] = []
+        while len(labels) < count:
+            labels += self._mint(min(count - len(labels), MOST_A_REQUEST), deadline)
+        return labels
+
+    def _mint(self, count: int, deadline: float) -> list[Minted]:
+        status, body = self._post(msgspec.json.encode({"count": count}), deadline)
         if status != HTTPStatus.CREATED:
             raise self._refusal(status, body)
         try:
@@ -75,22 +86,24 @@ class RemoteMinter:
             raise MinterUnreachableError(self._address, reason)
         return labels
 
-    def _post(
-        self, body: bytes, headers: dict[str, str], timeout: float | None
-    ) -> tuple[int, bytes]:
-        reason = ""
+    def _post(self, body: bytes, deadline: float) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        reason = "it did not answer in time"
         for attempt in range(TRIES):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
             if attempt == 1:
                 # Whether the first request was served is not known. From now on it will be: the
                 # key costs the service a durable step, so it is sent only when it is needed.
-                headers = headers | {"Idempotency-Key": uuid.uuid4().hex}
+                headers["Idempotency-Key"] = uuid.uuid4().hex
             try:
                 answer = self._http.request(
                     "POST",
                     f"{self._address}/api/v1/labels",
                     body=body,
                     headers=headers,
-                    timeout=TIMEOUT if timeout is None else max(timeout, 0.1),
+                    timeout=left,
                     redirect=False,
                     preload_content=False,
                 )

@@ -8,44 +8,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Final
 
+from ibi.adapters.database import Database, Execute
+from ibi.adapters.sql_records import TakenError, issue_of, label_at, unbound_labels, write
 from ibi.errors import LedgerUnavailableError
 from ibi.ports import Commitment, Entry, Issue, LabelRecord, Reading, Token
-
-Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement with its parameters, written $1, $2 ..., and returns the rows."""
-
-T = TypeVar("T")
-
-
-class Database(Protocol):
-    """A database that does transactions, and makes them durable before it says so."""
-
-    name: str
-    history: str
-    """A SELECT of what changes when the storage goes on from an earlier state of itself."""
-    for_update: str
-    """What ends a SELECT that must keep others from the rows, where that needs saying."""
-    before_tables: str
-    """A statement that keeps others from making the tables at the same time."""
-
-    def transaction(self, work: Callable[[Execute], T]) -> T:
-        """Do the work, alone; durable when this returns, undone if it raises."""
-        ...
-
-    def pause(self) -> None:
-        """Let go of it and let nobody in until `resume`: the process is about to fork."""
-        ...
-
-    def resume(self) -> None:
-        """Go on, in the parent and in the child."""
-        ...
-
-    def close(self) -> None:
-        """Let go."""
-        ...
-
 
 _VERSION: Final = 1
 
@@ -59,10 +27,10 @@ CREATE TABLE IF NOT EXISTS ibi_sighting (
     PRIMARY KEY (prefix, boot));
 CREATE TABLE IF NOT EXISTS ibi_issue (
     prefix TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, instants TEXT NOT NULL,
-    PRIMARY KEY (prefix, key));
+    prefixes TEXT NOT NULL, PRIMARY KEY (prefix, key));
 CREATE TABLE IF NOT EXISTS ibi_label (
-    prefix TEXT NOT NULL, instant BIGINT NOT NULL, recorded BIGINT NOT NULL, target TEXT NOT NULL,
-    PRIMARY KEY (prefix, instant));
+    prefix TEXT NOT NULL, instant BIGINT NOT NULL, prefixes TEXT NOT NULL,
+    recorded BIGINT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (prefix, instant));
 CREATE INDEX IF NOT EXISTS ibi_unbound ON ibi_label (prefix, instant) WHERE target = '';
 CREATE TABLE IF NOT EXISTS ibi_token (
     name TEXT PRIMARY KEY, digest TEXT NOT NULL, scope TEXT NOT NULL, created BIGINT NOT NULL)
@@ -178,43 +146,24 @@ class SqlLedger:
             last_seen=reading.wall,
         )
 
-    def record(self, prefix: str, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
-        """Write issues and labels in one step; KeyError if a key of the issues is taken."""
+    def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
+        """Write all of it, or nothing if a key is taken: then return by what."""
+        try:
+            self._database.transaction(lambda execute: write(execute, issues, labels))
+        except TakenError as taken:
+            return taken.issue
+        return None
 
-        def work(execute: Execute) -> None:
-            for issue in issues:
-                written = execute(
-                    "INSERT INTO ibi_issue (prefix, key, request, instants) "
-                    "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING key",
-                    prefix,
-                    issue.key,
-                    issue.request,
-                    " ".join(map(str, issue.instants)),
-                )
-                if not written:
-                    raise KeyError(issue.key)
-            for label in labels:
-                execute(
-                    "INSERT INTO ibi_label (prefix, instant, recorded, target) "
-                    "VALUES ($1, $2, $3, $4)",
-                    prefix,
-                    label.instant,
-                    label.recorded,
-                    label.target,
-                )
-
-        self._database.transaction(work)
-
-    def issued(self, prefix: str, keys: Sequence[str]) -> dict[str, Issue]:
-        """Return what was given for these keys."""
+    def issued(self, prefixes: Sequence[str], keys: Sequence[str]) -> dict[str, Issue]:
+        """Return what was given for these keys under any of the prefixes."""
 
         def work(execute: Execute) -> dict[str, Issue]:
-            select = "SELECT key, request, instants FROM ibi_issue WHERE prefix = $1 AND key = $2"
-            rows = [row for key in keys for row in execute(select, prefix, key)]
-            return {
-                key: Issue(key, request, tuple(map(int, instants.split())))
-                for key, request, instants in rows
-            }
+            found = {}
+            for key in keys:
+                for prefix in prefixes:
+                    if key not in found and (issue := issue_of(execute, prefix, key)):
+                        found[key] = issue
+            return found
 
         return self._database.transaction(work)
 
@@ -222,33 +171,29 @@ class SqlLedger:
         """Bind a reserved label, unless it is bound; return what stands there, None if nothing."""
 
         def work(execute: Execute) -> LabelRecord | None:
-            execute(
-                "UPDATE ibi_label SET target = $1 "
-                "WHERE prefix = $2 AND instant = $3 AND target = ''",
-                target,
-                prefix,
-                instant,
-            )
-            return _found(execute, prefix, instant)
+            record = label_at(execute, prefix, instant)
+            if record is None or record.target:
+                return record
+            for each in record.prefixes:
+                execute(
+                    "UPDATE ibi_label SET target = $1 WHERE prefix = $2 AND instant = $3",
+                    target,
+                    each,
+                    instant,
+                )
+            return label_at(execute, prefix, instant)
 
         return self._database.transaction(work)
 
     def find(self, prefix: str, instant: int) -> LabelRecord | None:
         """Return what is recorded of a label."""
-        return self._database.transaction(lambda execute: _found(execute, prefix, instant))
+        return self._database.transaction(lambda execute: label_at(execute, prefix, instant))
 
-    def unbound(self, prefix: str, after: int, limit: int) -> list[LabelRecord]:
+    def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
         """Return labels reserved and never bound, the oldest first, later than `after`."""
-        rows = self._database.transaction(
-            lambda execute: execute(
-                "SELECT instant, recorded FROM ibi_label "
-                "WHERE prefix = $1 AND target = '' AND instant > $2 ORDER BY instant LIMIT $3",
-                prefix,
-                after,
-                limit,
-            )
+        return self._database.transaction(
+            lambda execute: unbound_labels(execute, prefixes, after, limit)
         )
-        return [LabelRecord(*row) for row in rows]
 
     def add_token(self, token: Token) -> bool:
         """Keep a token; False if one of that name is there."""
@@ -291,12 +236,3 @@ class SqlLedger:
     def close(self) -> None:
         """Let go of the storage."""
         self._database.close()
-
-
-def _found(execute: Execute, prefix: str, instant: int) -> LabelRecord | None:
-    rows = execute(
-        "SELECT instant, recorded, target FROM ibi_label WHERE prefix = $1 AND instant = $2",
-        prefix,
-        instant,
-    )
-    return LabelRecord(*rows[0]) if rows else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
-from ibi.adapters.sql_ledger import Execute
+from ibi.adapters.database import Execute
 from ibi.errors import LedgerUnavailableError
 
 T = TypeVar("T")
 
 BUSY_TIMEOUT: Final = 5000
 """Milliseconds to wait for another process that writes; a write takes a few."""
+
+_FULL: Final = 65_536
+"""Bytes that SQLite cannot do with."""
 
 
 class Sqlite:
@@ -58,7 +62,7 @@ class Sqlite:
             except (apsw.Error, OSError) as failure:
                 self._failed = isinstance(failure, (apsw.IOError, apsw.FullError))
                 self._abandon()
-                raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
             return result
 
     def _connected(self) -> apsw.Connection:
@@ -73,7 +77,7 @@ class Sqlite:
             self._connection = self._open()
             self._file = self._identity()
         except (apsw.Error, OSError) as failure:
-            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+            raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
         return self._connection
 
     def _check_file(self) -> None:
@@ -95,9 +99,7 @@ class Sqlite:
             # FULL: the log is synced at every commit, and a commit says so only then.
             connection.execute("PRAGMA synchronous = FULL")
             if self._failed:
-                # After a failed sync the kernel may take lost pages of the log for written. What
-                # is committed next must not build on them: begin a new log.
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                _begin_new_log(connection)
         except BaseException:
             connection.close(force=True)
             raise
@@ -107,7 +109,18 @@ class Sqlite:
 
     def _identity(self) -> tuple[int, int]:
         status = self._path.stat()
+        if status.st_nlink > 1:
+            # SQLite keeps its log beside each name, and would not see the other's.
+            raise LedgerUnavailableError(self.name, "it has a second name (a hard link)")
         return status.st_dev, status.st_ino
+
+    def _reason(self, failure: Exception) -> str:
+        if isinstance(failure, apsw.IOError):
+            # Some of its files SQLite cannot write are reported so when the disk is full.
+            with suppress(OSError):
+                if shutil.disk_usage(self._path.parent).free < _FULL:
+                    return "the disk is full"
+        return _reason(failure)
 
     def _abandon(self) -> None:
         connection, self._connection = self._connection, None
@@ -128,6 +141,16 @@ class Sqlite:
         """Close the file."""
         with self._lock:
             self._abandon()
+
+
+def _begin_new_log(connection: apsw.Connection) -> None:
+    """After a failed sync the kernel may take lost pages of the log for written.
+
+    What is committed next must not build on them.
+    """
+    [(busy, *_)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if busy:
+        raise apsw.BusyError
 
 
 _REASONS: Final[dict[type[Any], str]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -79,7 +78,7 @@ def mint(  # noqa: PLR0913  # one argument an option
         raise click.UsageError("Standard output is closed.")
     order = Order(count, key, target, reserve)
     if minters:
-        if order.is_recorded or _is_given("host", "port", "ip", "ip_port", "ledger", "granularity"):
+        if order.is_recorded or _is_given(*_OWN):
             message = "--minter goes with --count and --token only: the rest is the service's own."
             raise click.UsageError(message)
         batches = _from_services(minters, token, count)
@@ -90,6 +89,20 @@ def mint(  # noqa: PLR0913  # one argument an option
             click.echo(_line(label) if as_json else str(label))
         # Whoever reads along sees a batch as soon as it is there.
         sys.stdout.flush()
+
+
+_OWN: Final = (
+    "host",
+    "port",
+    "ip",
+    "ip_port",
+    "allow_private",
+    "clock_behind",
+    "clock_ahead",
+    "ledger",
+    "granularity",
+)
+"""Options of a minter of one's own."""
 
 
 def _is_given(*names: str) -> bool:
@@ -110,7 +123,7 @@ def _from_ledger(settings: MinterSettings, order: Order) -> Iterator[list[Minted
 
 def _from_services(minters: tuple[str, ...], token: str, count: int) -> Iterator[list[Minted]]:
     check_count(count)
-    with closing(remote_pool(minters, token)) as pool:
+    with remote_pool(minters, token) as pool:
         yield from _batches(count, _BATCH, pool.mint_many, slow=count > _BATCH)
 
 

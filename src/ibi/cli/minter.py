@@ -28,6 +28,8 @@ from ibi.web.minting_app import MintingService
 from ibi.web.tokens import SCOPES
 
 _PAGE: Final = 1000
+MOST_CONNECTIONS: Final = 4000
+"""More are told that the service is unavailable: one process has a bounded number of files."""
 
 
 @click.group()
@@ -56,8 +58,11 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
     with listener:
         service, app = wiring.minting_service(replace(settings, granularity=granularity))
         with service.minter:
-            if not service.minter.ledger.tokens():
-                secret = service.tokens.add("first", "administer")
+            tokens = service.minter.ledger.tokens()
+            if not any(each.scope == "administer" for each in tokens):
+                secret = service.tokens.add(
+                    f"first-{len(tokens)}" if tokens else "first", "administer"
+                )
                 click.echo(f"token {secret}")
                 click.echo("This token may do everything. It is shown only now: keep it.", err=True)
             address, port = listener.getsockname()[:2]
@@ -71,6 +76,8 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
                 http=BoundedHttp,
                 log_config=None,
                 access_log=False,
+                ws="none",
+                limit_concurrency=MOST_CONNECTIONS,
                 server_header=False,
                 timeout_graceful_shutdown=5,
             )
@@ -139,7 +146,7 @@ def status(settings: MinterSettings, *, as_json: bool) -> None:
 
     Example: ibi minter status --host archive.example.org
     """
-    with wiring.minter_of(settings) as opened:
+    with wiring.minter_of(settings, existing=True) as opened:
         opened.check()
         prefixes = opened.subsystem.prefixes
     if as_json:
@@ -159,7 +166,7 @@ def confirm(settings: MinterSettings, *, yes: bool) -> None:
 
     Example: ibi minter confirm --host archive.example.org
     """
-    with wiring.minter_of(settings) as opened:
+    with wiring.minter_of(settings, existing=True) as opened:
         now = instant_of(opened.now()).iso8601
         if not yes:
             click.confirm(f"The clock says {now}. Is that right?", abort=True, err=True)

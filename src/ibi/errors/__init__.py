@@ -18,6 +18,7 @@
         │   └── KeyReusedError             an idempotency key came again with another request
         ├── BindingError                   a label cannot be bound to this target
         ├── BusyError                      the waiting room is full, or the wait too long
+        │   └── ShareError                 one client takes more of it than its share
         ├── ClockError
         │   ├── ClockBehindError           the clock is behind the last label
         │   └── ClockAheadError            the clock jumped ahead; an operator must confirm it
@@ -48,6 +49,7 @@ from ibi.errors.minting import (
     MintingError,
     MintingRequestError,
     PrefixHeldError,
+    ShareError,
 )
 from ibi.errors.reading import (
     CheckCharacterError,
@@ -93,6 +95,7 @@ __all__ = [
     "PrefixHeldError",
     "ReadingError",
     "RepositoryNameError",
+    "ShareError",
     "UnauthenticatedError",
     "printable",
     "shown",

@@ -59,7 +59,11 @@ class BusyError(MintingError):
         """Say when to come again."""
         crowd = f"{self.waiting} callers wait already" if self.waiting else "The wait is too long"
         unit = "second" if self.retry_after == 1 else "seconds"
-        return f"{crowd}: try again in {self.retry_after} {unit}, or choose a finer granularity."
+        return f"{crowd}: try again in {self.retry_after} {unit}."
+
+
+class ShareError(BusyError):
+    """One client has as much waiting as one client may."""
 
 
 class ClockError(MintingError):

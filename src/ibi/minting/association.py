@@ -76,10 +76,10 @@ class Associations:
     """Mints labels and remembers what they are for."""
 
     def __init__(self, minter: Minter) -> None:
-        """Record under the first prefix of the minter's subsystem."""
+        """Record under the prefixes of the minter's subsystem."""
         self.minter = minter
         self._ledger = minter.ledger
-        self._prefix = minter.subsystem.prefixes[0]
+        self._prefixes = minter.subsystem.prefixes
 
     def issue(self, order: Order, timeout: float | None = None) -> list[Minted]:
         """Fill one order."""
@@ -93,14 +93,12 @@ class Associations:
     ) -> list[list[Minted] | KeyReusedError]:
         """Fill orders of many callers in one durable step, or two where the mark must move."""
         keys = sorted({order.ledger_key for order in orders if order.key})
-        issued = self._ledger.issued(self._prefix, keys) if keys else {}
-        fresh = _fresh(orders, issued)
-        if fresh:
+        issued = self._ledger.issued(self._prefixes, keys) if keys else {}
+        filled: list[tuple[Order, tuple[int, ...]]] = []
+        if fresh := _fresh(orders, issued):
             drawn = iter(self.minter.instants(sum(order.count for order in fresh), timeout))
             filled = [(order, tuple(islice(drawn, order.count))) for order in fresh]
             issued |= self._record(filled)
-        else:
-            filled = []
         without_key = iter([instants for order, instants in filled if not order.key])
         return [
             self._outcome(order, issued[order.ledger_key])
@@ -116,58 +114,70 @@ class Associations:
         while True:
             open_orders = [pair for pair in filled if pair[0].ledger_key not in standing]
             issues = {
-                order.ledger_key: Issue(order.ledger_key, order.request, instants)
+                order.ledger_key: Issue(order.ledger_key, order.request, instants, self._prefixes)
                 for order, instants in open_orders
                 if order.key
             }
             labels = [
-                LabelRecord(instant, now, order.target)
+                LabelRecord(instant, self._prefixes, now, order.target)
                 for order, instants in open_orders
                 if order.target or order.reserve
                 for instant in instants
             ]
-            try:
-                if issues or labels:
-                    self._ledger.record(self._prefix, list(issues.values()), labels)
-            except KeyError as taken:
-                # Another process took the same key a moment ago: its labels are the ones.
-                standing |= self._ledger.issued(self._prefix, [taken.args[0]])
-            else:
+            taken = self._ledger.record(list(issues.values()), labels) if issues or labels else None
+            if taken is None:
                 return standing | issues
+            # Another process took the same key a moment ago: its labels are the ones.
+            standing[taken.key] = taken
 
     def _outcome(self, order: Order, issue: Issue) -> list[Minted] | KeyReusedError:
         if issue.request != order.request:
             return KeyReusedError(order.key)
-        return self.minter.labels(issue.instants)
+        return [self._minted(instant, issue.prefixes) for instant in issue.instants]
 
-    def bind(self, label: Label, target: str) -> LabelRecord:
+    def _minted(self, instant: int, prefixes: tuple[str, ...]) -> Minted:
+        """Make the labels that were minted then: not those of a form that came later."""
+        [label] = self.minter.labels([instant])
+        subsystem = self.minter.subsystem
+        return Minted(
+            label.rep if subsystem.rep_prefix in prefixes else None,
+            label.ibip if subsystem.ibip_prefix in prefixes else None,
+            instant,
+        )
+
+    def bind(self, label: Label, target: str) -> tuple[Minted, LabelRecord]:
         """Bind a reserved label to what it names, once and for all."""
         check_text(target, "a target", LONGEST_TARGET)
         if not target:
             msg = "A label is bound to something: the target is empty."
             raise MintingRequestError(msg)
-        record = None
-        if self.minter.subsystem.owns(label):
-            instant = nanoseconds_of(label.instant)
-            record = self._ledger.bind(self._prefix, instant, target) if instant else None
+        prefix, instant = self._place(label)
+        record = self._ledger.bind(prefix, instant, target) if prefix else None
         if record is None:
             raise BindingError(str(label))
         if record.target != target:
             raise BindingError(str(label), record.target)
-        return record
+        return self._minted(instant, record.prefixes), record
 
-    def find(self, label: Label) -> LabelRecord | None:
+    def find(self, label: Label) -> tuple[Minted, LabelRecord] | None:
         """Return what is recorded of a label, None if nothing is."""
+        prefix, instant = self._place(label)
+        record = self._ledger.find(prefix, instant) if prefix else None
+        return None if record is None else (self._minted(instant, record.prefixes), record)
+
+    def _place(self, label: Label) -> tuple[str, int]:
+        """Return prefix and instant of a label; no prefix if it cannot be one of ours."""
         instant = nanoseconds_of(label.instant)
-        if instant is None or not self.minter.subsystem.owns(label):
-            return None
-        return self._ledger.find(self._prefix, instant)
+        subsystem = self.minter.subsystem
+        if instant is None or not subsystem.owns(label):
+            return "", 0
+        prefix = subsystem.ibip_prefix if label.kind == "ibip" else subsystem.rep_prefix
+        return prefix or "", instant
 
     def unbound(self, after: int = 0, limit: int = 1000) -> list[tuple[Minted, LabelRecord]]:
         """Return labels that were reserved and never bound, the oldest first."""
-        records = self._ledger.unbound(self._prefix, after, limit)
-        labels = self.minter.labels([record.instant for record in records])
-        return list(zip(labels, records, strict=True))
+        records = self._ledger.unbound(self._prefixes, after, limit)
+        return [(self._minted(record.instant, record.prefixes), record) for record in records]
 
 
 def _fresh(orders: Sequence[Order], issued: dict[str, Issue]) -> list[Order]:

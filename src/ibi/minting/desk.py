@@ -20,7 +20,14 @@ from ibi.errors import (
 from ibi.minting import reservation
 from ibi.minting.distributor import create_dates
 from ibi.minting.granularity import SECOND, Granularity
-from ibi.minting.reservation import Limits, Request, Reservation, Stretch, is_steady
+from ibi.minting.reservation import (
+    Limits,
+    Postponement,
+    Request,
+    Reservation,
+    Stretch,
+    is_steady,
+)
 from ibi.ports import Claim, Clock, Commitment, Entry, Ledger, Machine, Reading, Witness
 
 
@@ -86,26 +93,32 @@ class Desk:
         self.last = drawn.instants[-1]
         self.given += len(drawn.instants)
 
-    def reserve(self, count: int, now: Reading, wait: int, crowd: int = 0) -> Drawn:
-        """Give out instants by way of the ledger, in one durable step."""
+    def reserve(self, count: int, now: Reading, wait: int, crowd: int = 0) -> Drawn | Postponement:
+        """Give out instants by way of the ledger, in one durable step, or say when to come."""
         own = None if self._own is None else replace(self._own, last=self.last)
         request = Request(count, now, self.granularity, wait, crowd)
         witness = self._remembered()
-        made: list[Reservation] = []
+        made: list[Reservation | Postponement] = []
 
-        def decide(entry: Entry) -> Commitment:
+        def decide(entry: Entry) -> Commitment | None:
             made.append(reservation.reserve(entry, own, witness, request, self.limits))
             return made[-1].commitment
 
         self._settle(decide)
         reserved = made[-1]
+        if isinstance(reserved, Postponement):
+            if (written := reserved.commitment) is not None:
+                self._hold(Stretch(written.mark, written.mark, written.generation, written.reading))
+            return reserved
         self.adapt(reserved.granularity)
-        self._own = stretch = reserved.stretch
-        self.mark = stretch.mark
-        self.offset = now.wall - now.uptime
-        drawn = Drawn(reserved.creation, reserved.instants)
-        self.take(drawn)
-        return drawn
+        self._hold(reserved.stretch)
+        self.given += len(reserved.instants)
+        return Drawn(reserved.creation, reserved.instants)
+
+    def _hold(self, stretch: Stretch) -> None:
+        self._own = stretch
+        self.last, self.mark = stretch.last, stretch.mark
+        self.offset = stretch.reading.wall - stretch.reading.uptime
 
     def _remembered(self) -> Witness | None:
         """Return what this machine remembers, asked before the ledger is: it cannot be newer."""
@@ -114,12 +127,19 @@ class Desk:
 
     def _settle(self, decide: Callable[[Entry], Commitment | None]) -> None:
         """Do one durable step, and let this machine remember it."""
+        decided: list[Commitment | None] = []
+
+        def deciding(entry: Entry) -> Commitment | None:
+            decided.append(decide(entry))
+            return decided[-1]
+
         start = self._clock.uptime()
-        entry = self._ask(decide)
+        entry = self._ask(deciding)
         self.latency = self._clock.uptime() - start
         self._observe(self.latency / SECOND)
-        self._witness = Witness(entry.ledger, entry.generation, entry.mark or 0)
-        self._claim.note(self._witness)
+        if (written := decided[-1]) is not None:
+            self._witness = Witness(entry.ledger, written.generation, written.mark)
+            self._claim.note(self._witness)
 
     def _ask(self, decide: Callable[[Entry], Commitment | None]) -> Entry:
         try:
@@ -160,8 +180,9 @@ class Desk:
         own, last, now = self._own, self.last, self.read()
         self.forget()
         if own is not None:
-            rest, witness = replace(own, last=last), self._remembered()
+            rest = replace(own, last=last)
             try:
+                witness = self._remembered()
                 self._settle(lambda entry: reservation.release(entry, rest, witness, now))
             except MintingError:
                 self.trouble = None  # the next minter waits for the mark, as after a crash

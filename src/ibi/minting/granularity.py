@@ -57,7 +57,7 @@ class Granularity:
 
     nanoseconds: int = SECOND
     fixed: bool = False
-    refined_at: int = 0
+    changed_at: int = 0
 
     @classmethod
     def of(cls, text: str) -> Granularity:
@@ -70,12 +70,12 @@ class Granularity:
         if self.fixed:
             return self
         r = self.nanoseconds
-        if r < SECOND and now - self.refined_at > CALM:
+        if r < SECOND and now - self.changed_at > CALM:
             # Refined anew below, in the same step, if the crowd is still there.
             r = next(iter(COARSER[r]))
         while r > 1 and _is_too_coarse(r, now, last, count):
             r = max(r // 10, 1)
-        return self if r == self.nanoseconds else Granularity(r, refined_at=now)
+        return self if r == self.nanoseconds else Granularity(r, changed_at=now)
 
     def __str__(self) -> str:
         """Write it as an operator would."""
@@ -90,9 +90,8 @@ CALM: Final = 10 * SECOND
 
 
 def _is_too_coarse(r: int, now: int, last: int | None, count: int) -> bool:
-    if last is None:
-        return (count - 1) * r > PATIENCE
-    # No granularity helps against a clock behind `last`: that wait is not counted.
-    start = max(now, last)
-    first = max(last - last % r + r, start - start % r)
-    return last < now < first or first + (count - 1) * r - start > PATIENCE
+    if (count - 1) * r > PATIENCE:
+        return True
+    if last is None or last > now:
+        return False  # no granularity helps against a clock that is behind
+    return r > PATIENCE if last == now else now < last - last % r + r

@@ -21,7 +21,7 @@ from ibi.minting.distributor import create_date
 from ibi.minting.granularity import SECOND, Granularity
 from ibi.minting.health import Health, health_of
 from ibi.minting.label_generator import LabelGenerator, Minted
-from ibi.minting.reservation import Limits
+from ibi.minting.reservation import JITTER, Limits
 from ibi.minting.subsystem import Subsystem
 from ibi.minting.waiting_room import WaitingRoom
 from ibi.ports import Clock, Ledger, Machine
@@ -32,8 +32,8 @@ SEATS: Final = 1000
 MOST_AT_ONCE: Final = 1_000_000
 """The largest batch: at the finest granularity it takes a millisecond of labels."""
 
-_STEADY: Final = 20_000_000
-"""How far wall clock and uptime may drift apart within a stretch before the ledger is asked."""
+_SOON: Final = 1_000_000
+"""Nanoseconds after which the ledger is asked again, at the earliest."""
 
 
 class Minter:
@@ -90,7 +90,7 @@ class Minter:
         if (
             wall > desk.mark
             # The clock goes as the uptime does: no need to ask the ledger.
-            or not -_STEADY < wall - self._uptime() - desk.offset < _STEADY
+            or not -JITTER < wall - self._uptime() - desk.offset < JITTER
             or self._room.queue
         ):
             return None
@@ -158,15 +158,19 @@ class Minter:
                 crowd = len(self._room.queue) - 1
                 drawn = desk.draw(batch, now, crowd)
                 if drawn is None:
-                    drawn = desk.reserve(batch, now, wait, crowd)
-                    break
-                delay = drawn.creation - now.wall
-                if delay > wait:
-                    raise BusyError(max(1, -(-delay // SECOND)))
-                if len(drawn.instants) > 1 or delay <= 0:
-                    desk.take(drawn)
-                    break
-            # Alone at the desk, and early: whoever gives up now has taken nothing.
+                    reserved = desk.reserve(batch, now, wait, crowd)
+                    if isinstance(reserved, Drawn):
+                        drawn = reserved
+                        break
+                    delay = max(reserved.delay, _SOON)
+                else:
+                    delay = drawn.creation - now.wall
+                    if delay > wait:
+                        raise BusyError(max(1, -(-delay // SECOND)))
+                    if len(drawn.instants) > 1 or delay <= 0:
+                        desk.take(drawn)
+                        break
+            # At the desk, and early: whoever gives up now has taken nothing.
             self._clock.sleep(delay)
         self._wait_for(drawn, deadline)
         return drawn.instants
@@ -269,10 +273,13 @@ def check_duration(count: int, granularity: Granularity, longest: int) -> None:
 
 
 _MINTERS: Final[WeakSet[Minter]] = WeakSet()
+_FORKING: Final = Lock()
+"""Held from before a fork until after it: two threads may fork at once."""
 _PAUSED: Final[list[Minter]] = []
 
 
 def _before_fork() -> None:
+    _FORKING.acquire()
     _PAUSED.extend(_MINTERS)
     # All locks of minters before those of ledgers, the order in which minting takes them.
     for minter in _PAUSED:
@@ -292,6 +299,8 @@ def _after_fork(*, in_child: bool) -> None:
         minter = _PAUSED.pop()
         minter.ledger.resume()
         minter._lock.release()  # noqa: SLF001
+    if _FORKING.locked():
+        _FORKING.release()
 
 
 if hasattr(os, "register_at_fork"):

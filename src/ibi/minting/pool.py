@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import Final, Protocol
+from types import TracebackType
+from typing import Final, Protocol, Self
 
 from ibi.errors import BusyError, MinterClosedError, MintingError, MintingRequestError
 from ibi.minting.granularity import SECOND
@@ -55,8 +56,8 @@ class Pool:
         for index in self._order():
             try:
                 labels = self._members[index].mint_many(count, timeout)
-            except MintingRequestError:
-                raise  # the others would say the same
+            except MintingRequestError as error:
+                failure = error  # another may have a finer granularity
             except MintingError as error:
                 failure = error
                 rest = error.retry_after * SECOND if isinstance(error, BusyError) else REST
@@ -74,6 +75,19 @@ class Pool:
             self._next = (first + 1) % len(self._members)
         ring = [(first + i) % len(self._members) for i in range(len(self._members))]
         return sorted(ring, key=lambda index: max(self._resting[index] - now, 0))
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close all members."""
+        self.close()
 
     def close(self) -> None:
         """Close all members."""

@@ -38,14 +38,14 @@ class Limits:
 # For reading two clocks one after the other, of which one may count hundredths of a second. NTP
 # slews both alike (clock_gettime(2)): whatever parts them is a step, however long ago they were
 # seen.
-_JITTER: Final = 20_000_000
+JITTER: Final = 20_000_000
 
 
 def is_steady(seen: Reading, now: Reading) -> bool:
     """Tell whether the wall clock went as fast as the uptime since it was seen."""
     elapsed = now.uptime - seen.uptime
     drift = now.wall - seen.wall - elapsed
-    return elapsed >= 0 and abs(drift) <= _JITTER
+    return elapsed >= 0 and abs(drift) <= JITTER
 
 
 def check_clock(entry: Entry, now: Reading, limits: Limits) -> None:
@@ -100,28 +100,44 @@ class Reservation:
         return Commitment(self.stretch.mark, self.stretch.generation, self.stretch.reading)
 
 
+@dataclass(frozen=True, slots=True)
+class Postponement:
+    """Not yet: come again after so long. Something may have to be written first."""
+
+    delay: int
+    commitment: Commitment | None = None
+
+
 def reserve(
     entry: Entry,
     own: Stretch | None,
     witness: Witness | None,
     request: Request,
     limits: Limits,
-) -> Reservation:
+) -> Reservation | Postponement:
     """Serve a request from the ledger: which instants, and how far to move the mark.
 
+    No mark is ever further ahead of the clock than a stretch: who must wait longer comes again.
     Raises when nothing may be given out; then nothing is to be written either.
     """
     now = request.now
     _check_history(entry, own, witness)
     check_clock(entry, now, limits)
     alone = own is not None and (entry.generation, entry.mark) == (own.generation, own.mark)
-    last = _last(entry, own, witness, now, limits)
-    if last is not None and last - now.wall > _patience(entry, now, limits):
+    last = _last(entry, own, witness)
+    if last is not None and last - now.wall > max(limits.behind, limits.stretch):
         raise ClockBehindError(last - now.wall, limits.behind)
+    if last is not None and not _is_known(entry, own if alone else None, witness, now):
+        # All that others may hold lies at most a stretch after now.
+        last = max(last, now.wall + limits.stretch)
+        return Postponement(0, Commitment(last, entry.generation + 1, now))
     granularity = request.granularity.adapted(now.wall, last, request.count + request.crowd)
     creation, instants = create_dates(now.wall, last, granularity.nanoseconds, request.count)
-    if creation - now.wall > request.wait:
-        raise BusyError(-(-(creation - now.wall) // SECOND))
+    delay = creation - now.wall
+    if delay > request.wait:
+        raise BusyError(-(-delay // SECOND))
+    if delay > limits.stretch:
+        return Postponement(delay - limits.stretch)
     # Only who is alone and was here a moment ago reserves ahead. Others take what they give: on a
     # quiet subsystem a crash then costs nothing, on a shared one nobody waits for a neighbour.
     busy = alone and own is not None and now.uptime - own.reading.uptime <= 2 * limits.stretch
@@ -141,59 +157,46 @@ def _check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -
         raise LedgerRestoredError(entry.ledger, reason)
 
 
-def _patience(entry: Entry, now: Reading, limits: Limits) -> int:
-    """Return how far the last label may be ahead of the clock.
-
-    If the clock is not behind where it was last seen, it was not set back: others, who wait too,
-    have moved the mark.
-    """
-    if entry.last_seen is not None and now.wall >= entry.last_seen - _JITTER:
-        return limits.wait
-    return limits.behind
-
-
-def _last(
-    entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading, limits: Limits
-) -> int | None:
+def _last(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | None:
     """Return the instant after which all new ones must lie; None on a subsystem without a past."""
-    seen = entry.seen
-    known = own is not None or (witness is not None and witness.ledger == entry.ledger)
     if own is not None and (entry.generation, entry.mark) == (own.generation, own.mark):
-        last, seen = own.last, own.reading
-    else:
-        # A machine may remember another ledger that minted under this prefix, and is gone.
-        marks = (
-            entry.mark,
-            None if own is None else own.last,
-            None if witness is None else witness.mark,
-        )
-        pasts = [mark for mark in marks if mark is not None]
-        if not pasts:
-            return None
-        last = max(pasts)
-    # Was the past of this ledger the past of this machine? After a restored disk, a restored
-    # snapshot, a move to another machine, labels may have been given that no memory shows. If the
-    # clock is right they lie before now, or in a stretch that somebody may still hold. All that is
-    # lost is a second, and a short label.
-    if known and not entry.moved and seen is not None and is_steady(seen, now):
-        return last
-    return max(last, now.wall + limits.stretch)
+        return own.last
+    # A machine may remember another ledger that minted under this prefix, and is gone.
+    marks = (
+        entry.mark,
+        None if own is None else own.last,
+        None if witness is None else witness.mark,
+    )
+    return max((mark for mark in marks if mark is not None), default=None)
+
+
+def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading) -> bool:
+    """Tell whether the past of this ledger is surely the past of this machine.
+
+    After a restored disk, a restored snapshot, a move to another machine, labels may have been
+    given that no memory shows. If the clock is right they lie before now, or in a stretch that
+    somebody may still hold. All that is lost is a second, and a short label.
+    """
+    if entry.moved:
+        return False
+    if own is not None:
+        return is_steady(own.reading, now)
+    remembered = witness is not None and witness.ledger == entry.ledger
+    return remembered and entry.seen is not None and is_steady(entry.seen, now)
 
 
 def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
     """Take an operator's word that the clock is right and this ledger the one: go on after now.
 
-    Whoever gives labels by the ledger that was there before may hold a stretch, and whoever waits
-    an instant that the machine remembers. A mark further ahead than anybody waits is no memory to
-    trust: that is what the word is for.
+    Whoever gives labels by the ledger that was there before may hold a stretch, and the machine
+    may remember labels of a clock that was ahead. How far one is believed is a limit: a mark beyond
+    it is no memory to trust, and that is what the word is for.
     """
     mark = max(entry.mark or 0, now.wall + limits.stretch)
-    generation = entry.generation
-    if witness is not None and witness.ledger == entry.ledger:
-        generation = max(generation, witness.generation)
-        if witness.mark - now.wall <= limits.wait:
-            mark = max(mark, witness.mark)
-    return Commitment(mark, generation + 1, now)
+    if witness is not None and witness.mark - now.wall <= limits.ahead + limits.stretch:
+        mark = max(mark, witness.mark)
+    seen = witness.generation if witness is not None and witness.ledger == entry.ledger else 0
+    return Commitment(mark, max(entry.generation, seen) + 1, now)
 
 
 def release(entry: Entry, own: Stretch, witness: Witness | None, now: Reading) -> Commitment | None:

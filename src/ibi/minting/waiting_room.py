@@ -31,13 +31,13 @@ class WaitingRoom:
         """
         gate = Lock()
         gate.acquire()
-        with self._door:
-            if len(self.queue) > self._seats:
-                raise BusyError(self._later(step), len(self.queue))
-            self.queue.append(gate)
-            if len(self.queue) == 1:
-                gate.release()
         try:
+            with self._door:
+                if len(self.queue) > self._seats:
+                    raise BusyError(self._later(step), len(self.queue))
+                self.queue.append(gate)
+                if len(self.queue) == 1:
+                    gate.release()
             if not gate.acquire(timeout=timeout):
                 raise BusyError(self._later(step), len(self.queue))
             yield
@@ -47,6 +47,8 @@ class WaitingRoom:
     def _leave(self, gate: Lock) -> None:
         """Go, whether served or not; if one was the first, the next one is."""
         with self._door:
+            if gate not in self.queue:
+                return
             first = self.queue[0] is gate
             self.queue.remove(gate)
             if first and self.queue:

@@ -15,10 +15,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import IbiError, MintingRequestError, printable, shown
+from ibi.errors import IbiError, MintingRequestError, UnauthenticatedError, printable, shown
 from ibi.identifier.description import describe
 from ibi.identifier.label import parse
-from ibi.minting.association import Associations, Order, nanoseconds_of
+from ibi.minting.association import Associations, Order
 from ibi.minting.granularity import SECOND
 from ibi.minting.label_generator import instant_of
 from ibi.minting.minter import Minter, check_duration
@@ -28,7 +28,7 @@ from ibi.web import minting_metrics, minting_openapi, problems
 from ibi.web.minting_messages import MintRequest
 from ibi.web.minting_metrics import MintingMetrics
 from ibi.web.tokens import Scope, Tokens
-from ibi.web.waiting_line import PATIENCE, SEATS, ShareError, WaitingLine
+from ibi.web.waiting_line import SEATS, SHARE, WaitingLine
 
 T = TypeVar("T")
 
@@ -63,6 +63,7 @@ class MintingService:
         self._associations = Associations(minter)
         self._seats = seats
         self._refreshing = asyncio.Lock()
+        self._failure: tuple[int, IbiError | None] = (0, None)
         self._checking = asyncio.Lock()
         self._checked_at: int | None = None
         self._trouble: IbiError | None = None
@@ -79,28 +80,42 @@ class MintingService:
             await self.line.close()
 
     async def _token(self, request: Request, scope: Scope) -> Token:
+        authorization = request.headers.get("authorization")
+        if authorization is None:
+            raise UnauthenticatedError
         if self.tokens.is_stale():
             async with self._refreshing:
-                if self.tokens.is_stale():
-                    await asyncio.to_thread(self.tokens.refresh)
-        return self.tokens.authenticate(request.headers.get("authorization"), scope)
+                await self._refresh()
+        return self.tokens.authenticate(authorization, scope)
+
+    async def _refresh(self) -> None:
+        """Read the tokens, for all who wait here; a ledger that fails is asked once a second."""
+        if not self.tokens.is_stale():
+            return
+        failed_at, failure = self._failure
+        if failure is not None and self._clock.uptime() - failed_at < SECOND:
+            raise failure
+        try:
+            await asyncio.to_thread(self.tokens.refresh)
+            self._failure = (0, None)
+        except IbiError as error:
+            self._failure = (self._clock.uptime(), error)
+            raise
 
     async def mint(self, request: Request) -> Response:
         """Mint labels, at once if possible, otherwise in turn."""
         token = await self._token(request, "mint")
         body = await _body(request)
         wanted = _decoded(_DECODE_MINT, body) if body else _ONE
-        key = request.headers.get("idempotency-key", "")
+        key = _key(request)
         labels = None
         if not (key or wanted.target or wanted.reserve or len(self.line)):
             labels = self.minter.attempt(wanted.count)
         if labels is None:
-            check_duration(wanted.count, self.minter.granularity, int(PATIENCE * SECOND))
+            if not key:  # what has a key may have its labels already
+                check_duration(wanted.count, self.minter.granularity, int(SHARE * SECOND))
             order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
-            try:
-                labels = await self.line.wait(token.name, order, _hang_up(request))
-            except ShareError as error:
-                return problems.too_many(error)
+            labels = await self.line.wait(token.name, order, _hang_up(request))
         answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
         return _json(answer, HTTPStatus.CREATED)
 
@@ -119,12 +134,11 @@ class MintingService:
         """Tell what is recorded of a label."""
         await self._token(request, "mint")
         label = parse(request.path_params["label"])
-        record = await asyncio.to_thread(self._associations.find, label)
-        if record is None:
+        found = await asyncio.to_thread(self._associations.find, label)
+        if found is None:
             text = "Nothing is recorded of this label here."
             raise HTTPException(HTTPStatus.NOT_FOUND, text)
-        [minted] = self.minter.labels([record.instant])
-        return _json(messages.recorded(minted, record))
+        return _json(messages.recorded(*found))
 
     async def bind(self, request: Request) -> Response:
         """Bind a reserved label to its target."""
@@ -132,9 +146,8 @@ class MintingService:
         label = parse(request.path_params["label"])
         decode = msgspec.json.Decoder(messages.BindRequest).decode
         wanted = _decoded(decode, await _body(request))
-        record = await asyncio.to_thread(self._associations.bind, label, wanted.target)
-        [minted] = self.minter.labels([nanoseconds_of(label.instant) or 0])
-        return _json(messages.recorded(minted, record))
+        bound = await asyncio.to_thread(self._associations.bind, label, wanted.target)
+        return _json(messages.recorded(*bound))
 
     async def describe(self, request: Request) -> Response:
         """Say what a label says."""
@@ -260,6 +273,15 @@ def _decoded(decode: Callable[[bytes], T], body: bytes) -> T:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
         raise MintingRequestError(msg) from None
+
+
+def _key(request: Request) -> str:
+    """Return the idempotency key, empty if there is none."""
+    keys = request.headers.getlist("idempotency-key")
+    if len(keys) > 1 or (keys and not keys[0].strip(" \t")):
+        msg = "One Idempotency-Key is expected, and not an empty one."
+        raise MintingRequestError(msg)
+    return keys[0] if keys else ""
 
 
 def _number(text: str, least: int, most: int) -> int:

@@ -24,6 +24,7 @@ from ibi.errors import (
     MintingRequestError,
     PrefixHeldError,
     ReadingError,
+    ShareError,
     UnauthenticatedError,
 )
 
@@ -48,6 +49,12 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     ),
     (MintingRequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
     (BindingError, HTTPStatus.CONFLICT, "cannot-bind", "The label cannot be bound"),
+    (
+        ShareError,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too-many",
+        "This token has too much waiting",
+    ),
     (BusyError, HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too many are waiting"),
     (ClockError, HTTPStatus.SERVICE_UNAVAILABLE, "clock", "The clock cannot be trusted"),
     (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE, "ledger", "The ledger cannot be used"),
@@ -82,7 +89,7 @@ def respond(error: IbiError) -> Response:
     status, name, title = _described(error)
     headers: dict[str, str] = {}
     retry_after = 0
-    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+    if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         retry_after = error.retry_after if isinstance(error, BusyError) else RETRY_AFTER
         headers["Retry-After"] = str(retry_after)
     if status is HTTPStatus.UNAUTHORIZED:
@@ -96,14 +103,6 @@ def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
         if isinstance(error, kind):
             return status, name, title
     return HTTPStatus.INTERNAL_SERVER_ERROR, "unforeseen", "Unforeseen error"
-
-
-def too_many(error: BusyError) -> Response:
-    """Make the answer for a client that takes more than its share of the waiting room."""
-    title = "This token has too many requests waiting"
-    status = HTTPStatus.TOO_MANY_REQUESTS
-    problem = Problem("urn:ibi:problem:too-many", title, status, str(error), error.retry_after)
-    return _answer(problem, {"Retry-After": str(error.retry_after)})
 
 
 def _public(error: IbiError) -> str:

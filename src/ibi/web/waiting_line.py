@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final
 
-from ibi.errors import BusyError, MinterClosedError
+from ibi.errors import BusyError, MinterClosedError, ShareError
 from ibi.minting.association import Associations, Order
 from ibi.minting.granularity import SECOND
 from ibi.minting.label_generator import Minted
@@ -23,13 +24,20 @@ SEATS_A_CLIENT: Final = 250
 PATIENCE: Final = 10.0
 """Seconds that a request waits; most proxies give up after 30 or 60."""
 
+SHARE: Final = PATIENCE / 2
+"""Seconds of labels that one client may have waiting."""
+
 _GROUP: Final = 500
 
-Waiting: TypeAlias = "tuple[str, Order, asyncio.Future[list[Minted]]]"
 
+@dataclass(eq=False, slots=True)
+class Waiting:
+    """Somebody who waits: for how many labels, and until when."""
 
-class ShareError(BusyError):
-    """One client has as many requests waiting as one client may."""
+    client: str
+    order: Order
+    answer: asyncio.Future[list[Minted]]
+    deadline: float
 
 
 class WaitingLine:
@@ -43,7 +51,8 @@ class WaitingLine:
         self._seats = seats
         self._seats_a_client = seats_a_client
         self._line: deque[Waiting] = deque()
-        self._of_client: dict[str, int] = {}
+        self._inside: set[Waiting] = set()
+        """Those in the line and those at the desk."""
         self._arrival = asyncio.Event()
         self._desk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ibi-mint")
         self._task: asyncio.Task[None] | None = None
@@ -62,9 +71,9 @@ class WaitingLine:
         self._closed = True
         if self._task is not None:
             self._task.cancel()
-        for _, _, answer in self._line:
-            if not answer.done():
-                answer.set_exception(MinterClosedError())
+        for waiting in self._line:
+            if not waiting.answer.done():
+                waiting.answer.set_exception(MinterClosedError())
 
     async def close(self) -> None:
         """Dismiss everybody, and wait until the desk is empty."""
@@ -78,11 +87,12 @@ class WaitingLine:
         self, client: str, order: Order, hang_up: Callable[[], Coroutine[object, object, None]]
     ) -> list[Minted]:
         """Wait for labels; BusyError if it takes too long or the room is full."""
-        self._check_seats(client)
-        answer: asyncio.Future[list[Minted]] = asyncio.get_running_loop().create_future()
-        waiting = (client, order, answer)
+        self._check_seats(client, order)
+        loop = asyncio.get_running_loop()
+        waiting = Waiting(client, order, loop.create_future(), loop.time() + PATIENCE)
+        answer = waiting.answer
         self._line.append(waiting)
-        self._of_client[client] = self._of_client.get(client, 0) + 1
+        self._inside.add(waiting)
         self._arrival.set()
         gone = asyncio.ensure_future(hang_up())
         try:
@@ -90,32 +100,37 @@ class WaitingLine:
             await asyncio.wait(waited_for, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
-            raise BusyError(self._later(), len(self._line))
+            raise BusyError(self._later(self._inside), len(self._line))
         finally:
             gone.cancel()
             if answer.cancel():
                 with suppress(ValueError):  # it may be at the desk already
                     self._line.remove(waiting)
-            self._leave(client)
+            self._inside.discard(waiting)
 
-    def _check_seats(self, client: str) -> None:
+    def _check_seats(self, client: str, order: Order) -> None:
+        """Refuse at the door who could not be served in time, or takes more than a share."""
         if self._closed:
             raise MinterClosedError
-        if len(self._line) >= self._seats:
-            raise BusyError(self._later(), len(self._line))
-        if self._of_client.get(client, 0) >= self._seats_a_client:
-            raise ShareError(self._later(), self._of_client[client])
+        mine = {waiting for waiting in self._inside if waiting.client == client}
+        if len(mine) >= self._seats_a_client or self._seconds(mine, order) > SHARE:
+            raise ShareError(self._later(mine), len(mine))
+        if len(self._line) >= self._seats or self._seconds(self._inside, order) > PATIENCE:
+            raise BusyError(self._later(self._inside), len(self._line))
 
-    def _leave(self, client: str) -> None:
-        left = self._of_client[client] - 1
-        if left:
-            self._of_client[client] = left
-        else:
-            del self._of_client[client]
+    def _seconds(self, others: Iterable[Waiting], order: Order | None = None) -> float:
+        """Return how long the labels of others take, and all of an order's but the first."""
+        granularity = self._associations.minter.granularity
+        if not granularity.fixed:
+            return 0.0  # it becomes as fine as the crowd needs
+        if order is not None and (order.key or order.count == 1):
+            return 0.0  # who wants one may try, and a key may have its labels already
+        labels = sum(waiting.order.count for waiting in others)
+        labels += order.count - 1 if order is not None else 0
+        return labels * granularity.nanoseconds / SECOND
 
-    def _later(self) -> int:
-        r = self._associations.minter.granularity.nanoseconds
-        return max(1, min(len(self._line) * r // SECOND, 3600))
+    def _later(self, others: Iterable[Waiting]) -> int:
+        return max(1, min(round(self._seconds(others)), 3600))
 
     async def _serve(self) -> None:
         while True:
@@ -128,11 +143,13 @@ class WaitingLine:
 
     async def _serve_group(self, group: list[Waiting]) -> None:
         loop = asyncio.get_running_loop()
-        orders = [order for _, order, _ in group]
+        orders = [waiting.order for waiting in group]
+        # Nobody is served who will have gone.
+        left = max(0.0, group[0].deadline - loop.time())
         outcomes: Sequence[list[Minted] | Exception] = [MinterClosedError()] * len(group)
         try:
             outcomes = await loop.run_in_executor(
-                self._desk, self._associations.issue_all, orders, PATIENCE
+                self._desk, self._associations.issue_all, orders, left
             )
         except Exception as error:  # noqa: BLE001  # it reaches every caller, and the line goes on
             outcomes = [error] * len(group)
@@ -144,22 +161,22 @@ class WaitingLine:
         room = self._associations.minter.at_once()
         group: list[Waiting] = []
         while self._line and len(group) < _GROUP:
-            _, order, answer = self._line[0]
-            if answer.done():
+            first = self._line[0]
+            if first.answer.done():
                 self._line.popleft()
                 continue
-            if group and order.count > room:
+            if group and first.order.count > room:
                 break
-            room -= order.count
+            room -= first.order.count
             group.append(self._line.popleft())
         return group
 
 
 def _tell(group: list[Waiting], outcomes: Sequence[list[Minted] | Exception]) -> None:
-    for (_, _, answer), outcome in zip(group, outcomes, strict=True):
-        if answer.done():
+    for waiting, outcome in zip(group, outcomes, strict=True):
+        if waiting.answer.done():
             continue  # gone meanwhile
         if isinstance(outcome, Exception):
-            answer.set_exception(outcome)
+            waiting.answer.set_exception(outcome)
         else:
-            answer.set_result(outcome)
+            waiting.answer.set_result(outcome)

@@ -1,0 +1,39 @@
+"""What the ledger needs of a database; SQLite and PostgreSQL give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
+"""Runs one statement with its parameters, written $1, $2 ..., and returns the rows."""
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """A database that does transactions, and makes them durable before it says so."""
+
+    name: str
+    history: str
+    """A SELECT of what changes when the storage goes on from an earlier state of itself."""
+    for_update: str
+    """What ends a SELECT that must keep others from the rows, where that needs saying."""
+    before_tables: str
+    """A statement that keeps others from making the tables at the same time."""
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work, alone; durable when this returns, undone if it raises."""
+        ...
+
+    def pause(self) -> None:
+        """Let go of it and let nobody in until `resume`: the process is about to fork."""
+        ...
+
+    def resume(self) -> None:
+        """Go on, in the parent and in the child."""
+        ...
+
+    def close(self) -> None:
+        """Let go."""
+        ...
