@@ -13,6 +13,7 @@ from typing import Final
 from faults.harness import Crowd, Figures, Hand
 from faults.sites import Say, Site
 from faults.twins import UNDURABLE
+from faults.worker import FINE
 from ibi.minting.reservation import Limits
 
 EIGHT: Final = 8
@@ -25,9 +26,11 @@ def kill_eight(site: Site, size: int, seed: int, say: Say, limits: Limits | None
     """Eight workers on one ledger, each killed after 5 to 300 ms and followed by another.
 
     A quarter of them is killed wherever they are, some before they have opened the ledger; the
-    others so long after their first label, or else most would die waiting for it.
+    others so long after their first label, or else most would die waiting for it. All granularities
+    are fine: eight who want more than 1/r labels a second wait for each other, not for the dead.
     """
-    with Crowd(site, seed, limits=limits or Limits()) as crowd:
+    fine = (*FINE, "0.000000001")
+    with Crowd(site, seed, limits=limits or Limits(), granularities=fine) as crowd:
         ends: dict[int, float] = {}
 
         def start(slot: int) -> None:

@@ -131,7 +131,7 @@ def snapshot(site: Site, size: int, seed: int, say: Say, *, careless: bool = Fal
         if careless:
             stack.enter_context(patch("ibi.minting.desk.is_steady", return_value=True))
             stack.enter_context(patch("ibi.minting.reservation.is_steady", return_value=True))
-            stack.enter_context(patch("ibi.minting.minter._STEADY", 1 << 62))
+            stack.enter_context(patch("ibi.minting.minter.JITTER", 1 << 62))
         guest.live(50 * MILLISECOND)
         for number in range(1, size + 1):
             guest.live(chance.randrange(30) * MILLISECOND)

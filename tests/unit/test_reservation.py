@@ -315,7 +315,8 @@ def test_no_snapshot_is_taken_for_slew_however_long_the_minter_was_idle() -> Non
         (21 * MILLISECOND, SECOND, False),
         (-21 * MILLISECOND, SECOND, False),
         (SECOND, DAY, False),
-        (0, -1, False),
+        (0, -SECOND, True),
+        (SECOND, -SECOND, False),
     ],
 )
 def test_steady_is_a_wall_clock_that_went_as_the_uptime_did(

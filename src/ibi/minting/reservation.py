@@ -42,10 +42,12 @@ JITTER: Final = 20_000_000
 
 
 def is_steady(seen: Reading, now: Reading) -> bool:
-    """Tell whether the wall clock went as fast as the uptime since it was seen."""
-    elapsed = now.uptime - seen.uptime
-    drift = now.wall - seen.wall - elapsed
-    return elapsed >= 0 and abs(drift) <= JITTER
+    """Tell whether the wall clock went as fast as the uptime between two readings.
+
+    Either may be the earlier one: who waits for the ledger has read the clocks before.
+    """
+    drift = (now.wall - seen.wall) - (now.uptime - seen.uptime)
+    return abs(drift) <= JITTER
 
 
 def check_clock(entry: Entry, now: Reading, limits: Limits) -> None:
