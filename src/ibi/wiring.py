@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from ibi.web.minting_app import MintingService
-    from ibi.web.tokens import Tokens
 
 
 def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
@@ -42,13 +41,9 @@ def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
     return SqlLedger(Postgres(place))
 
 
-def _nothing(_: float) -> None:
-    return
-
-
 def minter_of(
     settings: MinterSettings,
-    observe: Callable[[float], None] = _nothing,
+    observe: Callable[[float], None] = lambda _: None,
     *,
     existing: bool = False,
 ) -> Minter:
@@ -103,13 +98,6 @@ def remote_pool(addresses: Sequence[str], token: str) -> Pool:
 def open_pool(members: Sequence[Member]) -> Pool:
     """Return minters, here or elsewhere, as one."""
     return Pool(members, SystemClock())
-
-
-def tokens_of(place: str) -> Tokens:
-    """Open the tokens that are kept in a ledger."""
-    from ibi.web.tokens import Tokens
-
-    return Tokens(open_ledger(place), SystemClock())
 
 
 def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette]:

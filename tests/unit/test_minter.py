@@ -511,8 +511,11 @@ def test_after_a_crash_nothing_is_given_twice_and_the_wait_is_short(shop: Shop) 
 
 
 def test_closing_lets_another_ledger_have_the_prefixes(shop: Shop) -> None:
-    shop.open().close()
-    shop.open(ledger="another.sqlite").mint()
+    first = shop.open()
+    with pytest.raises(PrefixHeldError):
+        shop.open(ledger="another.sqlite")
+    first.close()
+    assert shop.open(ledger="another.sqlite").mint().rep
 
 
 def test_who_waits_while_it_is_closed_is_told(shop: Shop) -> None:

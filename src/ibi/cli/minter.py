@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -15,6 +15,7 @@ import structlog
 import uvicorn
 
 from ibi import wiring
+from ibi.adapters.clock import SystemClock
 from ibi.cli.subsystem_options import ledger_option, subsystem_options
 from ibi.errors import MintingError, MintingRequestError, shown
 from ibi.identifier.label import parse
@@ -25,7 +26,7 @@ from ibi.minting.label_generator import instant_of
 from ibi.settings import MinterSettings, usual_ledger
 from ibi.web.bounded_http import BoundedHttp
 from ibi.web.minting_app import MintingService
-from ibi.web.tokens import SCOPES
+from ibi.web.tokens import SCOPES, Tokens
 
 _PAGE: Final = 1000
 MOST_CONNECTIONS: Final = 4000
@@ -189,11 +190,14 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
             after = page[-1][1].instant
             for label, record in page:
                 when = instant_of(record.recorded).iso8601
-                if as_json:
-                    facts = {"rep": label.rep, "ibip": label.ibip, "recorded": when}
-                    click.echo(msgspec.json.encode(facts))
-                else:
-                    click.echo(f"{label}\t{when}")
+                facts = {"rep": label.rep, "ibip": label.ibip, "recorded": when}
+                _show(f"{label}\t{when}", facts, as_json=as_json)
+
+
+def _show(line: str, facts: dict[str, str | None], *, as_json: bool) -> None:
+    """Show one line, for people or for programs."""
+    known = {name: value for name, value in facts.items() if value is not None}
+    click.echo(msgspec.json.encode(known) if as_json else line)
 
 
 @minter.command()
@@ -227,7 +231,8 @@ def add_token(name: str, scope: str, ledger: str) -> None:
 
     Example: ibi minter token add library --scope mint
     """
-    click.echo(wiring.tokens_of(ledger or str(usual_ledger())).add(name, scope))
+    with closing(wiring.open_ledger(ledger or str(usual_ledger()))) as opened:
+        click.echo(Tokens(opened, SystemClock()).add(name, scope))
 
 
 @token.command("list")
@@ -238,13 +243,11 @@ def list_tokens(ledger: str, *, as_json: bool) -> None:
 
     Example: ibi minter token list
     """
-    for each in wiring.open_ledger(ledger or str(usual_ledger()), existing=True).tokens():
-        when = instant_of(each.created).iso8601
-        if as_json:
+    with closing(wiring.open_ledger(ledger or str(usual_ledger()), existing=True)) as opened:
+        for each in opened.tokens():
+            when = instant_of(each.created).iso8601
             facts = {"name": each.name, "scope": each.scope, "created": when}
-            click.echo(msgspec.json.encode(facts))
-        else:
-            click.echo(f"{each.name}\t{each.scope}\t{when}")
+            _show("\t".join(facts.values()), {**facts}, as_json=as_json)
 
 
 @token.command("remove")
@@ -255,7 +258,8 @@ def remove_token(name: str, ledger: str) -> None:
 
     Example: ibi minter token remove library
     """
-    if not wiring.open_ledger(ledger or str(usual_ledger()), existing=True).remove_token(name):
-        msg = f"There is no token {shown(name)}."
-        raise MintingRequestError(msg)
+    with closing(wiring.open_ledger(ledger or str(usual_ledger()), existing=True)) as opened:
+        if not opened.remove_token(name):
+            msg = f"There is no token {shown(name)}."
+            raise MintingRequestError(msg)
     click.echo(f"removed {name}")
