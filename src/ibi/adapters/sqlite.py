@@ -60,7 +60,7 @@ class Sqlite:
                 connection.execute("COMMIT")
                 self._check_file()
             except (apsw.Error, OSError) as failure:
-                self._failed = isinstance(failure, (apsw.IOError, apsw.FullError))
+                self._failed |= isinstance(failure, (apsw.IOError, apsw.FullError))
                 self._abandon()
                 raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
             return result
