@@ -80,7 +80,7 @@ def goes_on_after_now(
     written = postponed(entry, own, witness).commitment
     assert written is not None
     assert written.generation == entry.generation + 1
-    return written.mark >= NOW.wall + LIMITS.stretch
+    return written.mark >= NOW.wall + LIMITS.reach
 
 
 def test_on_a_fresh_ledger_the_first_instant_is_that_of_the_standard() -> None:
@@ -115,13 +115,13 @@ def test_alone_and_quiet_it_takes_exactly_what_it_gives() -> None:
     assert made.stretch.mark == made.instants[-1]
 
 
-def test_no_mark_is_moved_further_ahead_than_a_stretch() -> None:
-    entry = used(NOW.wall + 900 * MILLISECOND, earlier(100 * MILLISECOND))
+def test_no_mark_is_moved_further_ahead_than_its_reach() -> None:
+    entry = used(NOW.wall + 1900 * MILLISECOND, earlier(100 * MILLISECOND))
     early = postponed(entry, witness=witness_of(entry))
     assert early.commitment is None
     later = replace(NOW, wall=NOW.wall + early.delay, uptime=NOW.uptime + early.delay)
     made = served(entry, witness=witness_of(entry), now=later)
-    assert made.instants[-1] <= made.stretch.mark <= later.wall + LIMITS.stretch
+    assert made.instants[-1] <= made.stretch.mark <= later.wall + LIMITS.reach
 
 
 def test_a_mark_that_was_moved_far_is_not_moved_back() -> None:
@@ -173,16 +173,16 @@ def test_another_ledgers_mark_counts_when_the_clock_was_set_back_too() -> None:
     assert written.mark == witness.mark
 
 
-@pytest.mark.parametrize("behind", [SECOND, LIMITS.behind])
+@pytest.mark.parametrize("behind", [LIMITS.reach, LIMITS.behind])
 def test_a_clock_a_little_behind_is_waited_for(behind: int) -> None:
     last = NOW.wall + behind
     entry = used(last, earlier(SECOND))
     made = postponed(entry, holder(entry, last), witness_of(entry))
-    assert behind - LIMITS.stretch <= made.delay <= behind
+    assert behind - LIMITS.reach <= made.delay <= behind
 
 
-def test_a_mark_a_stretch_ahead_is_no_clock_behind_however_little_is_waited_for() -> None:
-    entry = used(NOW.wall + LIMITS.stretch, earlier(MILLISECOND))
+def test_a_mark_in_reach_is_no_clock_behind_however_little_is_waited_for() -> None:
+    entry = used(NOW.wall + LIMITS.reach, earlier(MILLISECOND))
     strict = replace(LIMITS, behind=0)
     request = Request(1, NOW, FIXED, LIMITS.wait)
     assert isinstance(reserve(entry, None, witness_of(entry), request, strict), Postponement)
@@ -337,10 +337,10 @@ def test_a_wait_longer_than_the_callers_is_refused_with_when_to_come_again() -> 
 
 def test_confirmation_goes_on_after_now_with_a_generation_that_nobody_saw() -> None:
     entry = used(NOW.wall - DAY, earlier(DAY))
-    assert confirm(entry, None, NOW, LIMITS) == Commitment(NOW.wall + LIMITS.stretch, 8, NOW)
+    assert confirm(entry, None, NOW, LIMITS) == Commitment(NOW.wall + LIMITS.reach, 8, NOW)
     assert confirm(entry, Witness(LEDGER, 50, 1), NOW, LIMITS).generation == 51
     assert confirm(entry, Witness("ledger-2", 50, 1), NOW, LIMITS).generation == 8
-    assert confirm(FRESH, None, NOW, LIMITS) == Commitment(NOW.wall + LIMITS.stretch, 1, NOW)
+    assert confirm(FRESH, None, NOW, LIMITS) == Commitment(NOW.wall + LIMITS.reach, 1, NOW)
 
 
 def test_confirmation_never_moves_the_mark_back() -> None:

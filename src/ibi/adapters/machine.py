@@ -94,7 +94,6 @@ class _File:
             self._descriptor = _open(self._path)
             try:
                 self._before = self._read()
-                self._is_new = True
                 self._enter()
             except BaseException:
                 os.close(self._descriptor)
@@ -124,12 +123,12 @@ class _File:
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
     def remembered(self) -> _Note | None:
-        """Return what stands there; until we have a label of our own, what stood there before."""
+        """Return what stands there; until our ledger has a label, what stood there before."""
         self._renew()
-        before = self._before
-        if self._is_new and (before is None or before.ledger != self._note.ledger):
-            return before
-        return self._read()
+        standing = self._read()
+        if standing is not None and standing.ledger == self._note.ledger and standing.generation:
+            return standing
+        return self._before
 
     def _renew(self) -> None:
         """Claim the prefix anew if the file was removed, by whoever tidies up such folders."""
@@ -142,7 +141,6 @@ class _File:
             self._claim()
 
     def note(self, witness: Witness) -> None:
-        self._is_new = False
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
         try:
             standing = self._read()

@@ -92,6 +92,9 @@ CALM: Final = 10 * SECOND
 def _is_too_coarse(r: int, now: int, last: int | None, count: int) -> bool:
     if (count - 1) * r > PATIENCE:
         return True
-    if last is None or last > now:
-        return False  # no granularity helps against a clock that is behind
-    return r > PATIENCE if last == now else now < last - last % r + r
+    if last is None:
+        return False
+    first = last - last % r + r
+    # No granularity helps against others who have queued up to `last`, or a clock behind it: what
+    # counts is the wait after that.
+    return now < first if last < now else first - last > PATIENCE

@@ -34,6 +34,15 @@ class Limits:
     wait: int = 120 * SECOND
     """No caller waits longer."""
 
+    @property
+    def reach(self) -> int:
+        """How far ahead of the clock any mark may be.
+
+        A stretch, and as much again: whoever queues up behind a busy minter must have a place, or
+        that one would renew its stretch for ever.
+        """
+        return 2 * self.stretch
+
 
 # For reading two clocks one after the other, of which one may count hundredths of a second. NTP
 # slews both alike (clock_gettime(2)): whatever parts them is a step, however long ago they were
@@ -119,7 +128,7 @@ def reserve(
 ) -> Reservation | Postponement:
     """Serve a request from the ledger: which instants, and how far to move the mark.
 
-    No mark is ever further ahead of the clock than a stretch: who must wait longer comes again.
+    No mark is further ahead of the clock than `Limits.reach`: who must wait longer comes again.
     Raises when nothing may be given out; then nothing is to be written either.
     """
     now = request.now
@@ -127,19 +136,18 @@ def reserve(
     check_clock(entry, now, limits)
     alone = own is not None and (entry.generation, entry.mark) == (own.generation, own.mark)
     last = _last(entry, own, witness)
-    if last is not None and last - now.wall > max(limits.behind, limits.stretch):
+    if last is not None and last - now.wall > max(limits.behind, limits.reach):
         raise ClockBehindError(last - now.wall, limits.behind)
     if last is not None and not _is_known(entry, own if alone else None, witness, now):
-        # All that others may hold lies at most a stretch after now.
-        last = max(last, now.wall + limits.stretch)
+        last = max(last, now.wall + limits.reach)
         return Postponement(0, Commitment(last, entry.generation + 1, now))
     granularity = request.granularity.adapted(now.wall, last, request.count + request.crowd)
     creation, instants = create_dates(now.wall, last, granularity.nanoseconds, request.count)
     delay = creation - now.wall
     if delay > request.wait:
         raise BusyError(-(-delay // SECOND))
-    if delay > limits.stretch:
-        return Postponement(delay - limits.stretch)
+    if delay > limits.reach:
+        return Postponement(delay - limits.reach)
     # Only who is alone and was here a moment ago reserves ahead. Others take what they give: on a
     # quiet subsystem a crash then costs nothing, on a shared one nobody waits for a neighbour.
     busy = alone and own is not None and now.uptime - own.reading.uptime <= 2 * limits.stretch
@@ -176,8 +184,8 @@ def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: R
     """Tell whether the past of this ledger is surely the past of this machine.
 
     After a restored disk, a restored snapshot, a move to another machine, labels may have been
-    given that no memory shows. If the clock is right they lie before now, or in a stretch that
-    somebody may still hold. All that is lost is a second, and a short label.
+    given that no memory shows. If the clock is right they lie before now, or within the reach of
+    somebody who still holds them. All that is lost is two seconds, and a short label.
     """
     if entry.moved:
         return False
@@ -190,12 +198,12 @@ def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: R
 def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
     """Take an operator's word that the clock is right and this ledger the one: go on after now.
 
-    Whoever gives labels by the ledger that was there before may hold a stretch, and the machine
-    may remember labels of a clock that was ahead. How far one is believed is a limit: a mark beyond
+    Whoever gives labels by the ledger that was there before may hold some, and the machine may
+    remember labels of a clock that was ahead. How far one is believed is a limit: a mark beyond
     it is no memory to trust, and that is what the word is for.
     """
-    mark = max(entry.mark or 0, now.wall + limits.stretch)
-    if witness is not None and witness.mark - now.wall <= limits.ahead + limits.stretch:
+    mark = max(entry.mark or 0, now.wall + limits.reach)
+    if witness is not None and witness.mark - now.wall <= limits.ahead + limits.reach:
         mark = max(mark, witness.mark)
     seen = witness.generation if witness is not None and witness.ledger == entry.ledger else 0
     return Commitment(mark, max(entry.generation, seen) + 1, now)
