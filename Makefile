@@ -55,8 +55,8 @@ faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no l
 	PYTHONPATH=tests $(BIN)/python -m faults
 
 .PHONY: bench
-bench: $(INSTALLED) ## measure, and write bench/RESULTS.md
-	$(BIN)/python bench/run.py
+bench: $(INSTALLED) ## measure, and write bench/RESULTS.md (ONLY=word: some of it)
+	$(BIN)/python bench/run.py $(ONLY)
 
 .PHONY: conformance
 conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests

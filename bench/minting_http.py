@@ -78,8 +78,8 @@ def _measure(server: int, address: str, token: str, core: int) -> list[str]:
         (
             f"{CLIENTS} clients, median of {ROUNDS} interleaved rounds of {SECONDS:g} s, one core "
             f"for the server. Minting one must be at least {LEAST} of the constant. What limits it "
-            "is the HTTP stack: the label itself costs as much as in process. With a key it is "
-            "written to the ledger before it leaves, in groups; there the disk limits."
+            "is the HTTP stack: the label itself costs what it costs in process. A key adds two "
+            "transactions of the ledger for each group, and the way to the thread that does them."
         ),
     ]
     return lines

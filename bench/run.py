@@ -29,7 +29,8 @@ _INTRODUCTION = (
 
 
 def main() -> None:
-    """Run every section, print it, and keep it."""
+    """Run every section, or those with a word in their title; print and keep what they say."""
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
     page = [
         "# Results",
         "",
@@ -37,14 +38,25 @@ def main() -> None:
         "",
         f"- date: {today()}",
         f"- machine: {machine()}",
-        "- command: `make bench`",
+        "- command: `make bench`, or `make bench ONLY=word` for some of it",
     ]
     for title, section in SECTIONS.items():
-        sys.stderr.write(f"{title} ...\n")
-        lines = ["", f"## {title}", "", *section()]
-        print("\n".join(lines))
+        if word.lower() in title.lower():
+            sys.stderr.write(f"{title} ...\n")
+            lines = ["", f"## {title}", "", *section()]
+            print("\n".join(lines))
+        else:
+            lines = _kept(title)
         page += lines
     RESULTS.write_text("\n".join(page) + "\n", encoding="utf-8")
+
+
+def _kept(title: str) -> list[str]:
+    """Return what a section said the last time."""
+    for section in RESULTS.read_text(encoding="utf-8").split("\n## ")[1:]:
+        if section.startswith(f"{title}\n"):
+            return ["", *f"## {section}".rstrip().splitlines()]
+    return []
 
 
 if __name__ == "__main__":

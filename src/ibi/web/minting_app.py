@@ -80,7 +80,9 @@ class MintingService:
             await self.line.close()
 
     async def _token(self, request: Request, scope: Scope) -> Token:
-        authorization = request.headers.get("authorization")
+        return await self._authenticated(request.headers.get("authorization"), scope)
+
+    async def _authenticated(self, authorization: str | None, scope: Scope) -> Token:
         if authorization is None:
             raise UnauthenticatedError
         if self.tokens.is_stale():
@@ -104,10 +106,13 @@ class MintingService:
 
     async def mint(self, request: Request) -> Response:
         """Mint labels, at once if possible, otherwise in turn."""
-        token = await self._token(request, "mint")
-        body = await _body(request)
+        # One pass, because this is the request that comes by the thousand.
+        headers = dict(request.scope["headers"])
+        authorization = headers.get(b"authorization", b"").decode("latin-1")
+        token = await self._authenticated(authorization or None, "mint")
+        body = b"" if headers.get(b"content-length") == b"0" else await _body(request)
         wanted = _decoded(_DECODE_MINT, body) if body else _ONE
-        key = _key(request)
+        key = _key(request) if b"idempotency-key" in headers else ""
         labels = None
         if not (key or wanted.target or wanted.reserve or len(self.line)):
             labels = self.minter.attempt(wanted.count)
@@ -254,8 +259,6 @@ def _json(answer: Any, status: int = HTTPStatus.OK) -> Response:  # noqa: ANN401
 
 async def _body(request: Request) -> bytes:
     """Return the body, unless it is larger than any that makes sense."""
-    if request.headers.get("content-length") == "0":
-        return b""
     body = b""
     try:
         async for chunk in request.stream():
@@ -276,12 +279,12 @@ def _decoded(decode: Callable[[bytes], T], body: bytes) -> T:
 
 
 def _key(request: Request) -> str:
-    """Return the idempotency key, empty if there is none."""
-    keys = request.headers.getlist("idempotency-key")
-    if len(keys) > 1 or (keys and not keys[0].strip(" \t")):
+    """Return the idempotency key of a request that has one."""
+    key, *others = request.headers.getlist("idempotency-key")
+    if others or not key.strip(" \t"):
         msg = "One Idempotency-Key is expected, and not an empty one."
         raise MintingRequestError(msg)
-    return keys[0] if keys else ""
+    return key
 
 
 def _number(text: str, least: int, most: int) -> int:
