@@ -71,6 +71,11 @@ def test_ours_are_linear() -> None:
                 asked[pattern] = f"{module_info.name}.{name}"
     assert len(asked) > 15
     found = verdicts(list(asked))
+    # On a busy machine the automaton may run out of time, and the checker guesses by examples
+    # then: whom it suspects, it is asked about again. What is vulnerable stays so.
+    for _ in range(2):
+        if suspects := [pattern for pattern, verdict in found.items() if verdict != "safe"]:
+            found |= verdicts(suspects)
     assert {asked[pattern]: found[pattern] for pattern in asked if found[pattern] != "safe"} == {}
 
 
