@@ -22,8 +22,9 @@ from ibi.ports import Commitment, Entry, Reading, Witness
 class Limits:
     """What an operator may set, in nanoseconds."""
 
-    stretch: int = SECOND
-    """How far ahead a busy minter reserves; after a crash it waits at most so long."""
+    stretch: int = 4 * SECOND // 5
+    """How far ahead a busy minter reserves; after a crash it waits at most so long. Twice that is the
+    longest wait of a newcomer, and should stay under two seconds."""
     behind: int = 5 * SECOND
     """A clock this far behind the last label is waited for, one further behind is refused."""
     ahead: int = 600 * SECOND
@@ -185,7 +186,7 @@ def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: R
 
     After a restored disk, a restored snapshot, a move to another machine, labels may have been
     given that no memory shows. If the clock is right they lie before now, or within the reach of
-    somebody who still holds them. All that is lost is two seconds, and a short label.
+    somebody who still holds them. All that is lost is that time, and a short label.
     """
     if entry.moved:
         return False
