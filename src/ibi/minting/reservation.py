@@ -23,8 +23,8 @@ class Limits:
     """What an operator may set, in nanoseconds."""
 
     stretch: int = 4 * SECOND // 5
-    """How far ahead a busy minter reserves; after a crash it waits at most so long. Twice that is the
-    longest wait of a newcomer, and should stay under two seconds."""
+    """How far ahead a busy minter reserves; after a crash it waits at most so long. Twice that is
+    the longest wait of a newcomer, and should stay under two seconds."""
     behind: int = 5 * SECOND
     """A clock this far behind the last label is waited for, one further behind is refused."""
     ahead: int = 600 * SECOND
