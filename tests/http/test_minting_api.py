@@ -15,7 +15,7 @@ import pytest
 from ibi import Ibip, RepositoryName
 from ibi.errors import LedgerUnavailableError
 from ibi.ports import Token
-from ibi.web.minting_app import LARGEST_BODY
+from ibi.web.request_parts import LARGEST_BODY
 from ibi.web.tokens import STALE
 from minting_server import (
     HOST,

@@ -89,17 +89,7 @@ class Minting(RuleBasedStateMachine):
         """Start another minter."""
         world = self.world
         self.stopped.pop(len(world.desks), None)
-        world.desks.append(
-            self.desk(
-                ("prefix",),
-                world.ledger.as_port(),
-                world.clock,
-                world.machine,
-                Granularity.of(granularity),
-                LIMITS,
-                lambda _: None,
-            )
-        )
+        world.desks.append(opened(world, granularity, self.desk))
 
     @precondition(lambda self: self.world.desks)
     @rule(which=st.integers(0, 2), count=st.sampled_from([1, 1, 1, 2, 50]), more=st.integers(0, 3))
@@ -347,8 +337,8 @@ def test_a_snapshot_is_put_back_and_the_clock_is_trusted(
     assert (reserved(again, 1, again.read(), snapshot.clock).instants == given) is blindly
 
 
-def opened(world: World, granularity: str = "1") -> Desk:
-    return Desk(
+def opened(world: World, granularity: str = "1", kind: type[Desk] = Desk) -> Desk:
+    return kind(
         ("prefix",),
         world.ledger.as_port(),
         world.clock,

@@ -30,7 +30,8 @@ from ibi.errors import (
     MintingRequestError,
     PrefixHeldError,
 )
-from ibi.minting.minter import MOST_AT_ONCE, SEATS, Minter
+from ibi.minting.batch import MOST_AT_ONCE
+from ibi.minting.minter import SEATS, Minter
 from ibi.minting.reservation import Limits
 from ibi.minting.subsystem import Subsystem
 from ibi.ports import Clock

@@ -14,14 +14,12 @@ from ibi.errors import BusyError, MinterUnreachableError, MintingRequestError, p
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
 from ibi.identifier.repository_name import RepositoryName
-from ibi.minting.association import nanoseconds_of
+from ibi.minting.association import MOST_A_REQUEST, nanoseconds_of
+from ibi.minting.batch import check_count
 from ibi.minting.label_generator import Minted
-from ibi.minting.minter import check_count
 
 TRIES: Final = 3
 TIMEOUT: Final = 30.0
-MOST_A_REQUEST: Final = 10_000
-"""What a service gives out at once."""
 LARGEST_ANSWER: Final = 8 * 1024 * 1024
 LONGEST_REASON: Final = 300
 

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from ibi.cli.subsystem_options import subsystem_options
 from ibi.minting.association import Associations, Order
+from ibi.minting.batch import check_count
 from ibi.minting.granularity import AUTO
-from ibi.minting.minter import check_count
 from ibi.settings import MinterSettings
 from ibi.wiring import minter_of, remote_pool
 

@@ -14,13 +14,17 @@ from typing import Final
 from ibi.errors import BindingError, IbiError, KeyReusedError, MintingRequestError, shown
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
+from ibi.minting.batch import check_count
 from ibi.minting.granularity import SECOND
 from ibi.minting.label_generator import EARLIEST, LATEST, Minted
-from ibi.minting.minter import Minter, check_count
+from ibi.minting.minter import Minter
 from ibi.ports import Issue, LabelRecord
 
 LONGEST_KEY: Final = 255
 """As the draft of the Idempotency-Key header suggests to bound it; a UUID has 36."""
+
+MOST_A_REQUEST: Final = 10_000
+"""Labels in one answer over HTTP: about a megabyte."""
 
 LONGEST_TARGET: Final = 2048
 """What sitemaps.org allows a URL, and browsers have long agreed on."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from threading import Lock
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from weakref import WeakSet
 
-from ibi.errors import BusyError, MinterClosedError, MintingRequestError
+from ibi.errors import BusyError, MinterClosedError
+from ibi.minting.batch import MOST_AT_ONCE, check_count, check_duration
 from ibi.minting.desk import Desk, Drawn
 from ibi.minting.distributor import create_date
 from ibi.minting.granularity import SECOND, Granularity
@@ -29,14 +30,11 @@ from ibi.ports import Clock, Ledger, Machine
 SEATS: Final = 1000
 """How many callers may wait. A thread each: more would be the machine's trouble, not ours."""
 
-MOST_AT_ONCE: Final = 1_000_000
-"""The largest batch: at the finest granularity it takes a millisecond of labels."""
-
 _SOON: Final = 1_000_000
 """Nanoseconds after which the ledger is asked again, at the earliest."""
 
 
-class Minter:
+class Minter(AbstractContextManager["Minter"]):
     """Mints the labels of one subsystem; a context manager that lets go of its prefixes."""
 
     def __init__(  # noqa: PLR0913  # one argument a port, and what an operator sets
@@ -235,16 +233,7 @@ class Minter:
                 self._desk.close()
                 self.ledger.close()
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
@@ -252,24 +241,6 @@ class Minter:
         """Hold nothing of what the parent process goes on with, its waiting threads included."""
         self._desk.forget()
         self._room = WaitingRoom(self._seats)
-
-
-def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
-    """Refuse a number of labels that nobody can want."""
-    if not 1 <= count <= most:
-        msg = f"{count} is not a number of labels: expected 1 to {most}."
-        raise MintingRequestError(msg)
-
-
-def check_duration(count: int, granularity: Granularity, longest: int) -> None:
-    """Refuse a batch that nobody could wait for."""
-    duration = (count - 1) * granularity.nanoseconds
-    if granularity.fixed and duration > longest:
-        msg = (
-            f"{count} labels at a granularity of {granularity} take {duration // SECOND} seconds, "
-            f"and nobody waits longer than {longest // SECOND}: ask for fewer at once."
-        )
-        raise MintingRequestError(msg)
 
 
 _MINTERS: Final[WeakSet[Minter]] = WeakSet()

@@ -7,9 +7,9 @@ subsystem that cannot serve is left alone for a while.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
-from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 from ibi.errors import BusyError, MinterClosedError, MintingError, MintingRequestError
 from ibi.minting.granularity import SECOND
@@ -32,7 +32,7 @@ class Member(Protocol):
         ...
 
 
-class Pool:
+class Pool(AbstractContextManager["Pool"]):
     """Spreads requests over subsystems, and goes on when some are down."""
 
     def __init__(self, members: Sequence[Member], clock: Clock) -> None:
@@ -76,16 +76,7 @@ class Pool:
         ring = [(first + i) % len(self._members) for i in range(len(self._members))]
         return sorted(ring, key=lambda index: max(self._resting[index] - now, 0))
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close all members."""
         self.close()
 

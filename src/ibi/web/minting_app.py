@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -11,32 +11,29 @@ from typing import Any, Final, TypeVar
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import IbiError, MintingRequestError, UnauthenticatedError, printable, shown
+from ibi.errors import IbiError, UnauthenticatedError
 from ibi.identifier.description import describe
 from ibi.identifier.label import parse
 from ibi.minting.association import Associations, Order
+from ibi.minting.batch import check_duration
 from ibi.minting.granularity import SECOND
 from ibi.minting.label_generator import instant_of
-from ibi.minting.minter import Minter, check_duration
+from ibi.minting.minter import Minter
 from ibi.ports import Clock, Token
 from ibi.web import minting_messages as messages
 from ibi.web import minting_metrics, minting_openapi, problems
 from ibi.web.minting_messages import MintRequest
 from ibi.web.minting_metrics import MintingMetrics
+from ibi.web.request_parts import body_of, decoded, hang_up_of, key_of, number_of
 from ibi.web.tokens import Scope, Tokens
 from ibi.web.waiting_line import SEATS, SHARE, WaitingLine
 
 T = TypeVar("T")
 
-LARGEST_BODY: Final = 65_536
-"""Bytes. No request of ours needs more than a target, which is 2,048 characters."""
-
-_LONGEST_REASON: Final = 200
-"""Characters: the reason repeats what was sent, a name of a field for one."""
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE_MINT: Final = msgspec.json.Decoder(MintRequest).decode
@@ -110,9 +107,9 @@ class MintingService:
         headers = dict(request.scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
         token = await self._authenticated(authorization or None, "mint")
-        body = b"" if headers.get(b"content-length") == b"0" else await _body(request)
-        wanted = _decoded(_DECODE_MINT, body) if body else _ONE
-        key = _key(request) if b"idempotency-key" in headers else ""
+        body = b"" if headers.get(b"content-length") == b"0" else await body_of(request)
+        wanted = decoded(_DECODE_MINT, body) if body else _ONE
+        key = key_of(request) if b"idempotency-key" in headers else ""
         labels = None
         if not (key or wanted.target or wanted.reserve or len(self.line)):
             labels = self.minter.attempt(wanted.count)
@@ -120,16 +117,16 @@ class MintingService:
             if not key:  # what has a key may have its labels already
                 check_duration(wanted.count, self.minter.granularity, int(SHARE * SECOND))
             order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
-            labels = await self.line.wait(token.name, order, _hang_up(request))
+            labels = await self.line.wait(token.name, order, hang_up_of(request))
         answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
         return _json(answer, HTTPStatus.CREATED)
 
     async def unbound(self, request: Request) -> Response:
         """List labels that were reserved and never bound."""
         await self._token(request, "mint")
-        limit = _number(request.query_params.get("limit", "1000"), 1, 1000)
+        limit = number_of(request.query_params.get("limit", "1000"), 1, 1000)
         after = request.query_params.get("after", "")
-        start = _number(after, 0, 2**63 - 1) if after else 0
+        start = number_of(after, 0, 2**63 - 1) if after else 0
         found = await asyncio.to_thread(self._associations.unbound, start, limit)
         more = str(found[-1][1].instant) if len(found) == limit else ""
         labels = [messages.recorded(minted, record) for minted, record in found]
@@ -150,7 +147,7 @@ class MintingService:
         await self._token(request, "mint")
         label = parse(request.path_params["label"])
         decode = msgspec.json.Decoder(messages.BindRequest).decode
-        wanted = _decoded(decode, await _body(request))
+        wanted = decoded(decode, await body_of(request))
         bound = await asyncio.to_thread(self._associations.bind, label, wanted.target)
         return _json(messages.recorded(*bound))
 
@@ -169,7 +166,7 @@ class MintingService:
         """Change the granularity while minting goes on."""
         await self._token(request, "administer")
         decode = msgspec.json.Decoder(messages.GranularityRequest).decode
-        wanted = _decoded(decode, await _body(request))
+        wanted = decoded(decode, await body_of(request))
         await asyncio.to_thread(self.minter.set_granularity, wanted.granularity)
         return self._state()
 
@@ -255,48 +252,3 @@ _FRESH: Final = {"Cache-Control": "no-store"}
 
 def _json(answer: Any, status: int = HTTPStatus.OK) -> Response:  # noqa: ANN401  # any message
     return Response(_ENCODE(answer), status, _FRESH, "application/json")
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body, unless it is larger than any that makes sense."""
-    body = b""
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_BODY:
-                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
-    except ClientDisconnect:
-        raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None
-    return body
-
-
-def _decoded(decode: Callable[[bytes], T], body: bytes) -> T:
-    try:
-        return decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
-        raise MintingRequestError(msg) from None
-
-
-def _key(request: Request) -> str:
-    """Return the idempotency key of a request that has one."""
-    key, *others = request.headers.getlist("idempotency-key")
-    if others or not key.strip(" \t"):
-        msg = "One Idempotency-Key is expected, and not an empty one."
-        raise MintingRequestError(msg)
-    return key
-
-
-def _number(text: str, least: int, most: int) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
-        return int(text)
-    msg = f"{shown(text)} is not a number from {least} to {most}."
-    raise MintingRequestError(msg)
-
-
-def _hang_up(request: Request) -> Callable[[], Coroutine[object, object, None]]:
-    async def hang_up() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-
-    return hang_up

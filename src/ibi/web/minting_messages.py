@@ -6,13 +6,10 @@ from typing import Annotated
 
 import msgspec
 
-from ibi.minting.association import LONGEST_TARGET
+from ibi.minting.association import LONGEST_TARGET, MOST_A_REQUEST
 from ibi.minting.health import Health
 from ibi.minting.label_generator import Minted, instant_of
 from ibi.ports import LabelRecord
-
-MOST_A_REQUEST = 10_000
-"""Labels in one answer: about a megabyte."""
 
 
 class MintRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

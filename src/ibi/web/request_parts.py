@@ -1,0 +1,70 @@
+"""What is read of a request, each part with its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from ibi.errors import MintingRequestError, printable, shown
+
+T = TypeVar("T")
+
+LARGEST_BODY: Final = 65_536
+"""Bytes. No request of ours needs more than a target, which is 2,048 characters."""
+
+_LONGEST_REASON: Final = 200
+"""Characters: the reason repeats what was sent, a name of a field for one."""
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body, unless it is larger than any that makes sense."""
+    body = b""
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_BODY:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None
+    return body
+
+
+def decoded(decode: Callable[[bytes], T], body: bytes) -> T:
+    """Return what a body says, or one sentence on why it says nothing."""
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
+        raise MintingRequestError(msg) from None
+
+
+def key_of(request: Request) -> str:
+    """Return the idempotency key of a request that has one."""
+    key, *others = request.headers.getlist("idempotency-key")
+    if others or not key.strip(" \t"):
+        msg = "One Idempotency-Key is expected, and not an empty one."
+        raise MintingRequestError(msg)
+    return key
+
+
+def number_of(text: str, least: int, most: int) -> int:
+    """Return a number within its bounds."""
+    if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
+        return int(text)
+    msg = f"{shown(text)} is not a number from {least} to {most}."
+    raise MintingRequestError(msg)
+
+
+def hang_up_of(request: Request) -> Callable[[], Coroutine[object, object, None]]:
+    """Return what ends when the client of a request has gone."""
+
+    async def hang_up() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    return hang_up
