@@ -8,11 +8,30 @@
     │   │   └── LegacyLabelError           looked like a label from before 2009
     │   ├── PersistentUrlError             its label is good, what follows is not (004, Table 6.1)
     │   │   └── ModifierOrderError         modifiers or verbs in an order that 004, Table 6.2 lacks
-    │   └── LanguageError                  no language, or none that 004, Table A.1 admits
+    │   ├── LanguageError                  no language, or none that 004, Table A.1 admits
+    │   └── PairListError                  no pair list (004, Table 4.2)
+    │       └── RelationError              no relation (004, Table 7.5)
     ├── CheckCharacterError                a label and its check character disagree
     ├── AccessError
     │   ├── UnauthenticatedError           no token, or none that is known
     │   └── ForbiddenError                 a token that is not for this
+    ├── KeyTextError (also a ValueError)   no registration key or urlkey (004, Table 5.1)
+    ├── MessageError (also a ValueError)   a request or answer of the protocol cannot be served
+    ├── ArchiveError                       the archive did not do it; nothing was changed
+    │   ├── ArchiveRequestError (also a ValueError)   what was asked for cannot be
+    │   │   ├── FileNameError              a path that no file of an item can have
+    │   │   ├── UnpackError                a zip or tar file damaged, hostile or too large
+    │   │   └── MetadataError              metadata that cannot be read
+    │   ├── ChecksumError (also a ValueError)   what came is not what was sent
+    │   ├── TooLargeError                  more than the archive takes
+    │   ├── UnknownError                   the archive has no such thing
+    │   ├── StateError                     the state of the thing forbids the act
+    │   │   └── DeletedError               the item was deleted
+    │   ├── TooManyRequestsError           one client asks more than its share
+    │   ├── StorageError                   disk or database do not do what they should
+    │   │   └── StorageFullError           there is no room
+    │   ├── InstanceHeldError              another process serves this folder
+    │   └── ResolverUnreachableError       a resolver does not answer
     └── MintingError                       no label was given out
         ├── MintingRequestError (also a ValueError)   what was asked for cannot be
         │   └── KeyReusedError             an idempotency key came again with another request
@@ -34,6 +53,23 @@ a problem document all say the same.
 """
 
 from ibi.errors.access import AccessError, ForbiddenError, UnauthenticatedError
+from ibi.errors.archive import (
+    ArchiveError,
+    ArchiveRequestError,
+    ChecksumError,
+    DeletedError,
+    FileNameError,
+    InstanceHeldError,
+    MetadataError,
+    ResolverUnreachableError,
+    StateError,
+    StorageError,
+    StorageFullError,
+    TooLargeError,
+    TooManyRequestsError,
+    UnknownError,
+    UnpackError,
+)
 from ibi.errors.minting import (
     BindingError,
     BusyError,
@@ -67,36 +103,56 @@ from ibi.errors.root import (
     printable,
     shown,
 )
+from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationError
 
 __all__ = [
     "AccessError",
+    "ArchiveError",
+    "ArchiveRequestError",
     "BindingError",
     "BusyError",
     "CheckCharacterError",
+    "ChecksumError",
     "ClockAheadError",
     "ClockBehindError",
     "ClockError",
+    "DeletedError",
+    "FileNameError",
     "ForbiddenError",
     "IbiError",
     "IbipError",
+    "InstanceHeldError",
     "KeyReusedError",
+    "KeyTextError",
     "LabelError",
     "LanguageError",
     "LedgerError",
     "LedgerRestoredError",
     "LedgerUnavailableError",
     "LegacyLabelError",
+    "MessageError",
+    "MetadataError",
     "MinterClosedError",
     "MinterUnreachableError",
     "MintingError",
     "MintingRequestError",
     "ModifierOrderError",
+    "PairListError",
     "PersistentUrlError",
     "PrefixHeldError",
     "ReadingError",
+    "RelationError",
     "RepositoryNameError",
+    "ResolverUnreachableError",
     "ShareError",
+    "StateError",
+    "StorageError",
+    "StorageFullError",
+    "TooLargeError",
+    "TooManyRequestsError",
     "UnauthenticatedError",
+    "UnknownError",
+    "UnpackError",
     "printable",
     "shown",
 ]

@@ -1,0 +1,1 @@
+"""What the system speaks of: items, their names and relations, archives. Pure values."""

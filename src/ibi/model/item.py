@@ -1,0 +1,97 @@
+"""Identified items as one archive has them (004, section 3.2; spec part 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from ibi.identifier.label import Label
+from ibi.identifier.language import Language
+from ibi.model.forms import Forms
+from ibi.model.record import Record
+
+
+class State(StrEnum):
+    """How an archive has an item. The Original of an item is in one archive of the system."""
+
+    ORIGINAL = "Original"
+    COPY = "Copy"
+    DELETED = "Deleted"
+
+
+class ContentType(StrEnum):
+    """What a URL leads to."""
+
+    DATA = "Data"
+    METADATA = "Metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of an item: its path below `doc/`, and what was found when it was deposited."""
+
+    path: str
+    size: int
+    sha256: str
+    sha512: str
+    modified: int
+    """Nanoseconds of POSIX time, as the file system has it."""
+    media_type: str = ""
+    """As declared by the depositor; empty: by the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What stays of an item that was deleted, for ever."""
+
+    deleted: int
+    """Nanoseconds of POSIX time."""
+    who: str
+    reason: str
+    replaced_by: Forms | None = None
+
+
+Kind = Literal["data", "metadata", "service"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An identified item."""
+
+    forms: Forms
+    further_names: tuple[Label, ...] = ()
+    """Labels by which it is found too: older ones, or of another archive."""
+    state: State = State.ORIGINAL
+    kind: Kind = "data"
+    """`metadata` describes another item; `service` is the archive service itself."""
+    transferable: bool = True
+    language: Language | None = None
+    target: str = ""
+    """The path of its target file; empty if it has no file."""
+    runs_at: str = ""
+    """The address of a web service that runs elsewhere; empty for all that is not one."""
+    created: int = 0
+    updated: int = 0
+    """Nanoseconds of POSIX time."""
+    metadata: Forms | None = None
+    """The item that describes this one."""
+    describes: Forms | None = None
+    """The item that this one describes, of a metadata item."""
+    previous_edition: Forms | None = None
+    next_edition: Forms | None = None
+    """Possibly held elsewhere."""
+    translations: tuple[tuple[Language, Forms], ...] = ()
+    """By language; possibly held elsewhere. Its own language need not be among them."""
+    list_public: bool = True
+    """Whether anybody may see which files it has."""
+    record: Record | None = field(default=None)
+    """What a metadata item says."""
+    tombstone: Tombstone | None = None
+
+    @property
+    def names(self) -> Iterator[Label]:
+        """All labels by which it is found."""
+        yield from self.forms
+        yield from self.further_names
