@@ -5,6 +5,8 @@ What a quick command does not need, a web server above all, is imported where it
 
 from __future__ import annotations
 
+import random
+import secrets
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -14,18 +16,23 @@ from ibi.adapters.clock import SystemClock
 from ibi.adapters.machine import MachineFolder
 from ibi.adapters.sql_ledger import SqlLedger
 from ibi.adapters.sqlite import Sqlite
-from ibi.errors import MintingRequestError, shown
+from ibi.errors import ArchiveRequestError, MintingRequestError, shown
 from ibi.identifier import ibip, repository_name
 from ibi.minting.granularity import AUTO, parse_granularity
 from ibi.minting.minter import Minter
 from ibi.minting.pool import Member, Pool
 from ibi.minting.reservation import Limits
 from ibi.minting.subsystem import Subsystem
-from ibi.settings import POSTGRESQL, MinterSettings
+from ibi.model.archive_record import ArchiveRecord
+from ibi.model.forms import Forms
+from ibi.settings import POSTGRESQL, ArchiveSettings, MinterSettings
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from ibi.adapters.sql_catalogue import SqlCatalogue
+    from ibi.archive.announcement import Link
+    from ibi.archive.announcer import Announcer
     from ibi.web.minting_app import MintingService
 
 
@@ -109,3 +116,149 @@ def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette
     minter = minter_of(settings, metrics.observe)
     service = MintingService(minter, SystemClock(), metrics, metadata.version("ibi"))
     return service, minting_app(service)
+
+
+class Instance:
+    """A running archive: what must be closed when it stops, in order."""
+
+    def __init__(self, settings: ArchiveSettings) -> None:
+        """Open everything; what was decided before the last stop is finished here."""
+        from ibi.adapters.file_tree import FileTree
+        from ibi.archive.archive import Archive
+
+        self.settings = settings
+        self.clock = SystemClock()
+        self.catalogue = open_catalogue(settings)
+        self.minter: Minter | None = None
+        try:
+            self.minter = minter_of(settings.minter)
+            self.archive = Archive(
+                self.catalogue,
+                FileTree(settings.root, keep_replaced=settings.keep_replaced),
+                self._mint,
+                self.clock,
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def _mint(self, count: int) -> list[Forms]:
+        assert self.minter is not None  # noqa: S101  # it is made before the archive
+        return [Forms.of(label.rep, label.ibip) for label in self.minter.mint_many(count)]
+
+    def service(self) -> Forms:
+        """Return the labels of the archive service."""
+        for held in self.catalogue.items(0, 1, "service"):
+            return held.item.forms
+        msg = f"The archive in {self.settings.folder} was not made to its end: init it again."
+        raise ArchiveRequestError(msg)
+
+    def close(self) -> None:
+        """Let go of minter and catalogue."""
+        if self.minter is not None:
+            self.minter.close()
+        self.catalogue.close()
+
+
+def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+    """Open the catalogue of an archive, and bring it to the newest version."""
+    from ibi.adapters.sql_catalogue import SqlCatalogue
+    from ibi.adapters.sql_schema import upgrade
+
+    place = settings.place(settings.catalogue)
+    postgresql = place.startswith(POSTGRESQL)
+    upgrade(place, postgresql=postgresql)
+    if not postgresql:
+        return SqlCatalogue(Sqlite(place), quick=True)
+    from ibi.adapters.postgres import Postgres
+
+    return SqlCatalogue(Postgres(place), quick=False)
+
+
+def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
+    """Return an archive's application, and who tells the resolvers of it once it answers."""
+    from ibi.adapters.catalogue_links import CatalogueLinks
+    from ibi.adapters.resolver_client import HttpResolverClient
+    from ibi.adapters.unpacking import unpack
+    from ibi.archive.announcer import Announcer
+    from ibi.archive.answer import Identity
+    from ibi.archive.deposits import Deposits
+    from ibi.archive.url_keys import UrlKeys
+    from ibi.metadata.formats import FORMATS
+    from ibi.web.administration_api import AdministrationApi
+    from ibi.web.archive_app import ArchiveApp
+    from ibi.web.archive_door import ArchiveDoor
+    from ibi.web.archive_messages import ArchiveAnswer, Labels
+    from ibi.web.archive_metrics import ArchiveMetrics
+    from ibi.web.archive_service import ArchiveService
+    from ibi.web.archive_urls import ArchiveUrls
+    from ibi.web.deposits_api import DepositsApi
+    from ibi.web.doorkeeper import Doorkeeper
+    from ibi.web.item_pages import ItemPages
+    from ibi.web.items_api import ItemsApi
+    from ibi.web.pages import Pages
+    from ibi.web.reading import Reading
+    from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
+
+    settings, archive, clock = instance.settings, instance.archive, instance.clock
+    catalogue = archive.catalogue
+    service = instance.service()
+    identity = Identity(settings.address, service, formats=tuple(FORMATS))
+    secret = catalogue.keep_setting("urlkeys", secrets.token_hex(32))
+    metrics = ArchiveMetrics()
+    links = CatalogueLinks(catalogue)
+    including: dict[str, Link] = {link.resolver: link for link in links.all()}
+
+    def observe(link: Link) -> None:
+        including[link.resolver] = link
+        metrics.observe_link(link)
+
+    def resolver() -> str:
+        found = (each.resolver for each in including.values() if each.state == "included")
+        return next(found, "")
+
+    version = metadata.version("ibi")
+    announcer = Announcer(
+        links,
+        HttpResolverClient(),
+        lambda: _record(settings, service, version),
+        clock,
+        observe=observe,
+        jitter=random.random,
+    )
+    urls = ArchiveUrls(catalogue, identity, resolver)
+    door = ArchiveDoor(
+        Doorkeeper(Tokens(catalogue, clock, ARCHIVE_SCOPES), clock),
+        clock,
+        settings.requests_a_second,
+    )
+    archive_service = ArchiveService(catalogue, identity, UrlKeys(bytes.fromhex(secret)), clock)
+    deposits = Deposits(archive, unpack)
+    pages = ItemPages(Pages(settings.name, settings.address), settings.address)
+    rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
+    about = ArchiveAnswer(
+        settings.name, settings.address, Labels(rep, ibip), 0, [*FORMATS], version
+    )
+    app = ArchiveApp(
+        archive,
+        deposits,
+        archive_service,
+        ItemsApi(archive, door, urls),
+        DepositsApi(deposits, door, urls, settings.largest_file),
+        AdministrationApi(archive, door, urls, links, announcer, about),
+        Reading(archive, archive_service, urls, pages),
+        pages,
+        metrics,
+        version,
+    )
+    return app.asgi(), announcer
+
+
+def _record(settings: ArchiveSettings, service: Forms, version: str) -> ArchiveRecord:
+    return ArchiveRecord(
+        settings.address.partition("://")[2],
+        service.label,
+        settings.ip or "0.0.0.0",  # noqa: S104  # no address is known, which is what this says
+        f"ibi-{version}",
+        settings.administrator or "unknown",
+    )

@@ -1,4 +1,4 @@
-"""What the ledger needs of a database; SQLite and PostgreSQL give it."""
+"""What ledger and catalogue need of a database; SQLite and PostgreSQL give it."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class Database(Protocol):
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
         """Do the work, alone; durable when this returns, undone if it raises."""
+        ...
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT beside whatever is being written, and return what is committed."""
         ...
 
     def pause(self) -> None:

@@ -89,6 +89,16 @@ class Postgres:
                 raise
             return result
 
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT."""
+        with self._lock:
+            connection = self._run(self._connected())
+            try:
+                return self._run(self._rows(connection, sql, values))
+            except LedgerUnavailableError:
+                self._abandon()
+                raise
+
     @staticmethod
     async def _rows(
         connection: asyncpg.Connection, sql: str, values: tuple[object, ...]

@@ -42,6 +42,8 @@ class Sqlite:
         self._inherited: apsw.Connection | None = None
         self._process = os.getpid()
         self._file = (0, 0)
+        self._reading = RLock()
+        self._reader: apsw.Connection | None = None
         with self._lock:
             self._connected()
 
@@ -64,6 +66,26 @@ class Sqlite:
                 self._abandon()
                 raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
             return result
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT, by a connection that waits for no writer."""
+        with self._reading:
+            try:
+                if self._reader is None:
+                    self._reader = apsw.Connection(
+                        self.name, apsw.SQLITE_OPEN_READONLY, vfs=self._vfs
+                    )
+                    self._reader.set_busy_timeout(BUSY_TIMEOUT)
+                return list(self._reader.execute(sql, values))
+            except (apsw.Error, OSError) as failure:
+                self._abandon_reader()
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+
+    def _abandon_reader(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            with suppress(apsw.Error):
+                reader.close(force=True)
 
     def _connected(self) -> apsw.Connection:
         if self._process != os.getpid():
@@ -132,6 +154,7 @@ class Sqlite:
         """Close the file before a fork: a connection must not be used, nor closed, in the child."""
         self._lock.acquire()
         self._abandon()
+        self._abandon_reader()
 
     def resume(self) -> None:
         """Open it again when it is needed."""
@@ -139,7 +162,8 @@ class Sqlite:
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
+        with self._lock, self._reading:
+            self._abandon_reader()
             self._abandon()
 
 

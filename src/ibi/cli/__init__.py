@@ -11,7 +11,7 @@ import click
 
 from ibi.errors import IbiError
 
-_COMMANDS = ("describe", "mint", "minter")
+_COMMANDS = ("archive", "describe", "mint", "minter")
 
 
 class _Commands(click.Group):
@@ -38,6 +38,7 @@ def ibi() -> None:
     Examples:
       ibi describe 8JMKD3MGP7W/3EPGUE5
       ibi mint --host archive.example.org
+      ibi archive init
     """
 
 

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import signal
-import socket
 import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
 import click
 import msgspec
-import structlog
-import uvicorn
 
 from ibi import wiring
 from ibi.adapters.clock import SystemClock
+from ibi.cli.serving import address_of, listening_at, run
 from ibi.cli.subsystem_options import ledger_option, subsystem_options
-from ibi.errors import MintingError, MintingRequestError, shown
+from ibi.errors import MintingRequestError, shown
 from ibi.identifier.label import parse
-from ibi.identifier.limits import MAX_PORT
 from ibi.minting.association import Associations
 from ibi.minting.granularity import AUTO
 from ibi.minting.label_generator import instant_of
 from ibi.settings import MinterSettings, usual_ledger
-from ibi.web.bounded_http import BoundedHttp
-from ibi.web.minting_app import MintingService
 from ibi.web.tokens import SCOPES, Tokens
 
 _PAGE: Final = 1000
-MOST_CONNECTIONS: Final = 4000
-"""More are told that the service is unavailable: one process has a bounded number of files."""
 
 
 @click.group()
@@ -55,7 +47,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
     """
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
-    listener = _listener(listen)
+    listener = listening_at(listen)
     with listener:
         service, app = wiring.minting_service(replace(settings, granularity=granularity))
         with service.minter:
@@ -66,77 +58,12 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
                 )
                 click.echo(f"token {secret}")
                 click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-            address, port = listener.getsockname()[:2]
-            shown_address = f"[{address}]" if ":" in address else address
-            _log_to_stderr()
-            # uvicorn ends in order, then raises the signal that it was ended by once more. By
-            # default SIGTERM would kill us there, before the rest of the stretch is given back.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
-            config = uvicorn.Config(
+            run(
                 app,
-                http=BoundedHttp,
-                log_config=None,
-                access_log=False,
-                ws="none",
-                limit_concurrency=MOST_CONNECTIONS,
-                server_header=False,
-                timeout_graceful_shutdown=5,
+                listener,
+                lambda: click.echo(f"ready minter={address_of(listener)}"),
+                lambda: service.line.dismiss(),  # noqa: PLW0108  # the line opens with the server
             )
-            server = _Server(config, service, f"ready minter=http://{shown_address}:{port}")
-            with suppress(KeyboardInterrupt):  # how a service is ended, and no failure
-                server.run(sockets=[listener])
-
-
-class _Server(uvicorn.Server):
-    """Says when it is ready, and to those who wait that it stops."""
-
-    def __init__(self, config: uvicorn.Config, service: MintingService, ready: str) -> None:
-        super().__init__(config)
-        self._service = service
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            click.echo(self._ready)
-            sys.stdout.flush()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._service.line.dismiss()
-        await super().shutdown(sockets)
-
-
-def _listener(listen: str) -> socket.socket:
-    host, _, port = listen.rpartition(":")
-    digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
-    if not host or not digits or int(port) > MAX_PORT:
-        msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
-        raise MintingRequestError(msg)
-    bare = host[1:-1] if host[0] + host[-1] == "[]" else host
-    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((bare, int(port)))
-    except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
-        listener.close()
-        msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
-        raise MintingError(msg) from None
-    return listener
-
-
-def _log_to_stderr() -> None:
-    people = sys.stderr is not None and sys.stderr.isatty()
-    renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 @minter.command()

@@ -31,6 +31,8 @@
     │   ├── StorageError                   disk or database do not do what they should
     │   │   └── StorageFullError           there is no room
     │   ├── InstanceHeldError              another process serves this folder
+    │   ├── ArchiveRefusedError            an archive asked over HTTP said no
+    │   ├── ArchiveUnreachableError        an archive does not answer over HTTP
     │   └── ResolverUnreachableError       a resolver does not answer
     └── MintingError                       no label was given out
         ├── MintingRequestError (also a ValueError)   what was asked for cannot be
@@ -55,7 +57,9 @@ a problem document all say the same.
 from ibi.errors.access import AccessError, ForbiddenError, UnauthenticatedError
 from ibi.errors.archive import (
     ArchiveError,
+    ArchiveRefusedError,
     ArchiveRequestError,
+    ArchiveUnreachableError,
     ChecksumError,
     DeletedError,
     FileNameError,
@@ -108,7 +112,9 @@ from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationE
 __all__ = [
     "AccessError",
     "ArchiveError",
+    "ArchiveRefusedError",
     "ArchiveRequestError",
+    "ArchiveUnreachableError",
     "BindingError",
     "BusyError",
     "CheckCharacterError",

@@ -130,3 +130,29 @@ class ResolverUnreachableError(ArchiveError):
     def __str__(self) -> str:
         """Say both."""
         return f"The resolver {self.resolver} cannot be used: {self.reason}."
+
+
+class ArchiveRefusedError(ArchiveError):
+    """An archive that was asked over HTTP said no; the sentence is its own."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        """Keep both."""
+        self.status, self.detail = status, detail
+        super().__init__(status, detail)
+
+    def __str__(self) -> str:
+        """Repeat what the archive said."""
+        return self.detail or f"The archive refused, with status {self.status}."
+
+
+class ArchiveUnreachableError(ArchiveError):
+    """An archive does not answer over HTTP."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        """Keep where and why."""
+        self.address, self.reason = address, reason
+        super().__init__(address, reason)
+
+    def __str__(self) -> str:
+        """Say both."""
+        return f"The archive at {self.address} does not answer: {self.reason}."

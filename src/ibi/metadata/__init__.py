@@ -1,1 +1,1 @@
-"""Crosswalks: a record written and read in the formats of others, one module a format."""
+"""Metadata: what makes a record a good one, and the formats in which it is read and written."""

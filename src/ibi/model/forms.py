@@ -61,7 +61,7 @@ class Forms:
                 forms = cls.of(ibip)
             case _:
                 raise LabelError(text, part="the forms", position=0, expected=_EXPECTED, found=text)
-        if ("rep" in text.split()[::2]) != (forms.rep is not None):
+        if str(forms).split() != text.split():  # a label stands where the other form belongs
             raise LabelError(text, part="the forms", position=0, expected=_EXPECTED, found=text)
         return forms
 

@@ -53,3 +53,8 @@ class Record:
     rights: tuple[Text, ...] = ()
     licence: str = ""
     """An SPDX identifier or a URL."""
+
+    @property
+    def title(self) -> Text:
+        """The title by which it is known: the first."""
+        return self.titles[0]

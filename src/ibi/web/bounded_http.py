@@ -1,7 +1,8 @@
-"""HTTP by httptools, with a bound on every request: the size of its head, and the time it takes.
+"""HTTP by httptools, with a bound on every request and answer, and with files sent by the system.
 
 The parser gathers header lines without end, for anybody and without a token, and the server waits
-for the rest of a request for ever. h11, node and nginx all stop between 8 and 64 kB.
+for the rest of a request for ever, and for somebody to take its answer. h11, node and nginx all
+stop between 8 and 64 kB, and nginx after 60 seconds in which a client took nothing.
 """
 
 from __future__ import annotations
@@ -9,11 +10,16 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from ibi.web import zero_copy
+from ibi.web.zero_copy import FileSender
 
 LARGEST_HEAD: Final = 65_536
 HEAD_SECONDS: Final = 15.0
 BODY_SECONDS: Final = 30.0
+TAKING_SECONDS: Final = 60.0
 
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -22,17 +28,21 @@ _TOO_LARGE: Final = (
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Hangs up on a request that does not end."""
+    """Hangs up on a request that does not end, and on whoever does not take the answer."""
 
     _head: int | None = 0
     """Bytes of a head that has not ended; None outside of one."""
     _timer: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
+    _files: FileSender | None = None
 
     def connection_made(  # type: ignore[override]  # as uvicorn itself narrows it
         self, transport: asyncio.Transport
     ) -> None:
         """Expect a head."""
         super().connection_made(transport)
+        if zero_copy.IS_POSSIBLE and self.scheme == "http":  # TLS is made in this process
+            self._files = FileSender(transport, TAKING_SECONDS)
         self._expect(HEAD_SECONDS)
 
     def _expect(self, seconds: float) -> None:
@@ -81,14 +91,52 @@ class BoundedHttp(HttpToolsProtocol):
             self._expect(HEAD_SECONDS)  # blank lines, of which no request begins
         self._head += len(data)
         if self._timer is not None and self._head > LARGEST_HEAD:
-            self.transport.write(_TOO_LARGE)
+            if self._is_idle():  # otherwise it would stand in the middle of another answer
+                self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that this is not HTTP, but not in the middle of another answer."""
+        if self._is_idle():
+            super().send_400_response(msg)
+        else:
             self.transport.close()
 
     def _is_idle(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
         return cycle is None or cycle.response_complete
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        files = self._files
+        if files is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        cycle.scope["extensions"] = {zero_copy.EXTENSION: {}}
+
+        async def with_files(scope: Scope, receive: ASGIReceiveCallable, _: object) -> None:
+            await app(scope, receive, files.sending(cycle))
+
+        super()._start_asgi_task(cycle, with_files)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to take what was written, but not for ever."""
+        super().pause_writing()
+        self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it was taken."""
+        super().resume_writing()
+        self._taken()
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+        if self._files is not None:
+            self._files.wake()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
+        """Forget the timers, and whoever waits."""
         self._end()
+        self._taken()
         super().connection_lost(exc)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import IbiError, UnauthenticatedError
+from ibi.errors import IbiError
 from ibi.identifier.description import describe
 from ibi.identifier.label import parse
 from ibi.minting.association import Associations, Order
@@ -26,10 +26,12 @@ from ibi.minting.minter import Minter
 from ibi.ports import Clock, Token
 from ibi.web import minting_messages as messages
 from ibi.web import minting_metrics, minting_openapi, problems
+from ibi.web.doorkeeper import Doorkeeper
+from ibi.web.json_answers import FRESH, by_method, json_answer
 from ibi.web.minting_messages import MintRequest
 from ibi.web.minting_metrics import MintingMetrics
 from ibi.web.request_parts import body_of, decoded, hang_up_of, key_of, number_of
-from ibi.web.tokens import Scope, Tokens
+from ibi.web.tokens import Tokens
 from ibi.web.waiting_line import SEATS, SHARE, WaitingLine
 
 T = TypeVar("T")
@@ -59,8 +61,7 @@ class MintingService:
         self._openapi = _ENCODE(minting_openapi.document(version))
         self._associations = Associations(minter)
         self._seats = seats
-        self._refreshing = asyncio.Lock()
-        self._failure: tuple[int, IbiError | None] = (0, None)
+        self._door = Doorkeeper(self.tokens, clock)
         self._checking = asyncio.Lock()
         self._checked_at: int | None = None
         self._trouble: IbiError | None = None
@@ -76,37 +77,15 @@ class MintingService:
         finally:
             await self.line.close()
 
-    async def _token(self, request: Request, scope: Scope) -> Token:
-        return await self._authenticated(request.headers.get("authorization"), scope)
-
-    async def _authenticated(self, authorization: str | None, scope: Scope) -> Token:
-        if authorization is None:
-            raise UnauthenticatedError
-        if self.tokens.is_stale():
-            async with self._refreshing:
-                await self._refresh()
-        return self.tokens.authenticate(authorization, scope)
-
-    async def _refresh(self) -> None:
-        """Read the tokens, for all who wait here; a ledger that fails is asked once a second."""
-        if not self.tokens.is_stale():
-            return
-        failed_at, failure = self._failure
-        if failure is not None and self._clock.uptime() - failed_at < SECOND:
-            raise failure
-        try:
-            await asyncio.to_thread(self.tokens.refresh)
-            self._failure = (0, None)
-        except IbiError as error:
-            self._failure = (self._clock.uptime(), error)
-            raise
+    async def _token(self, request: Request, scope: str) -> Token:
+        return await self._door.admit(request.headers.get("authorization"), scope)
 
     async def mint(self, request: Request) -> Response:
         """Mint labels, at once if possible, otherwise in turn."""
         # One pass, because this is the request that comes by the thousand.
         headers = dict(request.scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
-        token = await self._authenticated(authorization or None, "mint")
+        token = await self._door.admit(authorization or None, "mint")
         body = b"" if headers.get(b"content-length") == b"0" else await body_of(request)
         wanted = decoded(_DECODE_MINT, body) if body else _ONE
         key = key_of(request) if b"idempotency-key" in headers else ""
@@ -119,7 +98,7 @@ class MintingService:
             order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
             labels = await self.line.wait(token.name, order, hang_up_of(request))
         answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
-        return _json(answer, HTTPStatus.CREATED)
+        return json_answer(answer, HTTPStatus.CREATED)
 
     async def unbound(self, request: Request) -> Response:
         """List labels that were reserved and never bound."""
@@ -130,7 +109,7 @@ class MintingService:
         found = await asyncio.to_thread(self._associations.unbound, start, limit)
         more = str(found[-1][1].instant) if len(found) == limit else ""
         labels = [messages.recorded(minted, record) for minted, record in found]
-        return _json(messages.UnboundAnswer(labels, more))
+        return json_answer(messages.UnboundAnswer(labels, more))
 
     async def record(self, request: Request) -> Response:
         """Tell what is recorded of a label."""
@@ -140,7 +119,7 @@ class MintingService:
         if found is None:
             text = "Nothing is recorded of this label here."
             raise HTTPException(HTTPStatus.NOT_FOUND, text)
-        return _json(messages.recorded(*found))
+        return json_answer(messages.recorded(*found))
 
     async def bind(self, request: Request) -> Response:
         """Bind a reserved label to its target."""
@@ -149,13 +128,13 @@ class MintingService:
         decode = msgspec.json.Decoder(messages.BindRequest).decode
         wanted = decoded(decode, await body_of(request))
         bound = await asyncio.to_thread(self._associations.bind, label, wanted.target)
-        return _json(messages.recorded(*bound))
+        return json_answer(messages.recorded(*bound))
 
     async def describe(self, request: Request) -> Response:
         """Say what a label says."""
         text = request.query_params.get("text", "")
         described = describe(text, now=instant_of(self._clock.wall()))
-        return _json(described.as_dict())
+        return json_answer(described.as_dict())
 
     async def subsystem(self, request: Request) -> Response:
         """Tell how the minter fares."""
@@ -180,7 +159,7 @@ class MintingService:
     def _state(self) -> Response:
         health = self.minter.health()
         prefixes = self.minter.subsystem.prefixes
-        return _json(messages.subsystem_answer(prefixes, health, len(self.line)))
+        return json_answer(messages.subsystem_answer(prefixes, health, len(self.line)))
 
     async def openapi(self, _: Request) -> Response:
         """Describe the API."""
@@ -188,7 +167,7 @@ class MintingService:
 
     async def healthz(self, _: Request) -> Response:
         """Tell that the process lives."""
-        return Response(b"alive\n", media_type="text/plain", headers=_FRESH)
+        return Response(b"alive\n", media_type="text/plain", headers=FRESH)
 
     async def readyz(self, _: Request) -> Response:
         """Tell whether a label could be given out now, or could a moment ago."""
@@ -204,7 +183,7 @@ class MintingService:
                 self._checked_at = self._clock.uptime()
         if self._trouble is not None:
             raise self._trouble
-        return Response(b"ready\n", media_type="text/plain", headers=_FRESH)
+        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
     async def metrics(self, _: Request) -> Response:
         """Tell Prometheus."""
@@ -215,8 +194,8 @@ def minting_app(service: MintingService) -> Starlette:
     """Return the service as an ASGI application: the whole of it, readable in place."""
     app = Starlette(
         routes=[
-            _by_method("/api/v1/labels", POST=service.mint, GET=service.unbound),
-            _by_method("/api/v1/labels/{label:path}", GET=service.record, PUT=service.bind),
+            by_method("/api/v1/labels", POST=service.mint, GET=service.unbound),
+            by_method("/api/v1/labels/{label:path}", GET=service.record, PUT=service.bind),
             Route("/api/v1/describe", service.describe),
             Route("/api/v1/subsystem", service.subsystem),
             Route("/api/v1/granularity", service.granularity, methods=["PUT"]),
@@ -235,20 +214,3 @@ def minting_app(service: MintingService) -> Starlette:
     )
     app.router.redirect_slashes = False  # an address that is not there is not there
     return app
-
-
-def _by_method(path: str, **handlers: Callable[[Request], Awaitable[Response]]) -> Route:
-    """Return one route for all methods of a path, so that a wrong one is told of all others."""
-
-    async def handle(request: Request) -> Response:
-        # HEAD is GET without its body, which the server leaves out.
-        return await handlers[request.method.replace("HEAD", "GET")](request)
-
-    return Route(path, handle, methods=list(handlers))
-
-
-_FRESH: Final = {"Cache-Control": "no-store"}
-
-
-def _json(answer: Any, status: int = HTTPStatus.OK) -> Response:  # noqa: ANN401  # any message
-    return Response(_ENCODE(answer), status, _FRESH, "application/json")

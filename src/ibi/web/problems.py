@@ -12,20 +12,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import (
+    ArchiveRequestError,
     BindingError,
     BusyError,
+    ChecksumError,
     ClockError,
+    DeletedError,
     ForbiddenError,
     IbiError,
     KeyReusedError,
+    KeyTextError,
     LedgerError,
     MinterClosedError,
     MinterUnreachableError,
     MintingRequestError,
     PrefixHeldError,
     ReadingError,
+    ResolverUnreachableError,
     ShareError,
+    StateError,
+    StorageError,
+    StorageFullError,
+    TooLargeError,
+    TooManyRequestsError,
     UnauthenticatedError,
+    UnknownError,
 )
 
 _LOG: Final = structlog.get_logger()
@@ -61,6 +72,22 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (PrefixHeldError, HTTPStatus.SERVICE_UNAVAILABLE, "prefix-held", "The prefix is held"),
     (MinterClosedError, HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "The service is stopping"),
     (MinterUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
+    (UnknownError, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing here"),
+    (DeletedError, HTTPStatus.GONE, "deleted", "The item was deleted"),
+    (StateError, HTTPStatus.CONFLICT, "state", "The state of the thing forbids it"),
+    (
+        ChecksumError,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "checksum",
+        "What came is not what was sent",
+    ),
+    (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "It is too large"),
+    (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
+    (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", "There is no room"),
+    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE, "storage", "The storage cannot be used"),
+    (ResolverUnreachableError, HTTPStatus.BAD_GATEWAY, "resolver", "A resolver is down"),
+    (ArchiveRequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
+    (KeyTextError, HTTPStatus.BAD_REQUEST, "not-a-key", "The text is not a key"),
     (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", "The text is not a label"),
 )
 
@@ -84,18 +111,31 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     retry_after: int = 0
 
 
-def respond(error: IbiError) -> Response:
-    """Make the answer for an error of ours."""
+def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
+    """Return the problem that an error is, and the headers that go with it."""
+    if isinstance(error, HTTPException):
+        return _problem_of_http(error)
+    if not isinstance(error, IbiError):
+        raise error
     status, name, title = _described(error)
     headers: dict[str, str] = {}
     retry_after = 0
     if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
-        retry_after = error.retry_after if isinstance(error, BusyError) else RETRY_AFTER
+        if isinstance(error, (BusyError, TooManyRequestsError)):
+            retry_after = error.retry_after
+        else:
+            retry_after = RETRY_AFTER
         headers["Retry-After"] = str(retry_after)
     if status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
     problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
-    return _answer(problem, headers)
+    return problem, headers
+
+
+def _problem_of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
+    status = HTTPStatus(error.status_code)
+    detail = _SENTENCES.get(status, "") if error.detail == status.phrase else error.detail
+    return Problem("about:blank", status.phrase, status, detail), dict(error.headers or {})
 
 
 def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
@@ -106,9 +146,13 @@ def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
 
 
 def _public(error: IbiError) -> str:
-    """Return what a stranger may read: not where a ledger lies, nor what the disk said."""
+    """Return what a stranger may read: not where things lie, nor what the disk said."""
     if isinstance(error, LedgerError):
         return "The ledger cannot be used at the moment; nothing was minted."
+    if isinstance(error, StorageFullError):
+        return "There is no room left in the storage; nothing was changed."
+    if isinstance(error, StorageError):
+        return "The storage cannot be used at the moment; nothing was changed."
     return str(error)
 
 
@@ -128,17 +172,14 @@ async def on_ibi_error(_: Request, error: Exception) -> Response:
         raise error
     if isinstance(error, (LedgerError, ClockError)):
         _LOG.warning("minting refused", error=str(error))
-    return respond(error)
+    if isinstance(error, StorageError):
+        _LOG.warning("storage failed", error=str(error))
+    return _answer(*problem_of(error))
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:
     """Answer what the router found wrong: no such path, no such method."""
-    if not isinstance(error, HTTPException):
-        raise error
-    status = HTTPStatus(error.status_code)
-    detail = _SENTENCES.get(status, "") if error.detail == status.phrase else error.detail
-    problem = Problem("about:blank", status.phrase, status, detail)
-    return _answer(problem, dict(error.headers or {}))
+    return _answer(*problem_of(error))
 
 
 async def on_bug(_: Request, error: Exception) -> Response:

@@ -21,13 +21,13 @@ _LONGEST_REASON: Final = 200
 """Characters: the reason repeats what was sent, a name of a field for one."""
 
 
-async def body_of(request: Request) -> bytes:
+async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
     """Return the body, unless it is larger than any that makes sense."""
     body = b""
     try:
         async for chunk in request.stream():
             body += chunk
-            if len(body) > LARGEST_BODY:
+            if len(body) > largest:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
     except ClientDisconnect:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None

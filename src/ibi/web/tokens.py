@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from ibi.errors import ForbiddenError, MintingRequestError, UnauthenticatedError, shown
-from ibi.ports import Clock, Ledger, Token
+from ibi.ports import Clock, Token, TokenStore
 
-Scope: TypeAlias = Literal["mint", "administer"]
-SCOPES: Final[tuple[Scope, ...]] = ("mint", "administer")
+SCOPES: Final = ("mint", "administer")
+"""Of a minting service. A scope includes those before it."""
+ARCHIVE_SCOPES: Final = ("read", "deposit", "administer")
+"""Of an archive."""
 
 STALE: Final = 5_000_000_000
 """Nanoseconds until a token that was removed elsewhere is noticed here."""
@@ -24,12 +26,13 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Tokens:
-    """The tokens of a ledger; what was read of them is trusted for a few seconds."""
+    """The tokens of a store; what was read of them is trusted for a few seconds."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        """Read none yet."""
-        self._ledger = ledger
+    def __init__(self, store: TokenStore, clock: Clock, scopes: tuple[str, ...] = SCOPES) -> None:
+        """Read none yet; of the scopes each includes those before it."""
+        self._store = store
         self._clock = clock
+        self.scopes = scopes
         self._by_digest: dict[str, Token] = {}
         self._read_at: int | None = None
 
@@ -38,15 +41,19 @@ class Tokens:
         if _NAME.fullmatch(name) is None:
             msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
             raise MintingRequestError(msg)
-        if scope not in SCOPES:
-            msg = f"{shown(scope)} is not a scope: expected {' or '.join(SCOPES)}."
+        if scope not in self.scopes:
+            msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes)}."
             raise MintingRequestError(msg)
         secret = f"ibi_{secrets.token_urlsafe(32)}"
-        if not self._ledger.add_token(Token(name, digest(secret), scope, self._clock.wall())):
+        if not self._store.add_token(Token(name, digest(secret), scope, self._clock.wall())):
             msg = f"There is a token {shown(name)} already: remove it, or take another name."
             raise MintingRequestError(msg)
         self._read_at = None
         return secret
+
+    def forget(self) -> None:
+        """Trust nothing that was read before."""
+        self._read_at = None
 
     def is_stale(self) -> bool:
         """Tell whether the ledger should be read before the next `authenticate`."""
@@ -55,16 +62,16 @@ class Tokens:
     def refresh(self) -> None:
         """Read the tokens anew."""
         read_at = self._clock.uptime()
-        self._by_digest = {token.digest: token for token in self._ledger.tokens()}
+        self._by_digest = {token.digest: token for token in self._store.tokens()}
         self._read_at = read_at
 
-    def authenticate(self, authorization: str | None, scope: Scope) -> Token:
+    def authenticate(self, authorization: str | None, scope: str) -> Token:
         """Return the token that a header carries, if it is good for this."""
         kind, _, secret = (authorization or "").partition(" ")
         token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
         if token is None:
             raise UnauthenticatedError
-        if scope not in {token.scope, "mint"}:
+        if scope not in self.scopes[: self.scopes.index(token.scope) + 1]:
             raise ForbiddenError(scope)
         return token
 

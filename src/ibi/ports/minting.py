@@ -1,7 +1,4 @@
-"""What the rules need of the world: each a small interface, with adapters behind it.
-
-Times are whole nanoseconds: `wall` of POSIX time, `uptime` since the machine was started.
-"""
+"""What minting needs of the world: clocks, a ledger, the machine, and who may come by HTTP."""
 
 from __future__ import annotations
 
@@ -101,7 +98,23 @@ class Token:
     created: int
 
 
-class Ledger(Protocol):
+class TokenStore(Protocol):
+    """Where tokens are kept."""
+
+    def add_token(self, token: Token) -> bool:
+        """Keep a token; False if one of that name is there."""
+        ...
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens."""
+        ...
+
+    def remove_token(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        ...
+
+
+class Ledger(TokenStore, Protocol):
     """The durable memory of minting. Whatever a method writes is durable when it returns.
 
     Every method raises LedgerUnavailableError when the storage does not answer.
@@ -143,18 +156,6 @@ class Ledger(Protocol):
 
     def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
         """Return labels reserved and never bound, the oldest first, later than `after`."""
-        ...
-
-    def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
-        ...
-
-    def tokens(self) -> list[Token]:
-        """Return all tokens."""
-        ...
-
-    def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
         ...
 
     def pause(self) -> None:

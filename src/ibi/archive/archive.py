@@ -1,0 +1,279 @@
+"""The archive: each act a change that is there whole, or not at all.
+
+The rules of the acts are pure and stand in `acts`, `amendment` and `deposit_request`; here they
+meet the catalogue and the files. Threads may share an archive: changes take turns.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from threading import RLock
+from typing import Final
+
+import msgspec
+
+from ibi.archive import acts
+from ibi.archive.amendment import Amendment, amended, described
+from ibi.archive.manifest import read_manifest
+from ibi.errors import ArchiveRequestError, DeletedError, StorageError, UnknownError
+from ibi.identifier.label import Label, parse
+from ibi.model.change import Act, Change, ItemChange
+from ibi.model.forms import Forms
+from ibi.model.item import File, Item, State
+from ibi.model.record import Record
+from ibi.ports import Catalogue, Clock, FileStore, Held, Reservation, StoredChange
+
+MOST_RESERVED: Final = 1000
+"""Labels at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An item and the one that describes it, if it is held here."""
+
+    held: Held
+    metadata: Held | None
+
+    @property
+    def item(self) -> Item:
+        """The item."""
+        return self.held.item
+
+    @property
+    def record(self) -> Record | None:
+        """What is said of it."""
+        return None if self.metadata is None else self.metadata.item.record
+
+
+class Archive:
+    """One archive, on a catalogue and a file store."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        store: FileStore,
+        mint: Callable[[int], Sequence[Forms]],
+        clock: Clock,
+    ) -> None:
+        """Take what it works with, and finish what was decided before it was last stopped."""
+        self.catalogue = catalogue
+        self.store = store
+        self.mint = mint
+        self.clock = clock
+        self._changing = RLock()
+        self._unsettled = True
+        self.settle()
+
+    def changing(self) -> AbstractContextManager[object]:
+        """Keep others from changing anything meanwhile."""
+        return self._changing
+
+    def settle(self) -> None:
+        """Bring to the catalogue what is decided among the files and is not there yet."""
+        with self._changing:
+            if not self._unsettled:
+                return
+            for stored in self.store.decided():
+                manifests = (self.store.manifest(place) for place in stored.places)
+                self.catalogue.restore(stored, [read_manifest(text) for text in manifests])
+                self.store.finish(stored.id)
+            self._unsettled = False
+
+    def make(self, change: Change) -> None:
+        """Make a change; when this returns it is durable, if it raises nothing was changed.
+
+        Only if the catalogue fails after the decision, the change comes later: with the next act,
+        or when the archive is started again.
+        """
+        with self._changing:
+            self.settle()
+            self._unsettled = True
+            try:
+                self.catalogue.apply(change, lambda: self.store.decide(change))
+                self.store.finish(change.id)
+            except StorageError:
+                self.settle()
+                if not self._is_made(change):
+                    raise
+            self._unsettled = False
+
+    def _is_made(self, change: Change) -> bool:
+        found = self.catalogue.find(change.items[0].item.forms.label.canonical)
+        return found is not None and found.item == change.items[0].item
+
+    def change(  # noqa: PLR0913  # what a line of history says
+        self,
+        act: Act,
+        who: str,
+        label: Label,
+        items: Iterable[ItemChange],
+        now: int,
+        *,
+        detail: dict[str, object] | None = None,
+        deposit: str = "",
+    ) -> Change:
+        """Write down a change, under an id of its own."""
+        return Change(
+            id=uuid.uuid4().hex,
+            at=now,
+            who=who,
+            act=act,
+            label=label.canonical,
+            items=tuple(items),
+            detail=msgspec.json.encode(detail).decode() if detail else "",
+            deposit=deposit,
+        )
+
+    def hold(self, label: Label | str) -> Held:
+        """Return the item with a label, deleted or not; UnknownError if there is none."""
+        read = parse(label) if isinstance(label, str) else label
+        held = self.catalogue.find(read.canonical)
+        if held is None:
+            raise UnknownError("item", str(label))
+        return held
+
+    def find(self, forms: Forms) -> Item | None:
+        """Return the item that has one of these labels."""
+        for label in forms:
+            held = self.catalogue.find(label.canonical)
+            if held is not None:
+                return held.item
+        return None
+
+    def look(self, label: Label | str) -> Described:
+        """Return an item with what describes it; of a metadata item, the one that it describes."""
+        held = self.hold(label)
+        if held.item.kind == "metadata" and held.item.describes is not None:
+            data = self.catalogue.find(held.item.describes.label.canonical)
+            return Described(data or held, held)
+        metadata = held.item.metadata
+        return Described(
+            held, None if metadata is None else self.catalogue.find(metadata.label.canonical)
+        )
+
+    def found(self, record: Record, who: str) -> Item:
+        """Make the archive service's own item, once."""
+        with self._changing:
+            for held in self.catalogue.items(0, 1, "service"):
+                return held.item
+            now = self.clock.wall()
+            forms, metadata = self.mint(2)
+            service, describing = acts.service_items(forms, metadata, record, now)
+            items = (ItemChange(item=service), ItemChange(item=describing))
+            self.make(self.change("found", who, forms.label, items, now))
+            return service
+
+    def reserve(self, count: int, who: str, note: str = "") -> list[Reservation]:
+        """Mint labels for items that come later."""
+        if not 1 <= count <= MOST_RESERVED:
+            msg = f"{count} labels cannot be reserved at a time: 1 to {MOST_RESERVED} can."
+            raise ArchiveRequestError(msg)
+        now = self.clock.wall()
+        reserved = [Reservation(forms, now, who, note) for forms in self.mint(count)]
+        self.catalogue.reserve(reserved)
+        return reserved
+
+    def amend(self, label: Label | str, amendment: Amendment, who: str) -> Described:
+        """Change what is said of an item, and how it relates to others."""
+        with self._changing:
+            look = self.look(label)
+            now = self.clock.wall()
+            changes: list[ItemChange] = []
+            if look.held != look.metadata:
+                item = amended(
+                    look.item,
+                    amendment,
+                    now,
+                    self.find,
+                    lambda path: self.catalogue.file(look.held.id, path) is not None,
+                )
+                changes += self.changed(look.held, item)
+            if look.metadata is not None:
+                changes += self.changed(
+                    look.metadata, described(look.metadata.item, amendment, now)
+                )
+            elif amendment.metadata:
+                raise UnknownError("metadata of", str(look.item.forms.label))
+            if changes:
+                detail = msgspec.to_builtins(amendment)
+                detail.pop("metadata", None)
+                act: Act = "relate" if detail else "describe"
+                main = look.item.forms.label
+                self.make(self.change(act, who, main, changes, now, detail=detail))
+            return self.look(look.item.forms.label)
+
+    def changed(self, held: Held, item: Item) -> list[ItemChange]:
+        """Return the change from an item to another state of it, none if it is the same."""
+        if item == held.item:
+            return []
+        return [ItemChange(item=item, files=self.files(held), version=held.version)]
+
+    def files(self, held: Held) -> tuple[File, ...]:
+        """Return all files of an item."""
+        return tuple(self.catalogue.files(held.id))
+
+    def delete(
+        self,
+        label: Label | str,
+        who: str,
+        reason: str,
+        replaced_by: str = "",
+        *,
+        with_metadata: bool = False,
+    ) -> Described:
+        """Delete an item: its files go, its tombstone and, unless unwanted, its metadata stay."""
+        with self._changing:
+            if self.hold(label).item.kind == "metadata":
+                msg = "Metadata are deleted with the item that they describe, not alone."
+                raise ArchiveRequestError(msg)
+            look = self.look(label)
+            now = self.clock.wall()
+            forms = self._known(replaced_by)
+            changes = [
+                ItemChange(
+                    item=acts.deleted(look.item, who, reason, forms, now),
+                    version=look.held.version,
+                    cleared=True,
+                )
+            ]
+            if with_metadata and look.metadata is not None:
+                buried = acts.deleted(look.metadata.item, who, reason, forms, now)
+                changes.append(
+                    ItemChange(
+                        item=acts.silenced(buried), version=look.metadata.version, cleared=True
+                    )
+                )
+            detail: dict[str, object] = {"reason": reason, "replaced_by": replaced_by}
+            main = look.item.forms.label
+            self.make(self.change("delete", who, main, changes, now, detail=detail))
+            return self.look(main)
+
+    def rebuild(self) -> Iterator[str]:
+        """Write the catalogue anew from the manifests; yield the place of each item."""
+        with self._changing:
+            for place, text in self.store.manifests():
+                item, files = read_manifest(text, place)
+                change = f"rebuild-{item.forms.label.canonical}-{item.updated}"
+                label = item.forms.label.canonical
+                stored = StoredChange(
+                    change, self.clock.wall(), "rebuild", "rebuild", label, "", "", (place,)
+                )
+                self.catalogue.restore(stored, [(item, files)])
+                yield place
+
+    def _known(self, text: str) -> Forms | None:
+        if not text:
+            return None
+        forms = Forms.of(parse(text))
+        found = self.find(forms)
+        return forms if found is None else found.forms
+
+    def alive(self, label: Label | str) -> Held:
+        """Return an item that is not deleted."""
+        held = self.hold(label)
+        if held.item.state is State.DELETED:
+            raise DeletedError(str(held.item.forms.label))
+        return held

@@ -1,0 +1,292 @@
+"""Deposits: files come in, as many and as slowly as they like; then all of it is there at once.
+
+    open  ->  receive files, one by one, resumable, or unpack them  ->  complete
+
+Completed twice, a deposit answers what it answered the first time.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import BinaryIO, Final, TypeAlias
+
+import msgspec
+
+from ibi.archive import acts
+from ibi.archive.archive import Archive, Described
+from ibi.archive.deposit_request import (
+    DepositRequest,
+    Description,
+    Revision,
+    read,
+    target_of,
+)
+from ibi.archive.file_path import FilePaths, check_path
+from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
+from ibi.identifier.label import Label
+from ibi.model.change import ItemChange
+from ibi.model.forms import Forms
+from ibi.model.item import File, Item
+from ibi.ports import Deposit, Held, Sink, Staged
+
+DAY: Final = 86_400 * 1_000_000_000
+LIFE: Final = 7 * DAY
+"""How long an open deposit is kept: a large one may take days to send, and break at week-ends."""
+
+
+Unpacking: TypeAlias = Callable[
+    [BinaryIO, Callable[[str], AbstractContextManager[Sink]]], Sequence[str]
+]
+"""Takes a zip or tar file apart, and writes each file by its path."""
+
+
+class Deposits:
+    """The deposits of one archive."""
+
+    def __init__(self, archive: Archive, unpacking: Unpacking) -> None:
+        """Take the archive, and who takes zip and tar files apart."""
+        self._archive = archive
+        self._unpacking = unpacking
+        self._catalogue = archive.catalogue
+        self._store = archive.store
+
+    def open(self, request: DepositRequest, who: str) -> Deposit:
+        """Begin a deposit; what is wrong with it is said now."""
+        self._check(read(request))
+        deposit = Deposit(
+            uuid.uuid4().hex,
+            self._archive.clock.wall(),
+            who,
+            msgspec.json.encode(request).decode(),
+        )
+        self._catalogue.open_deposit(deposit)
+        return deposit
+
+    def _check(self, wanted: Description | Revision) -> None:
+        if isinstance(wanted, Revision):
+            self._revisable(wanted.item)
+            return
+        if wanted.label is not None:
+            self._reserved(wanted.label)
+        for name in wanted.further_names:
+            if self._catalogue.find(name.canonical) is not None:
+                msg = f"{name} names another item already: no label is given twice."
+                raise StateError(msg)
+        if wanted.edition_of is not None:
+            held = self._catalogue.find(wanted.edition_of.canonical)
+            if held is not None:
+                acts.check_editable(held.item)
+        if wanted.translation_of is not None:
+            acts.check_editable(self._archive.alive(wanted.translation_of).item)
+
+    def _revisable(self, label: Label) -> Held:
+        held = self._archive.alive(label)
+        acts.check_editable(held.item)
+        if held.item.kind != "data" or held.item.runs_at:
+            msg = f"{held.item.forms.label} is not an item that has files."
+            raise StateError(msg)
+        return held
+
+    def _reserved(self, label: Label) -> Forms:
+        reservation = self._catalogue.reservation(label.canonical)
+        if reservation is None:
+            raise UnknownError("reserved label", label.spelling)
+        return reservation.forms
+
+    def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
+        """Return a deposit, open or completed."""
+        deposit = self._catalogue.deposit(id)
+        if deposit is None:
+            raise UnknownError("deposit", id)
+        return deposit
+
+    def _opened(self, id: str) -> Deposit:  # noqa: A002
+        deposit = self.get(id)
+        if deposit.completed:
+            msg = f"This deposit is completed: {deposit.completed}."
+            raise StateError(msg)
+        return deposit
+
+    def receive(self, id: str, path: str, offset: int) -> AbstractContextManager[Sink]:  # noqa: A002
+        """Take bytes of a file from an offset on; 0 begins it anew."""
+        return self._store.receive(self._opened(id).id, check_path(path), offset)
+
+    def staged(self, id: str) -> list[Staged]:  # noqa: A002
+        """Return the files that have come."""
+        return self._store.staged(self.get(id).id)
+
+    def staged_file(self, id: str, path: str) -> Staged:  # noqa: A002
+        """Return one of them."""
+        found = self._store.staged_file(self._opened(id).id, check_path(path))
+        if found is None:
+            raise UnknownError("file", path)
+        return found
+
+    def remove(self, id: str, path: str) -> None:  # noqa: A002
+        """Take a file out again."""
+        if not self._store.unstage(self._opened(id).id, check_path(path)):
+            raise UnknownError("file", path)
+
+    def unpack(self, id: str, path: str, folder: str = "") -> list[str]:  # noqa: A002
+        """Put the files that are in a zip or tar file in its place; all of them, or none."""
+        self._opened(id)
+        within = f"{check_path(folder)}/" if folder else ""
+        source = check_path(path)
+        written: list[str] = []
+
+        @contextmanager
+        def write(inner: str) -> Iterator[Sink]:
+            target = check_path(f"{within}{inner}")
+            with self._store.receive(id, target, 0) as sink:
+                written.append(target)
+                yield sink
+                sink.finish()
+
+        with os.fdopen(self._store.open_staged(id, source), "rb") as file:
+            try:
+                self._unpacking(file, write)
+            except BaseException:
+                for target in written:
+                    self._store.unstage(id, target)
+                raise
+        if source not in written:
+            self._store.unstage(id, source)
+        return written
+
+    def abandon(self, id: str) -> None:  # noqa: A002
+        """Give a deposit up."""
+        self._opened(id)
+        self._catalogue.drop_deposit(id)
+        self._store.discard(id)
+
+    def sweep(self) -> None:
+        """Give up what has lain open for too long, and remove what belongs to nobody."""
+        for deposit in self._catalogue.deposits(self._archive.clock.wall() - LIFE):
+            self.abandon(deposit.id)
+        for id_ in self._store.deposits():
+            known = self._catalogue.deposit(id_)
+            if known is None or known.completed:
+                self._store.discard(id_)
+
+    def complete(self, id: str, who: str) -> Described:  # noqa: A002
+        """Make the item, or give its new files to the one that is there."""
+        archive = self._archive
+        with archive.changing():
+            archive.settle()
+            deposit = self.get(id)
+            if deposit.completed:
+                return archive.look(deposit.completed)
+            if self._store.unfinished(id):
+                msg = "A file of this deposit has not come whole: send the rest, or remove it."
+                raise StateError(msg)
+            files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
+            wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
+            if isinstance(wanted, Revision):
+                label = self._revise(deposit, wanted, files, who)
+            else:
+                label = self._deposit(deposit, wanted, files, who)
+            return archive.look(label)
+
+    def _deposit(
+        self, deposit: Deposit, wanted: Description, files: Sequence[File], who: str
+    ) -> Label:
+        archive = self._archive
+        if wanted.runs_at and files:
+            msg = "A web service that runs elsewhere has no files here."
+            raise ArchiveRequestError(msg)
+        _check_clashes(file.path for file in files)
+        self._check(wanted)
+        target = target_of(wanted.target, (file.path for file in files))
+        now = archive.clock.wall()
+        if wanted.label is None:
+            forms, metadata = archive.mint(2)
+        else:
+            forms, [metadata] = self._reserved(wanted.label), archive.mint(1)
+        item, describing = acts.new_items(forms, metadata, wanted, target, now)
+        item, others = self._related(item, wanted, now)
+        changes = [
+            ItemChange(item=item, files=tuple(files), adopted=deposit.id if files else ""),
+            ItemChange(item=describing),
+            *others,
+        ]
+        archive.make(archive.change("deposit", who, forms.label, changes, now, deposit=deposit.id))
+        return forms.label
+
+    def _related(self, item: Item, wanted: Description, now: int) -> tuple[Item, list[ItemChange]]:
+        """Tie a new item to the one that it is an edition or a translation of."""
+        archive = self._archive
+        others: dict[str, tuple[Held, Item]] = {}
+        if wanted.edition_of is not None:
+            held = self._catalogue.find(wanted.edition_of.canonical)
+            previous = Forms.of(wanted.edition_of) if held is None else held.item.forms
+            item = acts.edition_of(item, previous)
+            if held is not None:
+                others[held.item.forms.label.canonical] = (
+                    held,
+                    acts.succeeded(held.item, item.forms, now, archive.find),
+                )
+        if wanted.translation_of is not None:
+            group = self._translations(archive.alive(wanted.translation_of))
+            current = [others.get(h.item.forms.label.canonical, (h, h.item))[1] for h in group]
+            known, item = acts.translated(current, item, now)
+            for held, other in zip(group, known, strict=True):
+                others[held.item.forms.label.canonical] = (held, other)
+        changes = [change for pair in others.values() for change in archive.changed(*pair)]
+        return item, changes
+
+    def _translations(self, held: Held) -> list[Held]:
+        """Return an item and its translations, those that can be changed here."""
+        group = [held]
+        for _, forms in held.item.translations:
+            other = self._catalogue.find(forms.label.canonical)
+            if other is not None and other.id != held.id and acts.is_editable(other.item):
+                group.append(other)
+        return group
+
+    def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
+        archive = self._archive
+        held = self._revisable(wanted.item)
+        before = {file.path: file for file in archive.files(held)}
+        put = {file.path: file for file in files}
+        for path in wanted.removed:
+            if path not in before or path in put:
+                msg = f"{shown(path)} cannot be removed: it is not there, or comes anew."
+                raise ArchiveRequestError(msg)
+        if not put and not wanted.removed:
+            msg = "Nothing comes and nothing goes: send a file, or say what to remove."
+            raise ArchiveRequestError(msg)
+        after = {path: before[path] for path in before if path not in wanted.removed} | put
+        _check_clashes(after)
+        now = archive.clock.wall()
+        item = acts.revised(held.item, target_of(wanted.target or _kept(held, after), after), now)
+        change = ItemChange(
+            item=item,
+            files=tuple(after[path] for path in sorted(after)),
+            version=held.version,
+            put=tuple(put),
+            removed=wanted.removed,
+        )
+        detail: dict[str, object] = {"put": sorted(put), "removed": list(wanted.removed)}
+        label = held.item.forms.label
+        archive.make(
+            archive.change("revise", who, label, [change], now, detail=detail, deposit=deposit.id)
+        )
+        return label
+
+
+def _kept(held: Held, after: Iterable[str]) -> str:
+    """Return the target as it was, if it still is there."""
+    return held.item.target if held.item.target in set(after) else ""
+
+
+def _check_clashes(paths: Iterable[str]) -> None:
+    taken = FilePaths()
+    for path in sorted(paths):
+        clash = taken.clash(path)
+        if clash is not None:
+            msg = f"{shown(path)} and {shown(clash)} cannot lie side by side on every system."
+            raise ArchiveRequestError(msg)
+        taken.add(path)

@@ -1,0 +1,191 @@
+"""`ibi archive`: make an archive, run it, and look after what is in it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from ibi import wiring
+from ibi.adapters import instance
+from ibi.adapters.clock import SystemClock
+from ibi.cli import archive_administration, archive_deposit, archive_items
+from ibi.cli.archive_options import folder_option, usual_folder
+from ibi.cli.serving import address_of, listening_at, run
+from ibi.errors import ArchiveRequestError, shown
+from ibi.metadata.plain_record import record_from
+from ibi.settings import ARCHIVE_FILE, ArchiveSettings, read_archive, write_archive
+from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
+
+_LOCAL = "http://archive.localhost:8801"
+
+
+@click.group()
+def archive() -> None:
+    r"""Make an archive, run it, and look after what is in it.
+
+    \b
+    Examples:
+      ibi archive init --name "My archive" --address http://archive.example.org --ip 192.0.2.1
+      ibi archive serve
+      ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
+    """
+
+
+@archive.command()
+@folder_option
+@click.option("--name", default="An IBI archive", show_default=True, help="For people.")
+@click.option(
+    "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
+)
+@click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
+@click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
+@click.option("--administrator", default="", help="An e-mail address.")
+@click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
+@click.option("--storage", default="", help="A folder for the files.  [default: that of --data]")
+@click.option(
+    "--catalogue", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
+)
+@click.option("--ledger", default="", help="A postgresql:// URL.  [default: likewise]")
+@click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
+@click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
+def init(folder: Path | None, **options: str | int | bool) -> None:
+    """Make an archive in the folder DATA: its settings, its catalogue, its own item.
+
+    The label of the archive service is minted here. A token that may do everything is shown once.
+
+    Example: ibi archive init --name "My archive" --address http://archive.example.org
+    """
+    settings = _settings(folder or usual_folder(), options)
+    place = settings.folder
+    if (place / ARCHIVE_FILE).exists():
+        msg = f"There is an archive in {shown(str(place))} already."
+        raise ArchiveRequestError(msg)
+    with _made(place):
+        with instance.held(place), _opened(settings) as opened:
+            record = record_from({"titles": [settings.name], "types": ["Service"]})
+            service = opened.archive.found(record, settings.administrator or "init")
+            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+            for token in opened.catalogue.tokens():
+                opened.catalogue.remove_token(token.name)
+            secret = tokens.add("first", "administer")
+            instance.keep_token(place, tokens.add("local", "administer"))
+        # Last: a folder with settings is an archive.
+        (place / ARCHIVE_FILE).write_text(write_archive(settings), encoding="utf-8")
+    click.echo(f"archive {place}")
+    click.echo(f"service {service.forms.label}")
+    click.echo(f"token {secret}")
+    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
+    if settings.address == _LOCAL:
+        text = "Labels are minted under archive.localhost: good for a try, and for nobody else."
+        click.echo(text, err=True)
+
+
+@contextmanager
+def _made(place: Path) -> Iterator[None]:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as failure:
+        msg = f"Cannot make an archive in {shown(str(place))}: {failure.strerror or failure}."
+        raise ArchiveRequestError(msg) from None
+
+
+def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
+    address = str(options["address"]).rstrip("/")
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    plain = parts.scheme in {"http", "https"} and not (parts.path or parts.query or parts.username)
+    if not parts.hostname or not plain:
+        msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+        raise ArchiveRequestError(msg)
+    ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
+    return ArchiveSettings(
+        folder=folder.absolute(),
+        name=str(options["name"]),
+        address=address,
+        host=parts.hostname,
+        port=port or (443 if parts.scheme == "https" else 80),
+        ip=ip,
+        ip_port=int(options["ip_port"]),
+        administrator=str(options["administrator"]),
+        listen=str(options["listen"]),
+        storage=str(options["storage"]),
+        catalogue=catalogue or "catalogue.sqlite",
+        ledger=ledger or "ledger.sqlite",
+        allow_private=bool(options["allow_private"]),
+        keep_replaced=not options["forget_replaced"],
+    )
+
+
+@contextmanager
+def _opened(settings: ArchiveSettings) -> Iterator[wiring.Instance]:
+    with closing(wiring.Instance(settings)) as opened:
+        yield opened
+
+
+@archive.command()
+@folder_option
+@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
+def serve(folder: Path | None, *, listen: str) -> None:
+    """Run the archive in the folder DATA, until SIGINT or SIGTERM.
+
+    The API is described at /openapi.json.
+
+    Example: ibi archive serve --data /srv/archive
+    """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
+    settings = read_archive((folder or usual_folder()).absolute())
+    with (
+        instance.held(settings.folder),
+        listening_at(listen or settings.listen) as listener,
+        _opened(settings) as opened,
+    ):
+        _serve(opened, listener)
+
+
+def _serve(opened: wiring.Instance, listener: socket.socket) -> None:
+    app, announcer = wiring.archive_app(opened)
+    address = address_of(listener)
+
+    def ready() -> None:
+        click.echo(f"ready archive={address}")
+        announcer.start()
+
+    with instance.serving(opened.settings.folder, address):
+        run(app, listener, ready, announcer.stop)
+
+
+@archive.command()
+@folder_option
+def rebuild(folder: Path | None) -> None:
+    """Rebuild the catalogue from the files: nothing else is needed for it.
+
+    What only the catalogue knows is kept if it is still there: tokens, history, statistics.
+
+    Example: ibi archive rebuild --data /srv/archive
+    """
+    settings = read_archive((folder or usual_folder()).absolute())
+    with (
+        instance.held(settings.folder),
+        _opened(settings) as opened,
+        click.progressbar(
+            opened.archive.rebuild(), label="Items", show_pos=True, file=sys.stderr
+        ) as items,
+    ):
+        count = sum(1 for _ in items)
+    click.echo(f"rebuilt {count} items")
+
+
+archive_deposit.add_to(archive)
+archive_items.add_to(archive)
+archive_administration.add_to(archive)

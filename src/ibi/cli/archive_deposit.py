@@ -1,0 +1,219 @@
+"""`ibi archive deposit` and `revise`: files into an archive."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ibi.adapters.remote_archive import RemoteArchive
+from ibi.archive.file_path import check_path
+from ibi.cli.archive_options import archive_options, json_option, show
+from ibi.errors import ArchiveError, ArchiveRequestError, shown
+
+_PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(deposit)
+    archive.add_command(revise)
+
+
+def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    command = click.argument("files", nargs=-1, type=click.Path(path_type=Path))(command)
+    return click.option("--unpack", is_flag=True, help="Take zip and tar files apart.")(command)
+
+
+@click.command()
+@_file_arguments
+@click.option("--title", help="The title; needed unless --metadata has one.")
+@click.option("--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".')
+@click.option("--language", default="", metavar="xx[-XX]", help="Of the item: pt, pt-BR.")
+@click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
+@click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
+@click.option("--description", help="An abstract.")
+@click.option("--licence", help="An SPDX identifier or a URL.")
+@click.option("--metadata", "record", type=click.Path(path_type=Path), help="A record as JSON.")
+@click.option("--target", default="", metavar="FILE", help="To which the label leads.")
+@click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
+@click.option("--label", default="", metavar="IBI", help="One that was reserved for the item.")
+@click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
+@click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
+@click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
+@click.option("--private-list", is_flag=True, help="Do not show the list of files.")
+@archive_options
+@json_option
+def deposit(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    files: tuple[Path, ...],
+    *,
+    unpack: bool,
+    record: Path | None,
+    target: str,
+    names: tuple[str, ...],
+    private_list: bool,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401  # the rest of a description
+) -> None:
+    r"""Give FILES a label, and keep them: files or folders, none for what is not digital.
+
+    A folder alone gives its files; a folder among others keeps its name.
+
+    \b
+    Examples:
+      ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
+      ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
+    """
+    sources = _sources(files)
+    first = next(iter(sources), "")
+    wanted = {
+        "metadata": _metadata(record, options),
+        "target": _target(target, sources, first, files, unpack=unpack),
+        "further_names": list(names),
+        "list_public": not private_list,
+        **{
+            name: options[name]
+            for name in ("language", "service", "label", "edition_of", "translation_of")
+        },
+    }
+    answer = _send(archive, wanted, sources, unpack=unpack)
+    shown_files = [file["path"] for file in answer.get("files", ())]
+    facts = {
+        "rep": answer["rep"],
+        "ibip": answer["ibip"],
+        "persistent_url": answer["persistent_url"],
+        "metadata": answer.get("metadata", {}),
+        "files": shown_files,
+    }
+    show(facts, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@_file_arguments
+@click.option("--remove", "removed", multiple=True, metavar="PATH", help="A file that goes.")
+@click.option("--target", default="", metavar="FILE", help="To which the label leads from now on.")
+@archive_options
+@json_option
+def revise(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    ibi: str,
+    files: tuple[Path, ...],
+    *,
+    unpack: bool,
+    removed: tuple[str, ...],
+    target: str,
+    as_json: bool,
+) -> None:
+    """Add FILES to the item IBI, or replace its files of the same names.
+
+    Example: ibi archive revise IBI report.pdf --remove draft.pdf
+    """
+    wanted = {"item": ibi, "remove": list(removed), "target": target}
+    answer = _send(archive, wanted, _sources(files), unpack=unpack)
+    show(answer, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+def _send(
+    archive: RemoteArchive, wanted: dict[str, Any], sources: dict[str, Path], *, unpack: bool
+) -> dict[str, Any]:
+    """Open a deposit, send its files, complete it; give it up if something is refused."""
+    kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
+    opened = archive.ask("POST", "deposits", kept)
+    id_ = str(opened["id"])
+    try:
+        for path, source in sources.items():
+            _send_file(archive, id_, path, source)
+            if unpack and path.lower().endswith(_PACKED):
+                archive.ask("POST", f"deposits/{id_}/unpacking", {"path": path})
+        answer: dict[str, Any] = archive.ask("POST", f"deposits/{id_}/completion")
+    except BaseException:
+        _abandon(archive, id_)
+        raise
+    return answer
+
+
+def _abandon(archive: RemoteArchive, id_: str) -> None:
+    try:
+        archive.ask("DELETE", f"deposits/{id_}")
+    except ArchiveError:
+        click.echo(f"The deposit {id_} is left open; the archive forgets it in a week.", err=True)
+
+
+def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> None:
+    size = source.stat().st_size
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=size, label=path[-40:], file=sys.stderr, hidden=hidden) as bar:
+
+        def progress(sent: int) -> None:
+            bar.update(sent - bar.pos)
+
+        archive.send_file(id_, path, source, progress)
+
+
+def _sources(files: Sequence[Path]) -> dict[str, Path]:
+    """Return the files to send, by the paths that they will have; all of them must be there."""
+    sources: dict[str, Path] = {}
+    for given in files:
+        if given.is_dir():
+            root = given if len(files) == 1 else given.absolute().parent
+            for source in sorted(given.absolute().rglob("*")):
+                if source.is_symlink() or not (source.is_file() or source.is_dir()):
+                    msg = f"{shown(str(source))} is no file: links and devices are not deposited."
+                    raise ArchiveRequestError(msg)
+                if source.is_file():
+                    _take(sources, source.relative_to(root.absolute()).as_posix(), source)
+        elif given.is_file():
+            _take(sources, given.name, given)
+        else:
+            msg = f"There is no file {shown(str(given))}."
+            raise ArchiveRequestError(msg)
+    return sources
+
+
+def _take(sources: dict[str, Path], path: str, source: Path) -> None:
+    path = check_path(path)
+    if path in sources:
+        msg = f"{shown(path)} is given twice."
+        raise ArchiveRequestError(msg)
+    sources[path] = source
+
+
+def _target(
+    target: str, sources: dict[str, Path], first: str, files: Sequence[Path], *, unpack: bool
+) -> str:
+    """Return the target: as given, else the first file that was named."""
+    if target:
+        return next((path for path, source in sources.items() if str(source) == target), target)
+    named = len(sources) > 1 and files and files[0].is_file() and not unpack
+    return first if named and "index.html" not in sources else ""
+
+
+def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if record is not None:
+        try:
+            metadata = msgspec.json.decode(record.read_bytes(), type=dict[str, Any])
+        except (msgspec.MsgspecError, OSError) as fault:
+            msg = f"{shown(str(record))} cannot be read as a record in JSON: {fault}."
+            raise ArchiveRequestError(msg) from None
+    for name, given in (
+        ("titles", [options["title"]] if options["title"] else []),
+        ("creators", list(options["creators"])),
+        ("dates", list(options["dates"])),
+        ("types", list(options["types"])),
+        ("descriptions", [options["description"]] if options["description"] else []),
+        ("languages", [options["language"]] if options["language"] else []),
+        ("licence", options["licence"] or ""),
+    ):
+        if given:
+            metadata[name] = given
+    if not metadata.get("titles") and not metadata.get("title"):
+        msg = "A title is needed: give --title, or a record by --metadata."
+        raise ArchiveRequestError(msg)
+    return metadata

@@ -1,0 +1,75 @@
+"""Options of those commands that act on an archive: which one, and by what token."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from ibi.adapters.instance import serving_at, token_of
+from ibi.adapters.remote_archive import RemoteArchive
+from ibi.errors import InstanceHeldError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def usual_folder() -> Path:
+    """Return where an archive lies if nobody says otherwise (XDG base directories)."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "ibi" / "archive"
+
+
+def folder_option(command: F) -> F:
+    """Add --data."""
+    return click.option(
+        "--data",
+        "folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="IBI_DATA",
+        help="The folder of the archive.  [default: ~/.local/share/ibi/archive]",
+    )(command)
+
+
+def archive_options(command: F) -> F:
+    """Add --data, --archive and --token, and hand over an archive that can be asked."""
+
+    @folder_option
+    @click.option("--archive", "address", envvar="IBI_ARCHIVE", help="Its address, if elsewhere.")
+    @click.option("--token", envvar="IBI_TOKEN", help="A token for it.")
+    @wraps(command)
+    def with_archive(
+        *args: object,
+        folder: Path | None,
+        address: str | None,
+        token: str | None,
+        **options: object,
+    ) -> object:
+        return command(_archive(folder, address, token), *args, **options)
+
+    return with_archive  # type: ignore[return-value]  # click calls it by keyword
+
+
+def _archive(folder: Path | None, address: str | None, token: str | None) -> RemoteArchive:
+    if address and folder is None:
+        return RemoteArchive(address, token or "")
+    place = folder or usual_folder()
+    found = serving_at(place)
+    if not found:
+        msg = f"No archive is running on {place}: start it with 'ibi archive serve --data {place}'."
+        raise InstanceHeldError(msg)
+    return RemoteArchive(found, token or token_of(place))
+
+
+def show(answer: object, text: str, *, as_json: bool) -> None:
+    """Show an answer: to programs as it came, to people as a text."""
+    click.echo(msgspec.json.encode(answer) if as_json else text)
+
+
+def json_option(command: F) -> F:
+    """Add --json."""
+    return click.option("--json", "as_json", is_flag=True, help="For programs.")(command)

@@ -1,0 +1,50 @@
+"""Licences: an identifier of SPDX, or the address at which the licence stands."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ibi.errors import MetadataError, shown
+from ibi.metadata.web_address import is_web_address
+
+# SPDX 2.3, annex D: idstring = 1*(ALPHA / DIGIT / "-" / "."), and "+" for later versions.
+_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}")
+
+_CREATIVE_COMMONS: Final = re.compile(r"CC-(BY(?:-NC)?(?:-ND|-SA)?)-([1-4]\.[05])")
+_CREATIVE_COMMONS_URL: Final = re.compile(
+    r"https?://creativecommons\.org/licenses/(by(?:-nc)?(?:-nd|-sa)?)/([1-4]\.[05])(?:/(?:legalcode)?)?"
+)
+_SPDX: Final = "https://spdx.org/licenses/"
+_ZERO: Final = "https://creativecommons.org/publicdomain/zero/1.0/"
+
+
+def check_licence(text: str) -> str:
+    """Return the licence as it was written; MetadataError if it is neither."""
+    if _IDENTIFIER.fullmatch(text) or is_web_address(text):
+        return text
+    expected = "expected an identifier of SPDX as CC-BY-4.0, or an address with http or https"
+    raise MetadataError(f"{shown(text)} is not a licence: {expected}.")
+
+
+def address_of(licence: str) -> str:
+    """Return where the licence can be read; empty for what names none."""
+    if is_web_address(licence):
+        return licence
+    if licence == "CC0-1.0":
+        return _ZERO
+    match = _CREATIVE_COMMONS.fullmatch(licence)
+    if match:
+        return f"https://creativecommons.org/licenses/{match[1].lower()}/{match[2]}/"
+    return f"{_SPDX}{licence}.html" if _IDENTIFIER.fullmatch(licence) else ""
+
+
+def licence_at(address: str) -> str:
+    """Return the identifier of what stands at an address, or the address itself."""
+    if address == _ZERO:
+        return "CC0-1.0"
+    match = _CREATIVE_COMMONS_URL.fullmatch(address)
+    if match:
+        return f"CC-{match[1].upper()}-{match[2]}"
+    identifier = address.removeprefix(_SPDX).removesuffix(".html")
+    return identifier if _IDENTIFIER.fullmatch(identifier) else address

@@ -1,0 +1,209 @@
+"""OAI Dublin Core in XML, the format that every archive offers (004, Table 7.5)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, cast
+
+from lxml import etree
+
+from ibi.errors import LabelError, MetadataError, shown
+from ibi.identifier.label import parse
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.metadata.dublin_core import ELEMENTS, elements
+from ibi.metadata.licence import licence_at
+from ibi.metadata.plain_record import MOST_VALUES, record_from
+from ibi.metadata.web_address import is_web_address
+from ibi.model.forms import Forms
+from ibi.model.record import Record
+
+MEDIA_TYPE: Final = "text/xml; charset=utf-8"
+NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"
+SCHEMA: Final = "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"
+LARGEST_DOCUMENT: Final = 1_048_576
+"""Bytes."""
+
+_DC: Final = "http://purl.org/dc/elements/1.1/"
+_XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
+_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
+_NAMES: Final = {f"{{{_DC}}}{name}": name for name in ELEMENTS}
+_ROOT: Final = f"{{{NAMESPACE}}}dc"
+_SPACE: Final = re.compile(r"[ \t\r\n]+")
+_DEEPEST: Final = 2
+_MULTILINE: Final = frozenset(("description",))
+
+# XML 1.0, 2.2: what a document may not hold, not even as a reference.
+_NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def write(record: Record, forms: Forms, base: str) -> bytes:
+    """Write a record of the item that has these forms; `base` is where persistent URLs begin.
+
+    Its identifiers are the persistent URL by the shorter form, each form as an "ibi:" name, and
+    those that the record has.
+    """
+    root = etree.Element(_ROOT, nsmap={"oai_dc": NAMESPACE, "dc": _DC, "xsi": _XSI})
+    root.set(f"{{{_XSI}}}schemaLocation", f"{NAMESPACE} {SCHEMA}")
+    own = [PersistentUrl(forms.short).at(base), *(f"ibi:{label.spelling}" for label in forms)]
+    for identifier in own:
+        _add(root, "identifier", identifier)
+    for name, text in elements(record):
+        _add(root, name, text.value, text.language)
+    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+
+
+def _add(root: etree._Element, name: str, text: str, language: str = "") -> None:
+    element = etree.SubElement(root, f"{{{_DC}}}{name}")
+    element.text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    if language:
+        element.set(_LANG, _NOT_XML.sub("", language))
+
+
+def read(document: bytes) -> Record:
+    """Read a record; MetadataError for what is not one, and for whatever has a DOCTYPE.
+
+    The identifiers that are an IBI are left out: they are not of the record but of its item.
+    """
+    if len(document) > LARGEST_DOCUMENT:
+        raise MetadataError(f"The document is larger than {LARGEST_DOCUMENT} bytes.")
+    _refuse_doctype(_decoded(document))
+    reading = _Reading()
+    # The encoding is ours and not the document's, so that the parser cannot see a DOCTYPE where
+    # the check above saw none. The other settings are the second wall behind it.
+    parser = etree.XMLParser(
+        target=cast("etree.ParserTarget", reading),  # the stubs ask for more than lxml does
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        dtd_validation=False,
+        no_network=True,
+        huge_tree=False,
+    )
+    try:
+        etree.fromstring(document, parser)
+    except etree.LxmlError as error:
+        raise MetadataError(f"The document is not well-formed XML: {shown(str(error))}.") from None
+    return reading.record()
+
+
+def _decoded(document: bytes) -> str:
+    try:
+        return document.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise MetadataError("The document is not encoded in UTF-8.") from None
+
+
+def _refuse_doctype(text: str) -> None:
+    """Refuse a DOCTYPE before a parser sees it: it can stand only before the first element.
+
+    prolog = XMLDecl? Misc* (doctypedecl Misc*)?   Misc = Comment | PI | S   (XML 1.0, 2.8)
+    """
+    at = 0
+    while True:
+        space = _SPACE.match(text, at)
+        at = space.end() if space else at
+        if text.startswith("<?", at):
+            at = _after(text, "?>", at)
+        elif text.startswith("<!--", at):
+            at = _after(text, "-->", at + len("<!--"))
+        elif text.startswith("<!", at):
+            raise MetadataError("The document has a DOCTYPE, which is not read here.")
+        else:
+            return
+
+
+def _after(text: str, end: str, start: int) -> int:
+    found = text.find(end, start)
+    if found < 0:
+        raise MetadataError("The document is not well-formed XML: it ends before it begins.")
+    return found + len(end)
+
+
+class _Reading:
+    """What the parser tells of a document; no tree is built, so that nothing can grow."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._default_language = ""
+        self._language = ""
+        self._text: list[str] = []
+        self._values: dict[str, list[Any]] = {name: [] for name in ELEMENTS}
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            if tag != _ROOT:
+                raise MetadataError(f"The document begins with {shown(tag)} and not with oai_dc.")
+            self._default_language = attributes.get(_LANG, "")
+            return
+        name = _NAMES.get(tag)
+        if name is None or self._depth > _DEEPEST:
+            raise MetadataError(f"The document has an element {shown(tag)} where oai_dc has none.")
+        if len(self._values[name]) >= MOST_VALUES:
+            raise MetadataError(f"The element {name} has more than {MOST_VALUES} values.")
+        self._language = attributes.get(_LANG, self._default_language)
+        self._text = []
+
+    def data(self, text: str) -> None:
+        if self._depth == _DEEPEST:
+            self._text.append(text)
+
+    def end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._depth:
+            name = _NAMES[tag]
+            text = "".join(self._text)
+            value = text if name in _MULTILINE else _one_line(text)
+            self._values[name].append({"value": value, "language": self._language})
+
+    def close(self) -> None:
+        """Be done; a target of lxml must have this."""
+
+    def record(self) -> Record:
+        plain: dict[str, Any] = {}
+        for name, values in self._values.items():
+            tagged = name in _TAGGED
+            plain[name] = values if tagged else [value["value"] for value in values]
+        plain["identifier"] = _without_own(plain["identifier"])
+        plain["rights"], plain["licence"] = _licence_apart(plain["rights"])
+        return record_from(plain)
+
+
+_TAGGED: Final = frozenset(("title", "subject", "description", "coverage", "rights"))
+
+
+def _one_line(text: str) -> str:
+    """Join what the writer of a document broke into lines."""
+    if not any(character in text for character in "\t\r\n"):
+        return text
+    return " ".join(text.split())
+
+
+def _without_own(identifiers: list[str]) -> list[str]:
+    """Leave out the item's own: "ibi:" names, and the URLs that end in one."""
+    own = [text for text in identifiers if _is_ibi(text)]
+    ends = tuple(f"/{text.removeprefix('ibi:')}" for text in own)
+    return [
+        text
+        for text in identifiers
+        if text not in own and not (is_web_address(text) and text.endswith(ends))
+    ]
+
+
+def _is_ibi(text: str) -> bool:
+    if not text.startswith("ibi:"):
+        return False
+    try:
+        parse(text.removeprefix("ibi:"), strict=True)
+    except LabelError:
+        return False
+    return True
+
+
+def _licence_apart(rights: list[dict[str, str]]) -> tuple[list[dict[str, str]], str]:
+    """Take the last of the rights that is an address as the licence."""
+    for place in reversed(range(len(rights))):
+        if is_web_address(rights[place]["value"].strip()):
+            licence = licence_at(rights[place]["value"].strip())
+            return rights[:place] + rights[place + 1 :], licence
+    return rights, ""

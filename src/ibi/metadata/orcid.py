@@ -1,0 +1,42 @@
+"""ORCID iDs: sixteen digits that name a person, the last one a check (ISO 7064, MOD 11-2)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ibi.errors import MetadataError, shown
+
+_ORCID: Final = re.compile(
+    r"(?:(?:https?://)?(?:www\.)?orcid\.org/)?"
+    r"([0-9]{4})-?([0-9]{4})-?([0-9]{4})-?([0-9]{3}[0-9Xx])/?"
+)
+_EXPECTED: Final = "expected sixteen digits as 0000-0002-1825-0097, or that with https://orcid.org/"
+
+
+def looks_like_orcid(text: str) -> bool:
+    """Tell whether somebody meant an ORCID iD, right or mistyped."""
+    return _ORCID.fullmatch(text) is not None
+
+
+def read_orcid(text: str) -> str:
+    """Return the iD with its hyphens and without its address; MetadataError if it is none."""
+    match = _ORCID.fullmatch(text)
+    if match is None:
+        raise MetadataError(f"{shown(text)} is not an ORCID iD: {_EXPECTED}.")
+    digits = "".join(match.groups()).upper()
+    if _check_digit(digits[:-1]) != digits[-1]:
+        raise MetadataError(f"{shown(text)} is not an ORCID iD: its check digit is wrong.")
+    return "-".join(match.groups()).upper()
+
+
+def address_of(orcid: str) -> str:
+    """Return where the person presents herself."""
+    return f"https://orcid.org/{orcid}"
+
+
+def _check_digit(digits: str) -> str:
+    total = 0
+    for digit in digits:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11]

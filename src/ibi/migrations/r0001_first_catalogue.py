@@ -1,0 +1,126 @@
+"""The first catalogue: items, names, files, history, deposits, accesses, and who may come."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Make all tables."""
+    op.create_table(
+        "archive_access",
+        sa.Column("item", sa.BigInteger(), nullable=False),
+        sa.Column("day", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("item", "day"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "archive_deposit",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("opened", sa.BigInteger(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("request", sa.Text(), nullable=False),
+        sa.Column("completed", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "archive_file",
+        sa.Column("item", sa.BigInteger(), nullable=False),
+        sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("sha512", sa.Text(), nullable=False),
+        sa.Column("modified", sa.BigInteger(), nullable=False),
+        sa.Column("media_type", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("item", "path"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "archive_history",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("change", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("act", sa.Text(), nullable=False),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("detail", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+        sa.UniqueConstraint("change"),
+    )
+    op.create_index(
+        "archive_history_of_label", "archive_history", ["label", "number"], unique=False
+    )
+    op.create_table(
+        "archive_item",
+        sa.Column(
+            "id",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("label"),
+    )
+    op.create_table(
+        "archive_link",
+        sa.Column("resolver", sa.Text(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("resolver"),
+    )
+    op.create_table(
+        "archive_name",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("item", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("name"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "archive_reservation",
+        sa.Column(
+            "label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False
+        ),
+        sa.Column("short", sa.Text(), nullable=False),
+        sa.Column("forms", sa.Text(), nullable=False),
+        sa.Column("reserved", sa.BigInteger(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("label"),
+        sa.UniqueConstraint("short"),
+    )
+    op.create_table(
+        "archive_setting",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "archive_token",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "archive_used_key",
+        sa.Column("issued", sa.BigInteger(), nullable=False),
+        sa.Column("nonce", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("issued", "nonce"),
+        sqlite_with_rowid=False,
+    )

@@ -1,0 +1,187 @@
+"""The API of an archive: reserved labels, history, statistics, resolvers and tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import unquote
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.announcement import DEFAULT_SERVICE, Link, new_registration_key, resolver_address
+from ibi.archive.announcer import Announcer, Links
+from ibi.archive.archive import Archive
+from ibi.errors import ArchiveRequestError, UnknownError, printable, shown
+from ibi.identifier.label import parse
+from ibi.model.archive_record import RegistrationKey
+from ibi.web import archive_answers as answers
+from ibi.web import archive_messages as messages
+from ibi.web.archive_door import ArchiveDoor
+from ibi.web.archive_urls import ArchiveUrls
+from ibi.web.json_answers import by_method, json_answer
+from ibi.web.request_parts import body_of, decoded, number_of
+
+_MOST: Final = 1000
+_LONGEST_NOTE: Final = 500
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+_DECODE_RESERVATION: Final = msgspec.json.Decoder(messages.ReservationRequest).decode
+_DECODE_LINK: Final = msgspec.json.Decoder(messages.LinkRequestBody).decode
+_DECODE_TOKEN: Final = msgspec.json.Decoder(messages.TokenRequest).decode
+
+
+class AdministrationApi:
+    """Its handlers."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # what it acts on
+        self,
+        archive: Archive,
+        door: ArchiveDoor,
+        urls: ArchiveUrls,
+        links: Links,
+        announcer: Announcer,
+        about: messages.ArchiveAnswer,
+    ) -> None:
+        """Act on an archive and its links to resolvers."""
+        self._archive = archive
+        self._door = door
+        self._urls = urls
+        self._links = links
+        self._announcer = announcer
+        self._about = about
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method("/api/v1/archive", GET=self.about),
+            by_method("/api/v1/reservations", GET=self.reservations, POST=self.reserve),
+            by_method("/api/v1/history", GET=self.history),
+            by_method("/api/v1/statistics", GET=self.statistics),
+            by_method("/api/v1/resolvers", GET=self.resolvers, POST=self.link),
+            by_method("/api/v1/resolvers/{resolver:path}", DELETE=self.unlink),
+            by_method("/api/v1/tokens", GET=self.tokens, POST=self.add_token),
+            by_method("/api/v1/tokens/{name}", DELETE=self.remove_token),
+        ]
+
+    async def about(self, _: Request) -> Response:
+        """Tell what this archive is."""
+        count = await asyncio.to_thread(self._archive.catalogue.count)
+        return json_answer(msgspec.structs.replace(self._about, items=count))
+
+    async def reserve(self, request: Request) -> Response:
+        """Mint labels for items that come later."""
+        who = await self._door.admit(request, "deposit")
+        body = await body_of(request)
+        wanted = decoded(_DECODE_RESERVATION, body) if body else messages.ReservationRequest()
+        if len(wanted.note) > _LONGEST_NOTE or not wanted.note.isprintable():
+            msg = f"A note is one line of at most {_LONGEST_NOTE} characters."
+            raise ArchiveRequestError(msg)
+        reserved = await asyncio.to_thread(self._archive.reserve, wanted.count, who, wanted.note)
+        answer = messages.ReservationsAnswer([answers.reservation_answer(r) for r in reserved])
+        return json_answer(answer, HTTPStatus.CREATED)
+
+    async def reservations(self, request: Request) -> Response:
+        """List labels that still wait for their item."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        after = request.query_params.get("after", "")
+        found = await asyncio.to_thread(self._archive.catalogue.reservations, after, limit)
+        more = found[-1].forms.label.canonical if len(found) == limit else ""
+        labels = [answers.reservation_answer(each) for each in found]
+        return json_answer(messages.ReservationsAnswer(labels, more))
+
+    async def history(self, request: Request) -> Response:
+        """Tell who did what, the oldest first."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
+        text = request.query_params.get("item", "")
+        label = self._archive.hold(text).item.forms.label.canonical if text else ""
+        found = await asyncio.to_thread(self._archive.catalogue.history, after, limit, label)
+        more = str(found[-1].number) if len(found) == limit else ""
+        lines = [answers.history_line(entry) for entry in found]
+        return json_answer(messages.HistoryAnswer(lines, more))
+
+    async def statistics(self, request: Request) -> Response:
+        """Tell how often items were read, by item and day."""
+        await self._door.admit(request, "read")
+        first = _day(request.query_params.get("from", "0001-01-01"))
+        last = _day(request.query_params.get("to", "9999-12-31"))
+        text = request.query_params.get("item", "")
+        item = (await asyncio.to_thread(self._archive.hold, text)).id if text else 0
+        found = await asyncio.to_thread(self._archive.catalogue.accesses, first, last, item)
+        days = [messages.DayAnswer(each.label, each.day, each.count) for each in found]
+        return json_answer(messages.StatisticsAnswer(sum(day.count for day in days), days))
+
+    async def resolvers(self, request: Request) -> Response:
+        """Tell how the archive stands with its resolvers."""
+        await self._door.admit(request, "read")
+        links = await asyncio.to_thread(self._links.all)
+        service = self._urls.identity.service
+        return json_answer(messages.LinksAnswer([answers.link_answer(e, service) for e in links]))
+
+    async def link(self, request: Request) -> Response:
+        """Link the archive to a resolver."""
+        await self._door.admit(request, "administer")
+        wanted = decoded(_DECODE_LINK, await body_of(request))
+        address = resolver_address(wanted.resolver)
+        known = {link.resolver: link for link in await asyncio.to_thread(self._links.all)}
+        kept = known.get(address)
+        if wanted.key:
+            key = RegistrationKey(wanted.key)
+        else:
+            key = kept.key if kept else new_registration_key(secrets.randbelow)
+        link = Link(
+            address,
+            key,
+            parse(wanted.service) if wanted.service else DEFAULT_SERVICE,
+            since=self._archive.clock.wall(),
+        )
+        await asyncio.to_thread(self._announcer.link, link)
+        answer = answers.link_answer(link, self._urls.identity.service, with_key=True)
+        return json_answer(answer, HTTPStatus.CREATED)
+
+    async def unlink(self, request: Request) -> Response:
+        """Leave a resolver."""
+        await self._door.admit(request, "administer")
+        address = resolver_address(unquote(request.path_params["resolver"]))
+        await asyncio.to_thread(self._announcer.unlink, address)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def tokens(self, request: Request) -> Response:
+        """List the tokens, without what is secret of them."""
+        await self._door.admit(request, "administer")
+        found = await asyncio.to_thread(self._archive.catalogue.tokens)
+        return json_answer(messages.TokensAnswer([answers.token_answer(each) for each in found]))
+
+    async def add_token(self, request: Request) -> Response:
+        """Make a token, and show it, once."""
+        await self._door.admit(request, "administer")
+        wanted = decoded(_DECODE_TOKEN, await body_of(request))
+        secret = await asyncio.to_thread(self._door.tokens.add, wanted.name, wanted.scope)
+        found = await asyncio.to_thread(self._archive.catalogue.tokens)
+        [token] = [each for each in found if each.name == wanted.name]
+        return json_answer(answers.token_answer(token, secret), HTTPStatus.CREATED)
+
+    async def remove_token(self, request: Request) -> Response:
+        """Remove a token."""
+        await self._door.admit(request, "administer")
+        name = request.path_params["name"]
+        if not await asyncio.to_thread(self._archive.catalogue.remove_token, name):
+            raise UnknownError("token", printable(name))
+        self._door.tokens.forget()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+def _day(text: str) -> str:
+    if _DAY.fullmatch(text) is None:
+        msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
+        raise ArchiveRequestError(msg)
+    return text

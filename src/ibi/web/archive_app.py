@@ -1,0 +1,139 @@
+"""An archive over HTTP: the whole of it, readable in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive
+from ibi.archive.deposits import Deposits
+from ibi.errors import IbiError, StorageError
+from ibi.web import archive_metrics, archive_openapi, problems
+from ibi.web.access_log import AccessLog
+from ibi.web.administration_api import AdministrationApi
+from ibi.web.archive_metrics import ArchiveMetrics
+from ibi.web.archive_service import ArchiveService
+from ibi.web.deposits_api import DepositsApi
+from ibi.web.item_pages import ItemPages
+from ibi.web.items_api import ItemsApi
+from ibi.web.json_answers import FRESH
+from ibi.web.reading import Reading
+
+_ROUND: Final = 3600.0
+"""Seconds between two rounds of housekeeping."""
+_SECOND: Final = 1_000_000_000
+
+
+class ArchiveApp:
+    """What an archive's application is made of."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        archive: Archive,
+        deposits: Deposits,
+        service: ArchiveService,
+        items_api: ItemsApi,
+        deposits_api: DepositsApi,
+        administration_api: AdministrationApi,
+        reading: Reading,
+        pages: ItemPages,
+        metrics: ArchiveMetrics,
+        version: str,
+    ) -> None:
+        """Put it together."""
+        self._archive = archive
+        self._deposits = deposits
+        self._service = service
+        self._apis = (items_api, deposits_api, administration_api)
+        self._reading = reading
+        self._pages = pages
+        self._metrics = metrics
+        self._openapi = msgspec.json.encode(archive_openapi.document(version))
+
+    def asgi(self) -> Starlette:
+        """Return the application."""
+        app = Starlette(
+            routes=[
+                *(route for api in self._apis for route in api.routes),
+                Route("/openapi.json", self.openapi),
+                Route("/healthz", self.healthz),
+                Route("/readyz", self.readyz),
+                Route("/metrics", self.metrics),
+                *self._reading.routes,
+            ],
+            middleware=[Middleware(AccessLog, observe=self._metrics.observe)],
+            exception_handlers={
+                IbiError: self._on_error,
+                HTTPException: self._on_error,
+                Exception: problems.on_bug,
+            },
+            lifespan=self._lifespan,
+        )
+        app.router.redirect_slashes = False  # an address that is not there is not there
+        return app
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self._service.counting.open()
+        self._metrics.watch(self._service.counting)
+        housekeeping = asyncio.create_task(self._keep_house(), name="ibi-housekeeping")
+        try:
+            yield
+        finally:
+            housekeeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await housekeeping
+            await self._service.counting.close()
+
+    async def _keep_house(self) -> None:
+        """Remove what nobody needs any more, at the start and then now and again."""
+        while True:
+            with suppress(IbiError):  # the next round sees to it
+                await asyncio.to_thread(self._deposits.sweep)
+                now = self._archive.clock.wall() // _SECOND
+                await asyncio.to_thread(self._archive.catalogue.forget_keys, now)
+            await asyncio.sleep(_ROUND)
+
+    async def _on_error(self, request: Request, error: Exception) -> Response:
+        """Answer what went wrong: to people with a page, to programs with a problem document."""
+        if request.url.path.startswith("/api/") or not _wants_page(request):
+            if isinstance(error, IbiError):
+                return await problems.on_ibi_error(request, error)
+            return await problems.on_http_error(request, error)
+        problem, headers = problems.problem_of(error)
+        response = self._pages.problem(problem, request)
+        response.headers.update(headers)
+        return response
+
+    async def openapi(self, _: Request) -> Response:
+        """Describe the API."""
+        return Response(self._openapi, media_type="application/json")
+
+    async def healthz(self, _: Request) -> Response:
+        """Tell that the process lives."""
+        return Response(b"alive\n", media_type="text/plain", headers=FRESH)
+
+    async def readyz(self, _: Request) -> Response:
+        """Tell whether the archive can be read."""
+        held = await asyncio.to_thread(self._archive.catalogue.items, 0, 1)
+        if not held:
+            raise StorageError("of the catalogue", "it is empty")
+        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
+
+    async def metrics(self, _: Request) -> Response:
+        """Tell Prometheus."""
+        return Response(self._metrics.page(), media_type=archive_metrics.MEDIA_TYPE)
+
+
+def _wants_page(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")

@@ -1,0 +1,233 @@
+"""What the API of an archive says and hears, as types: they check the requests and describe it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Labels(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The labels of an item."""
+
+    rep: str = ""
+    ibip: str = ""
+
+
+class FileAnswer(msgspec.Struct, frozen=True):
+    """A file of an item."""
+
+    path: str
+    size: int
+    sha256: str
+    sha512: str
+    modified: str
+    media_type: str
+
+
+class TombstoneAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What stays of a deleted item."""
+
+    deleted: str
+    who: str
+    reason: str
+    replaced_by: Labels | None = None
+
+
+class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An item."""
+
+    rep: str
+    ibip: str
+    persistent_url: str
+    state: str
+    kind: str
+    created: str
+    updated: str
+    url: str = ""
+    language: str = ""
+    target: str = ""
+    service: str = ""
+    transferable: bool = True
+    list_public: bool = True
+    further_names: list[str] = []
+    metadata: Labels | None = None
+    record: dict[str, Any] | None = None
+    previous_edition: Labels | None = None
+    next_edition: Labels | None = None
+    translations: dict[str, Labels] = {}
+    tombstone: TombstoneAnswer | None = None
+    files: list[FileAnswer] = []
+    """Of a deposit that was just completed: its files, the first hundred."""
+
+
+class ItemsAnswer(msgspec.Struct, frozen=True):
+    """A page of items."""
+
+    items: list[ItemAnswer]
+    after: str = ""
+    """Continue after this; empty at the end."""
+
+
+class FilesAnswer(msgspec.Struct, frozen=True):
+    """A page of files."""
+
+    files: list[FileAnswer]
+    after: str = ""
+
+
+class StagedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file of an open deposit."""
+
+    path: str
+    size: int
+    whole: bool
+    sha256: str = ""
+
+
+class DepositAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A deposit."""
+
+    id: str
+    opened: str
+    completed: str = ""
+    files: list[StagedAnswer] = []
+
+
+class UnpackRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A zip or tar file of a deposit, to be taken apart."""
+
+    path: str
+    folder: str = ""
+
+
+class UnpackAnswer(msgspec.Struct, frozen=True):
+    """What came out of it."""
+
+    files: list[str]
+
+
+class DeletionRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Why an item is deleted, and what replaces it."""
+
+    reason: str
+    replaced_by: str = ""
+    with_metadata: bool = False
+
+
+class ReservationRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """How many labels to reserve, and for what."""
+
+    count: int = 1
+    note: str = ""
+
+
+class ReservationAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A label that waits for its item."""
+
+    rep: str
+    ibip: str
+    reserved: str
+    note: str = ""
+
+
+class ReservationsAnswer(msgspec.Struct, frozen=True):
+    """Labels that wait for their items."""
+
+    labels: list[ReservationAnswer]
+    after: str = ""
+
+
+class HistoryLine(msgspec.Struct, frozen=True):
+    """Who did what."""
+
+    number: int
+    at: str
+    who: str
+    act: str
+    label: str
+    detail: dict[str, Any]
+
+
+class HistoryAnswer(msgspec.Struct, frozen=True):
+    """A page of the history."""
+
+    history: list[HistoryLine]
+    after: str = ""
+
+
+class DayAnswer(msgspec.Struct, frozen=True):
+    """Accesses to an item on a day."""
+
+    label: str
+    day: str
+    count: int
+
+
+class StatisticsAnswer(msgspec.Struct, frozen=True):
+    """Accesses by item and day, and all together."""
+
+    total: int
+    accesses: list[DayAnswer]
+
+
+class LinkRequestBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A resolver to link the archive to."""
+
+    resolver: str
+    key: str = ""
+    """A registration key that the operator has already; empty for a new one."""
+    service: str = ""
+
+
+class LinkAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the archive stands with a resolver."""
+
+    resolver: str
+    state: str
+    since: str
+    service_ibi: str
+    """Of this archive: what the operator registers, with the key."""
+    registration_key: str = ""
+    """Shown only when the link is made."""
+    failures: int = 0
+    reason: str = ""
+
+
+class LinksAnswer(msgspec.Struct, frozen=True):
+    """All resolvers that the archive is linked to."""
+
+    links: list[LinkAnswer]
+
+
+class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A token to be made."""
+
+    name: str
+    scope: str
+
+
+class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A token; what is secret of it is shown only when it is made."""
+
+    name: str
+    scope: str
+    created: str
+    secret: str = ""
+
+
+class TokensAnswer(msgspec.Struct, frozen=True):
+    """All tokens."""
+
+    tokens: list[TokenAnswer]
+
+
+class ArchiveAnswer(msgspec.Struct, frozen=True):
+    """The archive itself."""
+
+    name: str
+    address: str
+    service: Labels
+    items: int
+    formats: list[str]
+    version: str

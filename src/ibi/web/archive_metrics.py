@@ -1,0 +1,62 @@
+"""What an archive tells Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from ibi.archive.announcement import Link
+from ibi.web.counting import Counting
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
+
+class ArchiveMetrics:
+    """Metrics of one archive."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "ibi_archive_requests",
+            "Requests answered",
+            ["method", "status"],
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "ibi_archive_request_seconds",
+            "How long requests take",
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._included = Gauge(
+            "ibi_archive_included",
+            "1 if the resolver includes the archive",
+            ["resolver"],
+            registry=self._registry,
+        )
+
+    def observe(self, method: str, status: int, seconds: float) -> None:
+        """Note a request; a method that nobody knows is not a name that anybody may invent."""
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, str(status)).inc()
+        self._seconds.observe(seconds)
+
+    def observe_link(self, link: Link) -> None:
+        """Note how the archive stands with a resolver."""
+        self._included.labels(link.resolver).set(link.state == "included")
+
+    def watch(self, counting: Counting) -> None:
+        """Report how many accesses were counted."""
+        counted = Gauge(
+            "ibi_archive_accesses_counted",
+            "Accesses counted since the start",
+            registry=self._registry,
+        )
+        counted.set_function(lambda: counting.counted)
+
+    def page(self) -> bytes:
+        """Return all metrics, as of now."""
+        return generate_latest(self._registry)

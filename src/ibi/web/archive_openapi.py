@@ -1,0 +1,228 @@
+"""The description of an archive's API (OpenAPI 3.1), made of the types that check the requests."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from ibi.archive.amendment import Amendment
+from ibi.archive.deposit_request import DepositRequest
+from ibi.web import archive_messages as messages
+from ibi.web.openapi_parts import IBI, ID, OFFSET, PAGE, PATH, operation, parameter, query, upload
+from ibi.web.problems import Problem
+
+_TYPES: Final = (
+    Amendment,
+    DepositRequest,
+    messages.ArchiveAnswer,
+    messages.DeletionRequest,
+    messages.DepositAnswer,
+    messages.FileAnswer,
+    messages.FilesAnswer,
+    messages.HistoryAnswer,
+    messages.ItemAnswer,
+    messages.ItemsAnswer,
+    messages.LinkAnswer,
+    messages.LinkRequestBody,
+    messages.LinksAnswer,
+    messages.ReservationRequest,
+    messages.ReservationsAnswer,
+    messages.StagedAnswer,
+    messages.StatisticsAnswer,
+    messages.TokenAnswer,
+    messages.TokenRequest,
+    messages.TokensAnswer,
+    messages.UnpackAnswer,
+    messages.UnpackRequest,
+    Problem,
+)
+
+
+def document(version: str) -> dict[str, Any]:
+    """Return the document."""
+    _, schemas = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "IBI archive",
+            "version": version,
+            "summary": "Keeps identified items: deposits, descriptions, editions, statistics.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": _paths(),
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _paths() -> dict[str, Any]:
+    return {**_items(), **_deposits(), **_administration()}
+
+
+def _items() -> dict[str, Any]:
+    item = "/api/v1/items/{ibi}"
+    found = (404,)
+    return {
+        "/api/v1/items": {
+            "get": operation(
+                "List items, in the order in which they came",
+                answer="ItemsAnswer",
+                parameters=[*PAGE, query("kind", "data, metadata or service")],
+            )
+        },
+        item: {
+            "parameters": [IBI],
+            "get": operation("What is known of an item", answer="ItemAnswer", errors=found),
+            "patch": operation(
+                "Change what is said of an item, and how it relates to others",
+                body="Amendment",
+                answer="ItemAnswer",
+                errors=(404, 409, 410, 413, 507),
+            ),
+        },
+        f"{item}/files": {
+            "parameters": [IBI],
+            "get": operation(
+                "The files of an item", answer="FilesAnswer", parameters=PAGE, errors=found
+            ),
+        },
+        f"{item}/metadata": {
+            "parameters": [IBI],
+            "get": operation(
+                "The metadata of an item, as JSON or in a format",
+                answer="",
+                parameters=[query("format", "oai_dc; as JSON if left out")],
+                errors=(404, 406),
+            ),
+            "put": operation(
+                "Replace the metadata of an item, by JSON or oai_dc",
+                body="",
+                answer="ItemAnswer",
+                errors=(404, 409, 410, 413, 507),
+            ),
+        },
+        f"{item}/deletion": {
+            "parameters": [IBI],
+            "post": operation(
+                "Delete an item; its tombstone stays",
+                body="DeletionRequest",
+                answer="ItemAnswer",
+                errors=(404, 409, 410, 413, 507),
+            ),
+        },
+    }
+
+
+def _deposits() -> dict[str, Any]:
+    deposit = "/api/v1/deposits/{id}"
+    return {
+        "/api/v1/deposits": {
+            "post": operation(
+                "Begin a deposit",
+                body="DepositRequest",
+                answer="DepositAnswer",
+                status=201,
+                errors=(404, 409, 410, 413, 507),
+            )
+        },
+        deposit: {
+            "parameters": [ID],
+            "get": operation("What has come", answer="DepositAnswer", errors=(404,)),
+            "delete": operation("Give a deposit up", status=204, errors=(404, 409)),
+        },
+        f"{deposit}/files/{{path}}": {
+            "parameters": [ID, PATH],
+            "get": operation(
+                "How much of a file has come", answer="StagedAnswer", errors=(404, 409)
+            ),
+            "put": upload("Send a file, or its beginning"),
+            "patch": upload("Send the rest of a file, from Upload-Offset on", OFFSET),
+            "delete": operation("Take a file out again", status=204, errors=(404, 409)),
+        },
+        f"{deposit}/unpacking": {
+            "parameters": [ID],
+            "post": operation(
+                "Put what is in a zip or tar file in its place",
+                body="UnpackRequest",
+                answer="UnpackAnswer",
+                errors=(404, 409, 413, 507),
+            ),
+        },
+        f"{deposit}/completion": {
+            "parameters": [ID],
+            "post": operation(
+                "Make the item, whole and described; the same one if it was made before",
+                answer="ItemAnswer",
+                errors=(404, 409, 410, 413, 507),
+            ),
+        },
+    }
+
+
+def _administration() -> dict[str, Any]:
+    return {
+        "/api/v1/archive": {"get": operation("The archive", answer="ArchiveAnswer", public=True)},
+        "/api/v1/reservations": {
+            "get": operation(
+                "Labels that wait for their item", answer="ReservationsAnswer", parameters=PAGE
+            ),
+            "post": operation(
+                "Reserve labels",
+                body="ReservationRequest",
+                answer="ReservationsAnswer",
+                status=201,
+                errors=(413, 507),
+            ),
+        },
+        "/api/v1/history": {
+            "get": operation(
+                "Who did what",
+                answer="HistoryAnswer",
+                parameters=[*PAGE, query("item", "Only of this item")],
+                errors=(404,),
+            )
+        },
+        "/api/v1/statistics": {
+            "get": operation(
+                "How often items were read, by item and day",
+                answer="StatisticsAnswer",
+                parameters=[
+                    query("from", "The first day"),
+                    query("to", "The last day"),
+                    query("item", "Only of this item"),
+                ],
+                errors=(404,),
+            )
+        },
+        "/api/v1/resolvers": {
+            "get": operation("How the archive stands with resolvers", answer="LinksAnswer"),
+            "post": operation(
+                "Link the archive to a resolver",
+                body="LinkRequestBody",
+                answer="LinkAnswer",
+                status=201,
+                errors=(413, 507),
+            ),
+        },
+        "/api/v1/resolvers/{resolver}": {
+            "parameters": [parameter("resolver", "The address of a resolver")],
+            "delete": operation("Leave a resolver", status=204, errors=(404, 507)),
+        },
+        "/api/v1/tokens": {
+            "get": operation("All tokens", answer="TokensAnswer"),
+            "post": operation(
+                "Make a token, and show it once",
+                body="TokenRequest",
+                answer="TokenAnswer",
+                status=201,
+                errors=(413, 507),
+            ),
+        },
+        "/api/v1/tokens/{name}": {
+            "parameters": [parameter("name", "The name of a token")],
+            "delete": operation("Remove a token", status=204, errors=(404, 507)),
+        },
+    }

@@ -1,0 +1,118 @@
+"""The archive service of 004 over HTTP: what resolvers ask, and how accesses are counted."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.archive.answer import Identity, respond
+from ibi.archive.holdings import Holdings
+from ibi.archive.url_keys import NONCES, Offer, Receipt, UrlKeys
+from ibi.errors import MessageError, PairListError, StorageError
+from ibi.identifier.instant import Instant
+from ibi.identifier.label import longest_match
+from ibi.model.archive_record import UrlKey
+from ibi.model.forms import Forms
+from ibi.ports import Access, Catalogue, Clock
+from ibi.web.counting import Counting
+from ibi.wire import requests, responses
+from ibi.wire.url_list import Related
+
+_LOG: Final = structlog.get_logger()
+_SECOND: Final = 1_000_000_000
+# Exactly what 004, section 4.2 says; Starlette would add a character set.
+_HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
+_PLACES: Final = ("/col/", "/displaydoccontent.cgi/")
+
+
+class ArchiveService:
+    """Answers inclusionConfirmationRequest, urlRequest and acknowledgment."""
+
+    def __init__(
+        self, catalogue: Catalogue, identity: Identity, keys: UrlKeys, clock: Clock
+    ) -> None:
+        """Answer for this archive."""
+        self._catalogue = catalogue
+        self.identity = identity
+        self._keys = keys
+        self._clock = clock
+        self.counting = Counting(catalogue)
+
+    async def serve(self, request: Request) -> Response:
+        """Answer a request; whatever is wrong with it, by a pair list too."""
+        try:
+            asked = requests.decode(request.scope["query_string"])
+            answer = await self._answer(asked)
+            return Response(responses.encode(answer), headers=_HEADERS)
+        except (MessageError, PairListError) as fault:
+            code = fault.code if isinstance(fault, MessageError) else "bad-value"
+            return _refusal(HTTPStatus.BAD_REQUEST, code, str(fault))
+        except StorageError as failure:
+            _LOG.warning("request refused", error=str(failure))
+            reason = "The archive cannot be read at the moment."
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "storage", reason)
+
+    async def _answer(self, asked: requests.Request) -> responses.Response | None:
+        if isinstance(asked, requests.Acknowledgment):
+            await self._acknowledge(asked)
+        if self._catalogue.quick:
+            return self._respond(asked)
+        return await asyncio.to_thread(self._respond, asked)
+
+    def _respond(self, asked: requests.Request) -> responses.Response | None:
+        clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
+        return respond(Holdings(self._catalogue), self.identity, asked, self._issuing(clients))
+
+    def _issuing(self, clients: Sequence[str]) -> Callable[[Sequence[Related]], UrlKey]:
+        def issue(related: Sequence[Related]) -> UrlKey:
+            offers = [
+                Offer(each.forms, each.url, each.content, each.state)
+                for each in related
+                if each.forms and each.content and each.state
+            ]
+            now = self._clock.wall() // _SECOND
+            return self._keys.issue(clients, offers, now=now, nonce=secrets.randbelow(NONCES))
+
+        return issue
+
+    async def _acknowledge(self, asked: requests.Acknowledgment) -> None:
+        """Count an access, if its key proves it; to whoever sent it, all are received alike."""
+        if self._catalogue.quick:
+            access = self._access(asked)
+        else:
+            access = await asyncio.to_thread(self._access, asked)
+        if access is not None:
+            await self.counting.count(access)
+
+    def _access(self, asked: requests.Acknowledgment) -> Access | None:
+        forms = [asked.forms] if asked.forms is not None else self._forms_at(asked.url)
+        receipt = self._keys.check(asked, now=self._clock.wall() // _SECOND, forms=forms)
+        if not isinstance(receipt, Receipt):
+            return None
+        held = self._catalogue.find(receipt.offer.forms.label.canonical)
+        if held is None:
+            return None
+        issued = receipt.issued
+        day = Instant(self._clock.wall() // _SECOND).iso8601[:10]
+        return Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
+
+    def _forms_at(self, url: str) -> list[Forms]:
+        """Return the forms of the item at one of our URLs."""
+        for place in _PLACES:
+            _, found, rest = url.partition(place)
+            label = longest_match(rest) if found else None
+            held = None if label is None else self._catalogue.find(label.canonical)
+            if held is not None:
+                return [held.item.forms]
+        return []
+
+
+def _refusal(status: HTTPStatus, code: str, reason: str) -> Response:
+    return Response(responses.encode(responses.ErrorAnswer(code, reason)), status, _HEADERS)

@@ -1,0 +1,108 @@
+"""Where an archive's items are found: at the archive itself, and by their persistent URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from ibi.archive.answer import Identity, answer
+from ibi.archive.holdings import Holdings
+from ibi.identifier.label import Label, longest_match
+from ibi.identifier.language import LanguagePreference
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.identifier.verbs import GetTranslation
+from ibi.model.archive_record import UrlKey
+from ibi.model.forms import Forms
+from ibi.model.item import Item
+from ibi.model.relation import Relation
+from ibi.ports import Catalogue
+from ibi.wire.percent_encoding import text_of
+from ibi.wire.requests import UrlRequest
+from ibi.wire.url_list import Related, UrlList
+
+_NO_KEY: Final = UrlKey("0" * 10)
+"""Nobody acknowledges what the archive tells itself."""
+
+
+class ArchiveUrls:
+    """Finds the URLs of items by the very rule by which resolvers are answered."""
+
+    def __init__(
+        self, catalogue: Catalogue, identity: Identity, resolver: Callable[[], str]
+    ) -> None:
+        """`resolver` returns the address of a resolver that includes the archive, if any does."""
+        self.catalogue = catalogue
+        self.identity = identity
+        self.base = identity.base
+        self._resolver = resolver
+
+    def persistent(self, forms: Forms) -> str:
+        """Return the persistent URL of an item: at a resolver, or at the archive itself."""
+        return f"{self._resolver() or self.base}/{forms.short.spelling}"
+
+    def of(self, item: Item) -> str:
+        """Return where an item itself is found; empty if nowhere."""
+        found = self.ask(PersistentUrl(item.forms.label))
+        itself = found.related.get(Relation()) if found else None
+        return itself.url if itself else ""
+
+    def ask(self, wanted: PersistentUrl) -> UrlList | None:
+        """Answer a persistent URL as a resolver would be answered."""
+        request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
+        return answer(Holdings(self.catalogue), self.identity, request, lambda _: _NO_KEY)
+
+    @staticmethod
+    def choose(
+        found: UrlList, wanted: PersistentUrl, preference: LanguagePreference
+    ) -> Related | None:
+        """Return what serves a reader best of what was found."""
+        steps = len(wanted.verbs)
+        reached = {
+            relation: related
+            for relation, related in found.related.items()
+            if related.url and len(relation.steps) == steps
+        }
+        open_steps = [
+            step
+            for step, verb in enumerate(wanted.verbs)
+            if isinstance(verb, GetTranslation) and verb.language is None
+        ]
+        for step in open_steps:
+            reached = _in_best_language(reached, step, preference, found.forms)
+        return next(iter(reached.values()), None)
+
+
+def _in_best_language(
+    reached: dict[Relation, Related],
+    step: int,
+    preference: LanguagePreference,
+    itself: Forms | None,
+) -> dict[Relation, Related]:
+    """Keep those in the language that a reader prefers; the item itself if none is better."""
+    translations = {relation: relation.steps[step] for relation in reached}
+    languages = {
+        verb.language
+        for verb in translations.values()
+        if isinstance(verb, GetTranslation) and verb.language is not None
+    }
+    best = preference.look_up(sorted(languages, key=str))
+    if best is not None:
+        return {
+            relation: reached[relation]
+            for relation, verb in translations.items()
+            if isinstance(verb, GetTranslation) and verb.language == best
+        }
+    own = {
+        relation: related
+        for relation, related in reached.items()
+        if itself is not None and related.forms is not None and related.forms.names(itself)
+    }
+    return own or reached
+
+
+def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:
+    """Divide a path into a label and what follows it, decoded once; None if it has no label."""
+    text = text_of(unquote_to_bytes(raw_path[len(start) :]))
+    label = longest_match(text)
+    return None if label is None else (label, text[len(label.spelling) :])

@@ -1,0 +1,71 @@
+"""Whether a client has the file already, or has another one (RFC 9110, section 13)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate, parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+_SECOND: Final = 1_000_000_000
+_LONGEST: Final = 4096
+"""Characters of a header."""
+
+# RFC 9110, 8.8.3.   entity-tag = [ weak ] opaque-tag
+#                    opaque-tag = DQUOTE *etagc DQUOTE
+_TAG: Final = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Validators:
+    """By what two states of a file are told apart."""
+
+    etag: str
+    """A strong one, in its quotation marks."""
+    modified: int
+    """Nanoseconds of POSIX time."""
+
+    @property
+    def last_modified(self) -> str:
+        """The value of Last-Modified, which knows only seconds."""
+        return formatdate(self.modified // _SECOND, usegmt=True)
+
+    def judge(self, headers: Mapping[str, str]) -> HTTPStatus | None:
+        """Return the status that ends a GET or HEAD, if one does, in the order of 13.2.2."""
+        if "if-match" in headers:
+            if not self._among(headers["if-match"], weak=False):
+                return HTTPStatus.PRECONDITION_FAILED
+        elif self._is_modified(headers.get("if-unmodified-since", "")):
+            return HTTPStatus.PRECONDITION_FAILED
+        if "if-none-match" in headers:
+            if self._among(headers["if-none-match"], weak=True):
+                return HTTPStatus.NOT_MODIFIED
+        elif self._is_modified(headers.get("if-modified-since", "")) is False:
+            return HTTPStatus.NOT_MODIFIED
+        return None
+
+    def allow_ranges(self, if_range: str, now: int) -> bool:
+        """Tell whether parts of this file fit to what the client has (13.1.5).
+
+        A date is only good for that if the file cannot have changed once more in its second.
+        """
+        if if_range.startswith(('"', "W/")):
+            return if_range == self.etag
+        is_old = self.modified // _SECOND < now // _SECOND
+        return is_old and if_range == self.last_modified
+
+    def _among(self, header: str, *, weak: bool) -> bool:
+        if header.strip() == "*":
+            return True
+        found = _TAG.findall(header[:_LONGEST])
+        return any(tag == self.etag and (weak or not is_weak) for is_weak, tag in found)
+
+    def _is_modified(self, since: str) -> bool | None:
+        """Compare with a date; None if it is none, which is ignored."""
+        try:
+            seconds = parsedate_to_datetime(since[:_LONGEST]).timestamp()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+        return self.modified // _SECOND > seconds

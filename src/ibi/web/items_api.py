@@ -1,0 +1,176 @@
+"""The API of an archive: items, their files, their metadata, and their end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.amendment import Amendment
+from ibi.archive.archive import Archive, Described
+from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.identifier.label import Label, longest_match, parse
+from ibi.metadata import oai_dc
+from ibi.metadata.formats import FORMATS
+from ibi.metadata.plain_record import record_as_dict
+from ibi.web import archive_answers as answers
+from ibi.web import archive_messages as messages
+from ibi.web.archive_door import ArchiveDoor
+from ibi.web.archive_urls import ArchiveUrls
+from ibi.web.json_answers import by_method, json_answer
+from ibi.web.request_parts import body_of, decoded, number_of
+from ibi.web.uploads import path_after
+
+_LARGEST_DESCRIPTION: Final = 2 << 20
+_MOST: Final = 1000
+_XML: Final = ("application/xml", "text/xml")
+
+_DECODE_AMENDMENT: Final = msgspec.json.Decoder(Amendment).decode
+_DECODE_DELETION: Final = msgspec.json.Decoder(messages.DeletionRequest).decode
+
+_Handler = Callable[[Request, Label], Awaitable[Response]]
+
+
+class ItemsApi:
+    """Its handlers."""
+
+    def __init__(self, archive: Archive, door: ArchiveDoor, urls: ArchiveUrls) -> None:
+        """Act on an archive."""
+        self._archive = archive
+        self._door = door
+        self._urls = urls
+        self._handlers: dict[tuple[str, str], _Handler] = {
+            ("GET", ""): self.show,
+            ("PATCH", ""): self.amend,
+            ("GET", "/files"): self.files,
+            ("GET", "/metadata"): self.metadata,
+            ("PUT", "/metadata"): self.describe,
+            ("POST", "/deletion"): self.delete,
+        }
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer. A label has slashes, so what follows it is told apart here."""
+        return [
+            by_method("/api/v1/items", GET=self.list),
+            by_method(
+                "/api/v1/items/{rest:path}",
+                GET=self._item,
+                PATCH=self._item,
+                PUT=self._item,
+                POST=self._item,
+            ),
+        ]
+
+    async def list(self, request: Request) -> Response:
+        """List items, in the order in which they came."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
+        kind = request.query_params.get("kind", "")
+        if kind not in {"", "data", "metadata", "service"}:
+            msg = f"{shown(kind)} is not a kind of item: expected data, metadata or service."
+            raise ArchiveRequestError(msg)
+        held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, kind)
+        items = [self._answer(Described(each, None)) for each in held]
+        more = str(held[-1].id) if len(held) == limit else ""
+        return json_answer(messages.ItemsAnswer(items, more))
+
+    async def _item(self, request: Request) -> Response:
+        text = path_after(request, b"/api/v1/items/")
+        for ending in ("/files", "/metadata", "/deletion", ""):
+            if text.endswith(ending):
+                label = longest_match(text.removesuffix(ending))
+                if label is None or label.spelling != text.removesuffix(ending):
+                    label = parse(text.removesuffix(ending))
+                handler = self._handlers.get((request.method.replace("HEAD", "GET"), ending))
+                if handler is None:
+                    raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED)
+                return await handler(request, label)
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+
+    def _answer(self, look: Described) -> messages.ItemAnswer:
+        return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
+
+    async def _shown(self, look: Described) -> Response:
+        return json_answer(await asyncio.to_thread(self._answer, look))
+
+    async def show(self, request: Request, label: Label) -> Response:
+        """Tell what is known of an item."""
+        await self._door.admit(request, "read")
+        return await self._shown(await asyncio.to_thread(self._archive.look, label))
+
+    async def amend(self, request: Request, label: Label) -> Response:
+        """Change what is said of an item, and how it relates to others."""
+        who = await self._door.admit(request, "deposit")
+        amendment = decoded(_DECODE_AMENDMENT, await body_of(request, _LARGEST_DESCRIPTION))
+        if amendment.further_names:
+            await self._door.admit(request, "administer")
+        return await self._shown(
+            await asyncio.to_thread(self._archive.amend, label, amendment, who)
+        )
+
+    async def files(self, request: Request, label: Label) -> Response:
+        """List the files of an item."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        after = request.query_params.get("after", "")
+        held = await asyncio.to_thread(self._archive.hold, label)
+        found = await asyncio.to_thread(self._archive.catalogue.files, held.id, after, limit)
+        files = [answers.file_answer(file) for file in found]
+        return json_answer(
+            messages.FilesAnswer(files, found[-1].path if len(found) == limit else "")
+        )
+
+    async def metadata(self, request: Request, label: Label) -> Response:
+        """Give the metadata of an item: as JSON, or in one of the formats."""
+        await self._door.admit(request, "read")
+        look = await asyncio.to_thread(self._archive.look, label)
+        if look.record is None:
+            raise UnknownError("metadata of", label.spelling)
+        name = request.query_params.get("format", "")
+        if not name:
+            return json_answer(record_as_dict(look.record))
+        written = FORMATS.get(name)
+        if written is None:
+            msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
+            raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
+        body = written.write(look.record, look.item.forms, self._urls.base)
+        return Response(body, media_type=written.media_type)
+
+    async def describe(self, request: Request, label: Label) -> Response:
+        """Replace the metadata of an item, by a record as JSON or in oai_dc."""
+        who = await self._door.admit(request, "deposit")
+        body = await body_of(request, _LARGEST_DESCRIPTION)
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type in _XML:
+            record = record_as_dict(await asyncio.to_thread(oai_dc.read, body))
+        else:
+            record = decoded(msgspec.json.Decoder(dict[str, object]).decode, body)
+        amendment = Amendment(metadata=record)
+        return await self._shown(
+            await asyncio.to_thread(self._archive.amend, label, amendment, who)
+        )
+
+    async def delete(self, request: Request, label: Label) -> Response:
+        """Delete an item; its tombstone stays."""
+        who = await self._door.admit(request, "administer")
+        wanted = decoded(_DECODE_DELETION, await body_of(request))
+
+        def delete() -> Described:
+            return self._archive.delete(
+                label,
+                who,
+                wanted.reason,
+                wanted.replaced_by,
+                with_metadata=wanted.with_metadata,
+            )
+
+        return await self._shown(await asyncio.to_thread(delete))

@@ -1,0 +1,74 @@
+"""Dates, sizes and numbers as people of a language write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Final
+
+from babel import Locale
+from babel.dates import format_date, format_datetime, format_skeleton
+from babel.numbers import format_decimal
+from babel.units import format_unit
+
+from ibi.errors import MetadataError
+from ibi.metadata.dates import Moment, read_date
+
+_NANO: Final = 1_000_000_000
+_SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+
+
+class Formats:
+    """How values are written in one language."""
+
+    def __init__(self, code: str) -> None:
+        """Choose the language."""
+        self._locale = Locale(code)
+
+    def moments(self, text: str) -> list[tuple[str, str]]:
+        """Return each end of a date of a record: as a program reads it, and as people do.
+
+        What is no date is shown as it is; so is the year 0, which HTML has no time for.
+        """
+        try:
+            return [self._moment(moment) for moment in read_date(text)]
+        except MetadataError:
+            return [("", text)]
+
+    def _moment(self, moment: Moment) -> tuple[str, str]:
+        if not moment.year:
+            return "", moment.text
+        if moment.seconds is not None:
+            return self.instant(moment.seconds * _NANO)
+        if moment.month is None:
+            return moment.text, moment.text
+        day = date(moment.year, moment.month, moment.day or 1)
+        if moment.day is None:
+            return moment.text, format_skeleton("yMMMM", day, locale=self._locale)
+        return moment.text, format_date(day, "long", locale=self._locale)
+
+    def instant(self, nanoseconds: int) -> tuple[str, str]:
+        """Return an instant of POSIX time: as a program reads it, and as people do."""
+        moment = datetime.fromtimestamp(nanoseconds // _NANO, UTC)
+        shown = format_datetime(moment, "long", tzinfo=UTC, locale=self._locale)
+        return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0"), shown
+
+    def size(self, size: int) -> str:
+        """Return a size in the unit that suits it, decimal as disks are sold."""
+        for unit, symbol in _SIZES:
+            if size >= unit:
+                number = format_decimal(size / unit, "#,##0.#", self._locale)
+                return f"{number}\N{NO-BREAK SPACE}{symbol}"
+        return format_unit(size, "digital-byte", "long", locale=self._locale)
+
+    def number(self, number: int) -> str:
+        """Return a number with its thousands told apart."""
+        return format_decimal(number, locale=self._locale)
+
+    def language(self, tag: str) -> str:
+        """Return the name of a language, or the tag of one that has none here."""
+        code, _, country = tag.partition("-")
+        name = self._locale.languages.get(code.lower())
+        if name is None:
+            return tag
+        place = self._locale.territories.get(country.upper())
+        return f"{name} ({place})" if place else name

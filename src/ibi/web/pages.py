@@ -1,0 +1,126 @@
+"""The pages of an archive, for people: no script, one style sheet, English and Portuguese."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ibi.identifier.language import LanguagePreference
+from ibi.metadata import licence, orcid
+from ibi.metadata.dublin_core import elements
+from ibi.metadata.formats import FORMATS
+from ibi.web.media_types import media_type_of
+from ibi.web.page_formats import Formats
+from ibi.web.page_language import CHOICES, page_language, translations
+from ibi.web.page_links import Links
+from ibi.web.page_views import (
+    FileListView,
+    HomeView,
+    ItemView,
+    ProblemView,
+    RefusedListView,
+    TombstoneView,
+)
+
+STYLE_SHEET: Final = "/static/ibi.css"
+"""Below the archive's address."""
+SECURITY_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy that every page is made for."""
+
+# HTML, 13.2.3.5: control characters are errors, and half a character cannot be sent at all.
+_UNFIT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, and the language that it is in."""
+
+    html: str
+    language: str
+
+
+def style_sheet() -> bytes:
+    """Return the style sheet of all pages."""
+    return files("ibi.web").joinpath("static", "ibi.css").read_bytes()
+
+
+class Pages:
+    """The pages of one archive.
+
+    `here` is the path and query at which a page is shown, below the archive's address; the links
+    to the same page in another language are made from it.
+    """
+
+    def __init__(self, archive_name: str, base: str) -> None:
+        """Read templates and translations; `base` is the archive's public address."""
+        self._links = Links(base)
+        self._archive = archive_name
+        self._environments = {code: self._environment(code) for code, _ in CHOICES}
+
+    def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
+        """Show an item and what is said of it."""
+        return self._page("item.html", view, preference, here)
+
+    def files(self, view: FileListView, preference: LanguagePreference, here: str = "") -> Page:
+        """List the files of an item."""
+        return self._page("files.html", view, preference, here)
+
+    def files_refused(
+        self, view: RefusedListView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Say that the list is not public."""
+        return self._page("files_refused.html", view, preference, here)
+
+    def tombstone(
+        self, view: TombstoneView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Say what was here."""
+        return self._page("tombstone.html", view, preference, here)
+
+    def home(self, view: HomeView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say what this archive is."""
+        return self._page("home.html", view, preference, here)
+
+    def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say what went wrong, and what to do."""
+        return self._page("problem.html", view, preference, here)
+
+    def _page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
+        language = page_language(preference)
+        template = self._environments[language.code].get_template(name)
+        html = template.render(view=view, page_language=str(language), here=here)
+        return Page(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", html), str(language))
+
+    def _environment(self, code: str) -> Environment:
+        environment = Environment(
+            loader=PackageLoader("ibi.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            extensions=["jinja2.ext.i18n"],
+        )
+        words = translations(code)
+        environment.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
+            words.gettext, words.ngettext, newstyle=True
+        )
+        environment.globals |= {
+            "archive": self._archive,
+            "links": self._links,
+            "formats": Formats(code),
+            "choices": CHOICES,
+            "style_sheet": STYLE_SHEET,
+            "media_type_of": media_type_of,
+            "dublin_core": elements,
+            "metadata_formats": FORMATS,
+            "licence_address": licence.address_of,
+            "orcid_address": orcid.address_of,
+        }
+        return environment

@@ -1,0 +1,580 @@
+"""The pages of an archive: two languages, valid, and nothing foreign in them but text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po
+
+from ibi.identifier.label import parse
+from ibi.identifier.language import Language
+from ibi.model.forms import Forms
+from ibi.model.item import File, Item, State, Tombstone
+from ibi.model.record import Agent, Record, Text
+from ibi.web import pages as pages_module
+from ibi.web.page_language import preference_of
+from ibi.web.page_views import (
+    FileListView,
+    HomeView,
+    ItemView,
+    ProblemView,
+    RefusedListView,
+    TombstoneView,
+)
+from ibi.web.pages import Page, Pages
+
+FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
+OTHER = Forms.parse("ibip LK47B6W/362SFKH")
+BASE = "https://archive.example"
+PAGES = Pages("Acervo de Teste", BASE)
+ENGLISH, PORTUGUESE = preference_of("en"), preference_of("pt-BR")
+NOVEMBER = 1_700_000_000 * 10**9
+ORCID = "0000-0002-1825-0097"
+
+
+def file(path: str, media_type: str = "") -> File:
+    return File(path, 1_234_567, "ab" * 32, "cd" * 64, NOVEMBER, media_type)
+
+
+def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
+    """Return an item that has all there is, the same word in every place of free text."""
+    text, agent = Text(word, tag), Agent(family=word, given=word, orcid=ORCID)
+    record = Record(
+        titles=(text, text),
+        creators=(agent, Agent(word)),
+        subjects=(text,),
+        descriptions=(text, text),
+        publishers=(Agent(word),),
+        contributors=(agent,),
+        dates=("2009-02-16", "2009-02", "2009", "2009/2010-03-01T10:00-03:00", "0000", word),
+        types=(word,),
+        formats=(word,),
+        identifiers=(word,),
+        sources=(word,),
+        languages=("pt-BR", "tlh", word),
+        relations=(word,),
+        coverages=(text,),
+        rights=(text,),
+        licence="CC-BY-4.0",
+    )
+    item = Item(
+        forms=FORMS,
+        further_names=(parse("6qtX3pFwXQZGivnK2Y/SskcB"),),
+        state=State.COPY,
+        language=Language("pt", "BR"),
+        target=f"folder/{word}.pdf",
+        created=NOVEMBER,
+        updated=NOVEMBER,
+        metadata=OTHER,
+        previous_edition=OTHER,
+        next_edition=OTHER,
+        translations=((Language("en"), OTHER), (Language("fr", "CA"), OTHER)),
+    )
+    found = (file(f"folder/{word}.pdf"), file(word, f"text/{word}"))
+    return ItemView(
+        item=item,
+        record=record,
+        files=found,
+        file_count=3_000,
+        list_address="/list",
+        last_edition=OTHER,
+    )
+
+
+@cache
+def pages_of(archive: str) -> Pages:
+    return Pages(archive, BASE)
+
+
+def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
+    """Return all pages, in all shapes, with a word where foreign text comes in."""
+    stone = Tombstone(NOVEMBER, word, word, OTHER)
+    bare = Item(forms=OTHER)
+    full = maximal(word)
+    about = Item(forms=OTHER, kind="metadata", describes=FORMS, record=full.record)
+    service = replace(bare, runs_at=word, created=NOVEMBER)
+    many = tuple(file(f"{folder}/{word} {number}") for folder in "ab" for number in range(2))
+    here = f"/col/x/{word}?ibiurl.verblist=GetFileList&after={word}&lang={word}"
+    pages = pages_of(word)
+    views: dict[str, Callable[[], Page]] = {
+        "item": lambda: pages.item(full, PORTUGUESE, here),
+        "metadata": lambda: pages.item(ItemView(item=about, described=stone), ENGLISH, here),
+        "bare item": lambda: pages.item(ItemView(item=bare), ENGLISH),
+        "titled item": lambda: pages.item(
+            ItemView(item=bare, record=Record(titles=(Text(word),))), PORTUGUESE
+        ),
+        "service": lambda: pages.item(ItemView(item=service), ENGLISH),
+        "secret list": lambda: pages.item(
+            ItemView(item=replace(bare, list_public=False), list_address="/list"), PORTUGUESE
+        ),
+        "files": lambda: pages.files(
+            FileListView(forms=FORMS, files=many, title=word, more=True), ENGLISH, here
+        ),
+        "no files": lambda: pages.files(FileListView(forms=OTHER, files=()), PORTUGUESE),
+        "files refused": lambda: pages.files_refused(
+            RefusedListView(forms=FORMS, title=word), ENGLISH, here
+        ),
+        "tombstone": lambda: pages.tombstone(
+            TombstoneView(forms=FORMS, tombstone=stone, title=word), PORTUGUESE, here
+        ),
+        "bare tombstone": lambda: pages.tombstone(
+            TombstoneView(forms=OTHER, tombstone=Tombstone(NOVEMBER, "", "")), ENGLISH
+        ),
+        "home": lambda: pages.home(HomeView(items=1, service=OTHER), PORTUGUESE, "/"),
+    }
+    for status in (400, 401, 403, 404, 406, 410, 429, 500, 503):
+        problem = ProblemView(status=status, title=word, detail=word, retry_after=status % 2)
+        views[f"problem {status}"] = lambda view=problem: pages.problem(view, PORTUGUESE, here)  # type: ignore[misc]  # mypy infers no lambda with a default
+    return views
+
+
+VOID = {"meta", "link", "br", "img", "hr"}
+KNOWN = VOID | {
+    *("html", "head", "title", "body", "header", "nav", "main", "footer", "section", "h1", "h2"),
+    *("p", "a", "span", "ul", "li", "dl", "dt", "dd", "cite", "time", "data", "code", "div"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+INSIDE = {
+    "li": {"ul"},
+    "dt": {"dl"},
+    "dd": {"dl"},
+    "thead": {"table"},
+    "tbody": {"table"},
+    "tr": {"thead", "tbody"},
+    "th": {"tr"},
+    "td": {"tr"},
+    "meta": {"head"},
+    "link": {"head"},
+    "title": {"head"},
+}
+"""Which element may stand only in which."""
+ONLY = {"ul": {"li"}, "dl": {"dt", "dd"}, "table": {"thead", "tbody"}, "tr": {"th", "td"}}
+PHRASES = {"p", "h1", "h2", "span", "a", "cite", "time", "code", "data", "dt", "title"}
+BLOCKS = {"p", "h1", "h2", "ul", "dl", "div", "table", "section", "header", "main", "footer", "nav"}
+
+
+class Document(HTMLParser):
+    """A page taken apart, and held against the rules of HTML that our elements have."""
+
+    def __init__(self, page: Page) -> None:
+        """Read the page; whatever breaks a rule fails the test."""
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        assert page.html.startswith("<!doctype html>")
+        self.feed(page.html.encode().decode())
+        self.close()
+        assert self._open == []
+        self._check_outline()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Check an element where it begins."""
+        assert tag in KNOWN, tag
+        attributes = {name: value or "" for name, value in attrs}
+        assert len(attributes) == len(attrs), "an attribute twice"
+        assert not {name for name in attributes if name.startswith("on") or name == "style"}
+        parent = self._open[-1] if self._open else ""
+        assert parent in INSIDE.get(tag, {parent}), f"{tag} in {parent}"
+        assert tag in ONLY.get(parent, {tag}), f"{tag} in {parent}"
+        assert not (tag in BLOCKS and PHRASES & set(self._open)), f"{tag} in {self._open}"
+        assert not (tag == "a" and "a" in self._open)
+        for name in ("href", "content"):
+            assert attributes.get(name, "x"), f"{tag} with an empty {name}"
+        self.elements.append((tag, attributes))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that the element that ends is the one that began last."""
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep the text."""
+        self.texts.append(data)
+
+    def all(self, tag: str) -> Iterator[dict[str, str]]:
+        """Yield the attributes of each element of a kind."""
+        return (attributes for name, attributes in self.elements if name == tag)
+
+    @property
+    def text(self) -> str:
+        """All text, with single blanks."""
+        return " ".join("".join(self.texts).split())
+
+    @property
+    def shape(self) -> list[tuple[str, list[str]]]:
+        """The page without its words."""
+        return [(tag, list(attributes)) for tag, attributes in self.elements]
+
+    def _check_outline(self) -> None:
+        names = [tag for tag, _ in self.elements]
+        for once in ("html", "head", "title", "body", "main", "h1"):
+            assert names.count(once) == 1, once
+        headings = [name for name in names if re.fullmatch("h[1-6]", name)]
+        assert headings[0] == "h1"
+        ids = [attributes["id"] for _, attributes in self.elements if "id" in attributes]
+        assert len(set(ids)) == len(ids)
+        for _, attributes in self.elements:
+            if "aria-labelledby" in attributes:
+                assert attributes["aria-labelledby"] in ids
+            if attributes.get("href", "").startswith("#"):
+                assert attributes["href"][1:] in ids
+        assert next(self.all("html"))["lang"]
+
+
+@pytest.mark.parametrize("name", several())
+def test_every_page_keeps_to_the_rules_of_html(name: str) -> None:
+    page = several()[name]()
+    document = Document(page)
+    assert next(document.all("html"))["lang"] == page.language
+
+
+def test_the_rules_find_what_breaks_them() -> None:
+    """The twin."""
+    good = several()["bare item"]()
+    for old, new in (
+        ("<h1>", "<h2>"),
+        ("</main>", ""),
+        ("<h1>", "<h1><script></script>"),
+        ('id="names"', 'id="files"'),
+        ("<dl>", "<dl><p></p>"),
+        ('<main id="content"', '<main id="content" onclick="x"'),
+    ):
+        assert old in good.html
+        with pytest.raises(AssertionError):
+            Document(Page(good.html.replace(old, new, 1), "en"))
+
+
+HOSTILE = [
+    '"><script>alert(1)</script>',
+    "'><img src=x onerror=alert(1)>",
+    "</title></head><body onload=alert(1)>",
+    "<!--",
+    "]]>",
+    "{{ 7 * 7 }}{% raw %}",
+    "%(title)s %s &amp; &#60;b&#62;",
+    "javascript:alert(1)",
+    "\u202e\u2066 <b>",
+    "\x00\x1b[2J\udc80<svg/onload=alert(1)>",
+]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("name", several())
+def test_what_is_foreign_stays_text(name: str, hostile: str) -> None:
+    harmless, attacked = (Document(several(word)[name]()) for word in ("palavra", hostile))
+    assert attacked.shape == harmless.shape
+    for tag, attributes in attacked.elements:
+        address = attributes.get("href", "https:")
+        assert address.startswith(("https:", "http:", "/", "?", "#")), (tag, address)
+        assert not address.startswith("//"), address
+    if "palavra" in harmless.text:
+        shown = " ".join(hostile.split()).translate(dict.fromkeys((0x00, 0x1B, 0xDC80), "\ufffd"))
+        assert shown in attacked.text
+
+
+def test_a_language_tag_is_foreign_too() -> None:
+    hostile = Document(PAGES.item(maximal("palavra", HOSTILE[0]), ENGLISH))
+    assert hostile.shape == Document(PAGES.item(maximal(), ENGLISH)).shape
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    ["javascript:alert(1)", "data:text/html,x", "//evil.example", "http://good@evil.example/"],
+)
+def test_only_what_is_a_web_address_becomes_a_link(foreign: str) -> None:
+    view = maximal()
+    record = view.record
+    assert record is not None
+    words = (foreign, "https://good.example/a?b=c&d", "LK47B6W/362SFKH", "ibi:LK47B6W/362SFKH")
+    changed = replace(record, relations=words, sources=words, identifiers=words, licence=foreign)
+    service = replace(view.item, runs_at=foreign)
+    page = PAGES.item(replace(view, record=changed, item=service), ENGLISH)
+    addresses = [attributes["href"] for attributes in Document(page).all("a")]
+    assert not [address for address in addresses if "evil" in address or foreign in address]
+    assert addresses.count("https://good.example/a?b=c&d") == 3
+    assert addresses.count(f"{BASE}/LK47B6W/362SFKH") >= 6
+
+
+def test_pages_need_nothing_that_their_policy_forbids() -> None:
+    for make in several().values():
+        document = Document(make())
+        assert next(document.all("link"))["href"] == "/static/ibi.css"
+        assert not [attributes for _, attributes in document.elements if "src" in attributes]
+    assert "script-src" not in pages_module.SECURITY_POLICY
+    assert pages_module.SECURITY_POLICY.startswith("default-src 'none'; style-src 'self'")
+
+
+# Languages
+
+
+@pytest.mark.parametrize(
+    ("accepted", "chosen", "language"),
+    [
+        ("", "", "en"),
+        ("de", "", "en"),
+        ("pt-PT, en;q=0.5", "", "pt"),
+        ("pt-BR", "", "pt-BR"),
+        ("pt-BR", "en", "en"),
+        ("en", "pt", "pt"),
+        ("pt", "de", "pt"),
+        ("pt", "<script>", "pt"),
+    ],
+)
+def test_the_reader_chooses_the_language(accepted: str, chosen: str, language: str) -> None:
+    page = PAGES.home(HomeView(items=2), preference_of(accepted, chosen))
+    assert page.language == language
+    assert f'<html lang="{language}">' in page.html
+    assert ("Ele guarda 2 itens." in page.html) == language.startswith("pt")
+    assert ("It keeps 2 items." in page.html) == (language == "en")
+
+
+def test_pages_link_to_themselves_in_the_other_language() -> None:
+    page = PAGES.home(HomeView(items=2), ENGLISH, "/col/a?x=1&lang=en&y=%2F")
+    expected = {code: f"{BASE}/col/a?x=1&y=/&lang={code}" for code in ("en", "pt")}
+    document = Document(page)
+    for tag in ("a", "link"):
+        found = {each["hreflang"]: each["href"] for each in document.all(tag) if "hreflang" in each}
+        assert found == expected
+
+
+def catalogue() -> Catalog:
+    with files("ibi.web").joinpath("locale", "pt.po").open("rb") as source:
+        return read_po(source, locale="pt", abort_invalid=True)
+
+
+def test_every_message_of_the_templates_is_translated_and_no_other() -> None:
+    folder = str(files("ibi.web").joinpath("templates"))
+    method = [("**.html", "jinja2.ext:babel_extract")]
+    options = {"**.html": {"silent": "false"}}
+    extracted = {message[2] for message in extract_from_dir(folder, method, options)}
+    assert len(extracted) > 80
+    translated = {message.id for message in catalogue() if message.id}
+    assert extracted == translated
+
+
+PLACEHOLDER = re.compile(r"%\([a-z]+\)s")
+
+
+def test_translations_are_whole_and_name_the_same_values() -> None:
+    for message in catalogue():
+        ids = [message.id] if isinstance(message.id, str) else list(message.id)
+        string = message.string or ""
+        strings = [string] if isinstance(string, str) else list(string)
+        if ids == [""]:
+            continue
+        assert not message.fuzzy
+        assert len(strings) == len(ids)
+        for one, other in zip(ids, strings, strict=True):
+            assert other, one
+            assert sorted(PLACEHOLDER.findall(one)) == sorted(PLACEHOLDER.findall(other))
+            assert (one[-1] in ".:") == (other[-1] in ".:")
+
+
+# What is shown
+
+
+def test_dates_sizes_and_numbers_are_those_of_the_language() -> None:
+    view = maximal()
+    english, portuguese = (
+        Document(PAGES.item(view, preference)).text for preference in (ENGLISH, PORTUGUESE)
+    )
+    for shown in ("February 16, 2009", "1.2 MB", "first of 3,000 files", "Portuguese (Brazil)"):
+        assert shown in english
+    for shown in ("16 de fevereiro de 2009", "1,2 MB", "primeiros de 3.000", "português (Brasil)"):
+        assert shown in portuguese
+    assert "fevereiro de 2009 2009 2009 – 1 de março de 2010 13:00:00 UTC 0000" in portuguese
+    times = {each["datetime"] for each in Document(PAGES.item(view, ENGLISH)).all("time")}
+    assert {"2009", "2009-02", "2009-02-16", "2010-03-01T13:00:00Z"} < times
+
+
+def test_the_page_of_an_item_says_all() -> None:
+    document = Document(PAGES.item(maximal(), ENGLISH))
+    for shown in (
+        "How to cite palavra, palavra; palavra. palavra. palavra, 2009. IBI: <8JMKD3MGP8W/35MMLL8>",
+        f"35MMLL8>. Available from: <{BASE}/8JMKD3MGP8W/35MMLL8>.",
+        f"Persistent URL {BASE}/8JMKD3MGP8W/35MMLL8",
+        "Repository name sid.inpe.br/mtc-m18@80/2009/07.21.14.43",
+        "Further names 6qtX3pFwXQZGivnK2Y/SskcB",
+        "Copy: the Original is in another archive.",
+        "Previous edition LK47B6W/362SFKH",
+        "Next edition LK47B6W/362SFKH",
+        "Last edition LK47B6W/362SFKH",
+        "Translation: French (Canada) LK47B6W/362SFKH",
+        "Last update November 14, 2023",
+        "application/pdf, the main file",
+        f"ORCID {ORCID}",
+    ):
+        assert shown in document.text
+    addresses = {attributes["href"] for attributes in document.all("a")}
+    assert {"?choice=oai_dc", "/list", f"https://orcid.org/{ORCID}"} < addresses
+    assert "https://creativecommons.org/licenses/by/4.0/" in addresses
+
+
+def test_the_page_of_an_item_says_it_to_programs() -> None:
+    document = Document(PAGES.item(maximal(), ENGLISH))
+    links = {each["rel"]: each["href"] for each in document.all("link")}
+    assert links["cite-as"] == f"{BASE}/8JMKD3MGP8W/35MMLL8"
+    assert links["describedby"] == "?choice=oai_dc"
+    named = [(each["name"], each["content"]) for each in document.all("meta") if "name" in each]
+    folder = f"{BASE}/col/sid.inpe.br/mtc-m18@80/2009/07.21.14.43/doc/folder"
+    for pair in (
+        ("DC.title", "palavra"),
+        ("DC.creator", "palavra, palavra"),
+        ("DC.rights", "https://creativecommons.org/licenses/by/4.0/"),
+        ("citation_author", "palavra, palavra"),
+        ("citation_author_orcid", f"https://orcid.org/{ORCID}"),
+        ("citation_publication_date", "2009/02/16"),
+        ("citation_pdf_url", f"{folder}/palavra.pdf"),
+    ):
+        assert pair in named
+    assert {"name": "DC.title", "lang": "pt-BR", "content": "palavra"} in document.all("meta")
+
+
+def test_the_description_of_a_deleted_item_says_so_and_cites_the_item() -> None:
+    page = several()["metadata"]()
+    document = Document(page)
+    assert "The item that is described here was deleted" in document.text
+    assert "It was replaced by: LK47B6W/362SFKH" in document.text
+    assert "IBI: <8JMKD3MGP8W/35MMLL8>" in document.text
+    assert "/doc/" not in page.html
+
+
+def test_the_description_says_nothing_of_deletion_otherwise() -> None:
+    assert "deleted" not in Document(PAGES.item(maximal(), ENGLISH)).text
+
+
+def test_addresses_of_files_are_percent_encoded_utf_8() -> None:
+    listed = FileListView(forms=FORMS, files=(file("pasta 1/Relatório #1?.pdf"), file("a%2fb")))
+    addresses = [each["href"] for each in Document(PAGES.files(listed, ENGLISH)).all("a")]
+    folder = "/col/sid.inpe.br/mtc-m18@80/2009/07.21.14.43/doc"
+    assert f"{folder}/pasta%201/Relat%C3%B3rio%20%231%3F.pdf" in addresses
+    assert f"{folder}/a%252fb" in addresses
+
+
+def test_an_archive_may_lie_below_a_path() -> None:
+    pages = Pages("Acervo", "https://example.org/archive/")
+    page = pages.item(maximal(), ENGLISH, "/list")
+    for shown in ('"/archive/static/ibi.css"', '"/archive/"', '"/archive/col/sid.inpe.br/'):
+        assert f"href={shown}" in page.html
+    assert 'href="https://example.org/archive/list?lang=pt"' in page.html
+    assert 'content="https://example.org/archive/col/sid.inpe.br/' in page.html
+
+
+def test_a_list_goes_on_after_a_thousand_files() -> None:
+    found = tuple(file(f"a/{number:04} &.txt") for number in range(1_001))
+    here = "/8JMKD3MGP8W/35MMLL8?ibiurl.verblist=GetFileList&after=a/x"
+    listed = FileListView(forms=FORMS, files=found)
+    document = Document(PAGES.files(listed, ENGLISH, here))
+    (following,) = [each["href"] for each in document.all("a") if each.get("rel") == "next"]
+    query = "ibiurl.verblist=GetFileList&after=a/0999%20%26.txt"
+    assert following == f"{BASE}/8JMKD3MGP8W/35MMLL8?{query}"
+    assert len(list(document.all("data"))) == 1_000
+    assert 'rel="next"' not in PAGES.files(replace(listed, files=found[1:]), ENGLISH, here).html
+    whole = replace(listed, files=found[:2], more=True)
+    assert "after=a/0001%20%26.txt" in PAGES.files(whole, ENGLISH, here).html
+
+
+def test_the_page_of_an_item_shows_the_first_files_and_says_so() -> None:
+    twenty = tuple(file(f"{number}.txt") for number in range(20))
+    view = ItemView(item=Item(forms=FORMS), list_address="/list")
+    for files_, count, said in (
+        (twenty, 20, ""),
+        (twenty, 0, "These are the first files."),
+        (twenty, 1_234, "These are the first of 1,234 files."),
+        (twenty[:2], 0, ""),
+        ((*twenty, file("z")), 21, "These are the first of 21 files."),
+    ):
+        shown = Document(PAGES.item(replace(view, files=files_, file_count=count), ENGLISH))
+        assert shown.text.count(".txt") == min(len(files_), 20)
+        assert ("first" in shown.text) == bool(said)
+        assert said in shown.text
+
+
+def test_files_of_a_folder_stand_together() -> None:
+    paths = ("b.txt", "a/1", "a.txt", "a/2", "a/c/3")
+    listed = FileListView(forms=FORMS, files=tuple(map(file, paths)))
+    assert list(listed.folders) == ["", "a", "a/c"]
+    text = Document(PAGES.files(listed, ENGLISH)).text
+    places = [text.index(word) for word in ("b.txt", "a.txt", "a/", "a/c/", "SHA-256")]
+    assert places == [*sorted(places[:-1]), min(places)]
+
+
+def test_a_tombstone_tells_who_when_why_and_what_instead() -> None:
+    stone = Tombstone(NOVEMBER, "The administrator", "Twice deposited", OTHER)
+    view = TombstoneView(forms=FORMS, tombstone=stone, title="A title")
+    document = Document(PAGES.tombstone(view, ENGLISH))
+    assert "Title A title Identifiers sid.inpe.br" in document.text
+    assert "Deleted on November 14, 2023" in document.text
+    assert "Deleted by The administrator Reason Twice deposited" in document.text
+    assert "Replaced by LK47B6W/362SFKH" in document.text
+
+
+def test_a_problem_says_what_to_do() -> None:
+    busy = ProblemView(status=503, title="Busy", detail="Too many wait.", retry_after=90)
+    text = Document(PAGES.problem(busy, PORTUGUESE)).text
+    assert "O acervo está ocupado Busy: Too many wait. Tente de novo em 90 segundos." in text
+    lost = Document(PAGES.problem(ProblemView(status=404), ENGLISH)).text
+    assert "There is nothing here Look at the address again" in lost
+
+
+def test_right_to_left_and_long_words_have_their_own_room() -> None:
+    page = PAGES.item(maximal("مكتبة" + "א" * 10_000, "ar"), ENGLISH)
+    assert '<h1><span dir="auto" lang="ar">مكتبة' in page.html
+    assert "overflow-wrap: anywhere" in pages_module.style_sheet().decode()
+
+
+# The style sheet
+
+
+def colours(sheet: str) -> Iterator[dict[str, str]]:
+    """Yield the colours by light, and by dark."""
+    for block in sheet.split(":root {")[1:]:
+        yield dict(re.findall(r"--([a-z]+): #([0-9a-f]+);", block.partition("}")[0]))
+
+
+def luminance(colour: str) -> float:
+    full = colour if len(colour) == 6 else "".join(digit * 2 for digit in colour)
+    parts = [int(full[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the ratio of WCAG 2.2, 1.4.3."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_words_stand_out_by_light_and_in_the_dark() -> None:
+    schemes = list(colours(pages_module.style_sheet().decode()))
+    assert len(schemes) == 2
+    for scheme in schemes:
+        for ink in ("ink", "faint", "link", "seen"):
+            assert contrast(scheme[ink], scheme["paper"]) >= 4.5, ink
+        for ink in ("ink", "link", "seen"):
+            assert contrast(scheme[ink], scheme["notice"]) >= 4.5, ink
+
+
+def test_the_measure_of_contrast_is_that_of_the_standard() -> None:
+    assert contrast("000", "ffffff") == pytest.approx(21)
+    assert contrast("777777", "fff") == pytest.approx(4.478, abs=0.001)
+
+
+def test_the_style_sheet_serves_keyboards_paper_and_the_dark_and_calls_nobody() -> None:
+    sheet = pages_module.style_sheet().decode()
+    for wanted in (":focus-visible", "@media print", "prefers-color-scheme: dark"):
+        assert wanted in sheet
+    assert not re.search(r"url\(|@import|https?:", sheet)
+    assert sheet.count("{") == sheet.count("}")
