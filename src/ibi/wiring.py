@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ibi.adapters.clock import SystemClock
+from ibi.adapters.database import Database
 from ibi.adapters.machine import MachineFolder
 from ibi.adapters.sql_ledger import SqlLedger
 from ibi.adapters.sqlite import Sqlite
-from ibi.errors import ArchiveRequestError, MintingRequestError, shown
+from ibi.errors import (
+    ArchiveRequestError,
+    LedgerUnavailableError,
+    MintingRequestError,
+    StorageError,
+    shown,
+)
 from ibi.identifier import ibip, repository_name
 from ibi.minting.granularity import AUTO, parse_granularity
 from ibi.minting.minter import Minter
@@ -38,14 +45,17 @@ if TYPE_CHECKING:
 
 def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
     """Open the ledger at a path or a postgresql:// URL; make it, unless it should exist."""
-    if not place.startswith(POSTGRESQL):
-        if existing and not Path(place).exists():
-            msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
-            raise MintingRequestError(msg)
-        return SqlLedger(Sqlite(place))
-    from ibi.adapters.postgres import Postgres
+    if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
+        msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
+        raise MintingRequestError(msg)
+    return SqlLedger(_database(place))
 
-    return SqlLedger(Postgres(place))
+
+def subsystem_of(settings: MinterSettings) -> Subsystem:
+    """Return the subsystem that the settings describe, if it can be one."""
+    return Subsystem(
+        settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
+    )
 
 
 def minter_of(
@@ -57,9 +67,7 @@ def minter_of(
     """Open the minter that the settings describe; `existing` wants its ledger to be there."""
     # Checked before anything is touched: a bad host leaves no ledger behind.
     parse_granularity(settings.granularity)
-    subsystem = Subsystem(
-        settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
-    )
+    subsystem = subsystem_of(settings)
     ledger = open_ledger(settings.place, existing=existing)
     try:
         return Minter(
@@ -162,17 +170,32 @@ class Instance:
 
 def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
     """Open the catalogue of an archive, and bring it to the newest version."""
+    from ibi.adapters.catalogue_version import is_newest
     from ibi.adapters.sql_catalogue import SqlCatalogue
-    from ibi.adapters.sql_schema import upgrade
 
     place = settings.place(settings.catalogue)
     postgresql = place.startswith(POSTGRESQL)
-    upgrade(place, postgresql=postgresql)
-    if not postgresql:
-        return SqlCatalogue(Sqlite(place), quick=True)
+    try:
+        database = _database(place)
+    except LedgerUnavailableError as failure:
+        raise StorageError(failure.ledger, failure.reason) from failure
+    if not is_newest(database):
+        from ibi.adapters.sql_schema import upgrade
+
+        try:
+            upgrade(place, postgresql=postgresql)
+        except BaseException:
+            database.close()
+            raise
+    return SqlCatalogue(database, quick=not postgresql)
+
+
+def _database(place: str) -> Database:
+    if not place.startswith(POSTGRESQL):
+        return Sqlite(place)
     from ibi.adapters.postgres import Postgres
 
-    return SqlCatalogue(Postgres(place), quick=False)
+    return Postgres(place)
 
 
 def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:

@@ -19,6 +19,8 @@ from ibi.web.zero_copy import FileSender
 LARGEST_HEAD: Final = 65_536
 HEAD_SECONDS: Final = 15.0
 BODY_SECONDS: Final = 30.0
+BODY_SHARE: Final = 65_536
+"""Bytes of a body that must come in that time, for as long as there is more of it."""
 TAKING_SECONDS: Final = 60.0
 
 _TOO_LARGE: Final = (
@@ -32,6 +34,8 @@ class BoundedHttp(HttpToolsProtocol):
 
     _head: int | None = 0
     """Bytes of a head that has not ended; None outside of one."""
+    _body: int = 0
+    """Bytes of a body since its time was last counted anew."""
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     _files: FileSender | None = None
@@ -73,6 +77,7 @@ class BoundedHttp(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Stop counting: the body has a bound of its own, and a time to come in."""
         self._head = None
+        self._body = 0
         self._expect(BODY_SECONDS)
         super().on_headers_complete()
 
@@ -85,6 +90,11 @@ class BoundedHttp(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Count what came while the head had not ended."""
         super().data_received(data)
+        if self._head is None and self._timer is not None:
+            self._body += len(data)
+            if self._body >= BODY_SHARE:
+                self._body = 0
+                self._expect(BODY_SECONDS)
         if self._head is None or self.transport.is_closing():
             return
         if self._timer is None and self._is_idle():
