@@ -50,8 +50,12 @@ format: $(INSTALLED) ## mend format and what the linter can mend itself
 fuzz: $(INSTALLED) ## a million strings against the standard's grammars, then coverage-guided (long)
 	$(BIN)/python tests/fuzz.py
 
+.PHONY: attack
+attack: $(INSTALLED) ## all attacks of the threat model in full, a browser among them (long)
+	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/http/test_archive_openapi.py
+
 .PHONY: faults
-faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no label twice (17 minutes)
+faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no label twice, nothing half (long)
 	PYTHONPATH=tests $(BIN)/python -m faults
 
 .PHONY: bench

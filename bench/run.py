@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import delivery
 import label_lengths
 import labels
 import minting
@@ -19,6 +20,7 @@ SECTIONS = {
     "Minting: in process": minting.in_process,
     "Minting: over HTTP": minting_http.over_http,
     "Minting: how long labels get": label_lengths.under_poisson_traffic,
+    "Delivery: files, against nginx": delivery.against_nginx,
 }
 
 

@@ -1,6 +1,6 @@
-"""`make fuzz`: the standard's grammars over a million strings, then coverage-guided fuzzing.
+"""`make fuzz`: the standard's grammars, Tcl over pair lists, then coverage-guided fuzzing.
 
-    python tests/fuzz.py [--count N] [--seed N] [--runs N]
+    python tests/fuzz.py [--count N] [--lists N] [--seed N] [--runs N]
 
 Every number of the run follows from the seed; a string on which we and the standard differ is
 printed and ends the run with exit code 1.
@@ -41,6 +41,28 @@ def tasks(count: int, seed: int) -> Iterator[tuple[str, int]]:
         yield tables[number % len(tables)], seed + number
 
 
+def judge_lists_chunk(seed: int) -> str:
+    """Put a chunk of pair lists before Tcl; return the first one that it reads otherwise."""
+    from property.test_wire import judge_lists  # noqa: PLC0415  # as above
+
+    try:
+        judge_lists(seed, CHUNK)
+    except AssertionError as difference:
+        return f"pair lists, seed {seed}: {difference}"
+    return ""
+
+
+def judge_all_lists(count: int, seed: int) -> bool:
+    seeds = range(seed, seed - (-count // CHUNK))
+    with multiprocessing.Pool() as pool:
+        differences = [each for each in pool.imap_unordered(judge_lists_chunk, seeds) if each]
+    for difference in differences:
+        sys.stdout.write(f"differs: {difference}\n")
+    lists = len(seeds) * CHUNK
+    sys.stdout.write(f"pair lists: {lists:,} each way by Tcl, {len(differences)} disagreements\n")
+    return not differences
+
+
 def judge_all(count: int, seed: int) -> bool:
     chunks = list(tasks(count, seed))
     start = time.monotonic()
@@ -62,9 +84,11 @@ def fuzz_by_coverage(runs: int) -> None:
 
     with atheris.instrument_imports(include=["ibi"]):
         from attacks.test_text import READERS, read_or_refuse  # noqa: PLC0415
+        from property import test_wire  # noqa: PLC0415
 
     def one(data: bytes) -> None:
         read_or_refuse(data.decode("utf-8", "replace"), READERS)
+        test_wire.read_or_refuse(data)
 
     # It begins with real identifiers, and keeps here whatever leads it into new code.
     with tempfile.TemporaryDirectory() as corpus:
@@ -78,13 +102,14 @@ def fuzz_by_coverage(runs: int) -> None:
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--count", type=int, default=1_000_000, help="strings to judge")
+    arguments.add_argument("--lists", type=int, default=100_000, help="pair lists each way")
     arguments.add_argument("--seed", type=int, default=1, help="of the first chunk of strings")
     arguments.add_argument("--runs", type=int, default=300_000, help="coverage-guided runs")
     arguments.add_argument("--by-coverage", action="store_true", help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.by_coverage:
         fuzz_by_coverage(chosen.runs)
-    if not judge_all(chosen.count, chosen.seed):
+    if not judge_all(chosen.count, chosen.seed) or not judge_all_lists(chosen.lists, chosen.seed):
         return 1
     command = [sys.executable, __file__, "--by-coverage", "--runs", str(chosen.runs)]
     crashed = subprocess.run(command, check=False).returncode  # noqa: S603

@@ -158,7 +158,10 @@ class Instance:
         """Return the labels of the archive service."""
         for held in self.catalogue.items(0, 1, "service"):
             return held.item.forms
-        msg = f"The archive in {self.settings.folder} was not made to its end: init it again."
+        msg = (
+            f"The catalogue of the archive in {self.settings.folder} has no archive service: "
+            "'ibi archive rebuild' brings back what lies in the folder."
+        )
         raise ArchiveRequestError(msg)
 
     def close(self) -> None:

@@ -112,7 +112,7 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
         timeout=PATIENCE * (size + 1),
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
     )
-    if done.returncode == _NO_MOUNT or "unshare:" in done.stderr:
+    if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
         return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")
     if done.returncode:
         raise Violation(done.stderr)
@@ -123,7 +123,7 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
     return figures
 
 
-_NO_MOUNT: Final = 77
+NO_MOUNT: Final = 77
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
@@ -136,7 +136,7 @@ def _fill(folder: Path, size: int, seed: int) -> Figures:
             def refused(before: int = before) -> bool:
                 # Again and again: a ledger that cannot grow puts its log in order, and so makes
                 # itself a little room.
-                _press(ballast)
+                press(ballast)
                 return crowd.figures.refusals["LedgerUnavailableError"] > before + 5
 
             crowd.pump_until(refused, "a refusal of the full disk")
@@ -145,13 +145,14 @@ def _fill(folder: Path, size: int, seed: int) -> Figures:
     return crowd.figures
 
 
-def _press(ballast: Path) -> None:
+def press(ballast: Path, room: int = 0) -> None:
+    """Let a file grow until the disk is full, or all but so many bytes are."""
     with ballast.open("ab", buffering=0) as file:
         try:
             while file.write(bytes(4096)) == 4096:
                 pass
         except OSError:
-            return
+            file.truncate(max(0, file.tell() - room))
 
 
 def main() -> int:
@@ -161,7 +162,7 @@ def main() -> int:
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", _TMPFS, "ibi-faults", str(disk)]
     if not shutil.which("mount") or subprocess.run(mount, check=False).returncode:  # noqa: S603
-        return _NO_MOUNT
+        return NO_MOUNT
     figures = _fill(disk, int(size), int(seed))
     json.dump({"labels": figures.labels, "refusals": figures.refusals}, sys.stdout)
     return 0

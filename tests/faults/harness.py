@@ -29,6 +29,13 @@ from ibi.minting.label_generator import LabelGenerator
 PATIENCE: Final = 30.0
 """Seconds in which something must happen that takes milliseconds: many, for a busy machine."""
 
+PRELOADED: Final = [
+    *("faults.worker", "faults.forks", "faults.archive_process", "ibi.cli.archive"),
+    *("ibi.adapters.postgres", "ibi.adapters.resolver_client", "ibi.adapters.unpacking"),
+    *("ibi.web.archive_app", "ibi.web.item_pages"),
+]
+"""What the server that processes are forked from imports, once for all phases."""
+
 Body = Callable[[Assignment, Connection], None]
 
 
@@ -69,6 +76,8 @@ class Figures:
     by_slot: Counter[int] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
     notes: str = ""
+    found: str = ""
+    """What a twin of the archive was caught at."""
     skipped: str = ""
     """Why the phase could not take place on this machine."""
 
@@ -93,7 +102,7 @@ class Crowd:
         self._latest = "nobody was refused"
         self._number = 0
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["faults.worker", "faults.forks"])
+        self._context.set_forkserver_preload(PRELOADED)
         # The server imports by its environment, not by our path, which pytest has extended.
         with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parents[1])):
             forkserver.ensure_running()

@@ -7,7 +7,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from faults import clocks, failures, forks, kills, losses, restores, snapshots
+from faults import (
+    archive_disks,
+    archive_kills,
+    clocks,
+    failures,
+    forks,
+    kills,
+    losses,
+    restores,
+    snapshots,
+)
 from faults.harness import Figures, Violation
 from faults.sites import Grounds, Say, Site
 
@@ -33,7 +43,8 @@ class Phase:
         """Run it on a new ledger."""
         with closing(grounds.site(kind)) as site:
             figures = self.scene(site, size, seed, say)
-        if self.twin and not figures.duplicates + figures.above_mark and not figures.skipped:
+        caught = figures.duplicates + figures.above_mark or figures.found
+        if self.twin and not caught and not figures.skipped:
             raise Violation(
                 f"{self.name} on {kind} found nothing: the suite is blind (seed {seed})"
             )
@@ -59,4 +70,21 @@ PHASES: Final = (
     Phase("DISK fails", failures.fail_disk, 60, 2, (SQLITE,)),
     Phase("DISK is full", failures.fill_disk, 20, 1, (SQLITE,)),
     Phase("SERVER stops", failures.stop_server, 20, 1, (POSTGRES,)),
+)
+
+ARCHIVE_PHASES: Final = (
+    Phase("ARCHIVE KILL at random", archive_kills.kill_at_random, 500, 8, (SQLITE,)),
+    Phase("ARCHIVE KILL at random", archive_kills.kill_at_random, 100, 3, (POSTGRES,)),
+    Phase("ARCHIVE KILL at every 2nd step", archive_kills.kill_at_every_step, 2, 0, (SQLITE,)),
+    Phase("ARCHIVE KILL at every 9th step", archive_kills.kill_at_every_step, 9, 0, (POSTGRES,)),
+    Phase(
+        "  twin: ARCHIVE without a journal", archive_kills.kill_without_journal, 60, 60, twin=True
+    ),
+    Phase("  twin: ARCHIVE says it too early", archive_kills.kill_hasty, 60, 60, twin=True),
+    Phase("  twin: ARCHIVE writes in place", archive_kills.kill_in_place, 60, 60, twin=True),
+    Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 300, 8, (SQLITE,)),
+    Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 60, 0, (POSTGRES,)),
+    Phase("  twin: ARCHIVE does not heal", archive_disks.fail_unhealed, 200, 200, twin=True),
+    Phase("ARCHIVE DISK is full", archive_disks.fill_disk, 30, 2, (SQLITE,)),
+    Phase("ARCHIVE loses its server", archive_disks.lose_server, 20, 2, (POSTGRES,)),
 )

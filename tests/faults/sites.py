@@ -120,6 +120,12 @@ class PostgresSite:
 
         self._runner.run(work())
 
+    def renew(self) -> None:
+        """Create another database, and go on with that one."""
+        self.close()
+        self._connection = None
+        self.ledger = self.server.database()
+
     def copy_database(self) -> None:
         """Copy the database as it is now; for a moment nobody may use it."""
         name = self.database

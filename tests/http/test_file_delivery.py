@@ -330,7 +330,6 @@ def test_hanging_up_in_the_middle_leaves_nothing_open(
 
 def test_a_slow_reader_gets_everything_and_holds_up_nobody(server: tuple[str, int]) -> None:
     with Connection(server) as slow, Connection(server) as quick:
-        slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.send("/doc/large.bin")
         for _ in range(20):
             assert quick.ask("/doc/small.bin").body == SMALL
@@ -355,7 +354,6 @@ def test_a_file_that_shrinks_meanwhile_is_cut_off_and_not_filled_up(
     file = folder / "shrinking"
     file.write_bytes(LARGE)
     with Connection(server) as client:
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.send("/doc/shrinking")
         client.socket.recv(10)
         os.truncate(file, 10_000)
@@ -370,7 +368,6 @@ def test_http_1_0_ends_with_the_file(server: tuple[str, int]) -> None:
 
 def test_garbage_behind_a_request_is_not_answered_inside_the_file(folder: Path) -> None:
     with served(file_app(folder)) as server, Connection(server) as client:
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.send("/doc/large.bin")
         client.socket.recv(10)
         client.socket.sendall(b"\x00garbage\r\n\r\n")
@@ -400,7 +397,6 @@ def test_who_takes_nothing_is_hung_up_on(
 ) -> None:
     monkeypatch.setattr(bounded_http, "TAKING_SECONDS", 0.3)
     with served(file_app(folder), protocol) as server, Connection(server) as client:
-        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.send("/doc/large.bin")
         client.socket.recv(10)
         wait_until(lambda: not open_files(folder))

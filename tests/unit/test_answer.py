@@ -87,6 +87,12 @@ def test_the_translation_that_fits_best(modifiers: str, relations: list[str]) ->
     assert (listed.key == KEY) == bool(relations)
 
 
+def test_a_language_in_general_comes_before_that_of_some_country() -> None:
+    shelf = Shelf(replace(TRANSLATED, translations=((BR, forms(1)), (PT, forms(2)))), IBERIAN)
+    listed = asked(shelf, "+(pt-PT)")
+    assert urls(listed) == {".translation(pt)": "2022/01.01.00.00/doc/a.pdf"}
+
+
 def test_an_item_without_a_language_is_its_own_translation_where_none_is_named() -> None:
     shelf = Shelf(replace(ITEM, translations=((PT, forms(1)),)), BRAZILIAN)
     assert urls(asked(shelf, "+")) == {
@@ -219,10 +225,10 @@ def test_a_file_of_the_item_to_which_the_verbs_lead() -> None:
 
 def test_the_list_of_files_of_the_item_to_which_the_verbs_lead() -> None:
     listed = asked(Shelf(DESCRIBED, PAGE), ":", "/nothing", file_list=True)
-    assert [related.url for related in listed.related.values()] == [
+    assert listed.related[Relation.parse(".metadata")].url == (
         "https://archive.example:8801/displaydoccontent.cgi/"
         "arq.br/item/2021/01.01.00.00?displaytype=FileList"
-    ]
+    )
 
 
 def test_a_service_that_runs_elsewhere_is_passed_through_the_archive() -> None:

@@ -91,6 +91,13 @@ def test_a_url_keeps_its_escapes_and_is_sent_without_its_own_marks() -> None:
     assert requests.decode(query) == sent
 
 
+def test_a_percent_sign_that_escapes_nothing_is_one() -> None:
+    sent = Acknowledgment(
+        ("::1",), ContentType.DATA, "http://a/50%", "http://a/%zz", UrlKey("1234567890")
+    )
+    assert "&url=http://a/50%25&url.persistent=http://a/%25zz&" in requests.encode(sent)
+
+
 def test_a_url_never_has_a_control_character() -> None:
     query = requests.encode(
         Acknowledgment(

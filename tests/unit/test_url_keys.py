@@ -120,6 +120,18 @@ def test_whatever_is_altered_is_refused(altered: dict[str, object]) -> None:
     assert check(replace(given, **altered)) is Refusal.FORGED  # type: ignore[arg-type]
 
 
+def test_what_is_altered_at_the_edge_of_two_fields_is_refused() -> None:
+    key = KEYS.issue(("a", "b"), [replace(DATA, url="c")], now=NOW, nonce=NONCE)
+    given = replace(acknowledgment(DATA, key), clients=("a", "b"), url="c")
+    assert isinstance(check(given), Receipt)
+    assert check(replace(given, clients=("a",), url=" bc")) is Refusal.FORGED
+
+
+def test_two_keys_of_one_answer_have_nothing_in_common() -> None:
+    first, second = issue(DATA).text, issue(DATA, nonce=NONCE + 1).text
+    assert not {first[23:43], first[43:]} & {second[23:43], second[43:]}
+
+
 def test_what_two_urls_were_offered_with_is_not_mixed() -> None:
     given = acknowledgment(DATA, issue(DATA, METADATA))
     for content, state, forms in (

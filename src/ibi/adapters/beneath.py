@@ -50,7 +50,7 @@ def storage_errors(place: Path) -> Iterator[None]:
 def open_beneath(root: Path, parts: Sequence[str]) -> int:
     """Open a regular file for reading; FileNotFoundError if there is none."""
     name = _checked(parts)
-    with storage_errors(root), _folder(root, parts[:-1], make=False) as folder:
+    with storage_errors(root), folder_beneath(root, parts[:-1]) as folder:
         try:
             file = os.open(name, _READ, dir_fd=folder)
         except OSError as failure:
@@ -69,8 +69,16 @@ def create_beneath(root: Path, parts: Sequence[str]) -> int:
     So it is too if a file or a link stands where a folder should be.
     """
     name = _checked(parts)
-    with storage_errors(root), _folder(root, parts[:-1], make=True) as folder:
+    with storage_errors(root), folder_beneath(root, parts[:-1], make=True) as folder:
         return os.open(name, _NEW, 0o644, dir_fd=folder)
+
+
+def has_file(folder: int, name: str) -> bool:
+    """Tell whether a regular file, and no link to one, lies in an open folder."""
+    try:
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def fsync_folder(path: Path) -> None:
@@ -121,8 +129,11 @@ def _checked(parts: Sequence[str]) -> str:
 
 
 @contextmanager
-def _folder(root: Path, parts: Sequence[str], *, make: bool) -> Iterator[int]:
-    """Walk down from a root, which itself may be a link: its administrator chose it."""
+def folder_beneath(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+    """Walk down from a root, which itself may be a link: its administrator chose it.
+
+    `make` makes the folders that are not there, durably.
+    """
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in parts:
@@ -138,6 +149,8 @@ def _inner(folder: int, part: str, *, make: bool) -> int:
     if make:
         with suppress(FileExistsError):
             os.mkdir(part, 0o755, dir_fd=folder)
+        # Even if it was there: a crash may have come between making it and this.
+        os.fsync(folder)
     try:
         return os.open(part, _FOLDER, dir_fd=folder)
     except OSError as failure:

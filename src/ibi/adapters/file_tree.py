@@ -5,6 +5,7 @@
                                                /old/<change>/  files that were replaced, if kept
     incoming/<deposit>/                                        files on their way in
     journal/<change>.json                                      what is decided and not finished
+    reserved/<list>.json                                       labels of items that come later
 
 A change is decided when its line in the journal is durable. All that takes room was written
 before; what follows are renames, each of which may be done again after a crash: so a change is
@@ -13,8 +14,10 @@ there whole, or not at all, whatever is killed when.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,15 +25,24 @@ from typing import Final
 
 import msgspec
 
-from ibi.adapters.beneath import fsync_folder, open_beneath
-from ibi.adapters.staging import Staging, disk_errors
+from ibi.adapters.beneath import folder_beneath, fsync_folder, has_file, open_beneath
+from ibi.adapters.disk import (
+    disk_errors,
+    fsync_nearest,
+    prune,
+    replace_durably,
+    write_durably,
+)
+from ibi.adapters.staging import Staging
 from ibi.archive.manifest import manifest
 from ibi.errors import StorageError, UnknownError
 from ibi.model.change import Change
 from ibi.ports import StoredChange
 
 MANIFEST: Final = "ibi.json"
-_FOLDERS: Final = ("col", "incoming", "journal")
+_FOLDERS: Final = ("col", "incoming", "journal", "reserved")
+_NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""What file systems say that have no second names, or no more of them."""
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -61,10 +73,11 @@ class FileTree(Staging):
         """Use a folder, and make it if need be; replaced files are kept, or not."""
         super().__init__(root / "incoming")
         self.name = str(root)
-        self._col, self._incoming, self._journal = (root / folder for folder in _FOLDERS)
+        folders = [root / folder for folder in _FOLDERS]
+        self._col, self._incoming, self._journal, self._reserved = folders
         self._keep = keep_replaced
         with disk_errors(self.name):
-            for folder in (self._col, self._incoming, self._journal):
+            for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
             fsync_folder(root)
 
@@ -97,8 +110,8 @@ class FileTree(Staging):
                 prepared = self._prepared(change.id)
                 prepared.mkdir()
                 for number, each in enumerate(change.items):
-                    _write(prepared / f"{number}.json", manifest(each.item, each.files))
-                _write(prepared / "journal", _ENCODE(line))
+                    write_durably(prepared / f"{number}.json", manifest(each.item, each.files))
+                write_durably(prepared / "journal", _ENCODE(line))
                 fsync_folder(prepared)
                 fsync_folder(self._incoming)
             except BaseException:
@@ -117,27 +130,20 @@ class FileTree(Staging):
             folder = self._made(step.place)
             if step.adopted:
                 self._adopt(step.adopted, folder / "doc")
+            # What goes first, so that a file may come where a folder was, or a folder for a file.
+            for path in step.removed:
+                self._remove(line.change.id, folder, path)
             for path in step.put:
                 self._put(line.change, folder, path)
-            for path in step.removed:
-                if self._keep:
-                    self._keep_old(line.change.id, folder, path)
-                (folder / "doc" / path).unlink(missing_ok=True)
-                _prune(folder / "doc", path)
             if step.cleared:
-                _move(folder / "doc", self._prepared(line.change.id) / f"{number}.doc")
+                for part in ("doc", "old"):
+                    _move(folder / part, self._prepared(line.change.id) / f"{number}.{part}")
             _move(self._prepared(line.change.id) / f"{number}.json", folder / MANIFEST)
             fsync_folder(folder)
 
     def _made(self, place: str) -> Path:
-        folder = self._col
-        for part in place.split("/"):
-            parent, folder = folder, folder / part
-            with suppress(FileExistsError):
-                folder.mkdir()
-            # Even if it was there: a crash may have come between making it and this.
-            fsync_folder(parent)
-        return folder
+        with folder_beneath(self._col, place.split("/"), make=True):
+            return self._col / place
 
     def _adopt(self, deposit: str, doc: Path) -> None:
         files = self.files_of(deposit)
@@ -145,40 +151,63 @@ class FileTree(Staging):
             _move(files, doc)
 
     def _put(self, change: StoredChange, folder: Path, path: str) -> None:
-        source, target = self.files_of(change.deposit) / path, folder / "doc" / path
-        if not source.exists():
-            return  # done before
-        if self._keep:
+        source = self.files_of(change.deposit) / path
+        *folders, name = path.split("/")
+        is_new = source.exists()  # or it was done before
+        if is_new and self._keep:
             self._keep_old(change.id, folder, path)
-        _make_parents(folder, target)
-        source.rename(target)
-        fsync_folder(target.parent)
+        with folder_beneath(folder, ["doc", *folders], make=True) as doc:
+            if is_new:
+                os.rename(source, name, dst_dir_fd=doc)
+            os.fsync(doc)
+
+    def _remove(self, change: str, folder: Path, path: str) -> None:
+        if self._keep:
+            self._keep_old(change, folder, path)
+        *folders, name = path.split("/")
+        # It may have been done before.
+        with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
+            if has_file(doc, name):
+                os.unlink(name, dir_fd=doc)
+        prune(folder / "doc", path)
+        fsync_nearest(folder / "doc" / path, folder / "doc")
 
     @staticmethod
     def _keep_old(change: str, folder: Path, path: str) -> None:
         """Give the old bytes a second name, under which they stay when the first is taken."""
-        source, target = folder / "doc" / path, folder / "old" / change / path
-        if source.is_file() and not target.exists():
-            _make_parents(folder, target)
-            os.link(source, target)
-            fsync_folder(target.parent)
+        *folders, name = path.split("/")
+        with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
+            if not has_file(doc, name):
+                return
+            with folder_beneath(folder, ["old", change, *folders], make=True) as old:
+                if not has_file(old, name):
+                    _second_name(name, doc, old)
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
         """Forget a decision: the catalogue has it."""
         with disk_errors(self.name):
             line = self._journal / f"{id}.json"
             with suppress(FileNotFoundError):
-                deposit = _DECODE(line.read_bytes()).change.deposit
+                deposit = self._line(line).change.deposit
                 shutil.rmtree(self._prepared(id), ignore_errors=True)
                 if deposit:
                     self.discard(deposit)
                 line.unlink()
                 fsync_folder(self._journal)
 
+    def _line(self, path: Path) -> _Line:
+        try:
+            return _DECODE(path.read_bytes())
+        except msgspec.MsgspecError as fault:
+            raise StorageError(str(path), "this line of the journal is damaged") from fault
+
     def decided(self) -> Iterator[StoredChange]:
         """Carry out among the files what was decided and not finished, and return each."""
         with disk_errors(self.name):
-            lines = [_DECODE(path.read_bytes()) for path in self._journal.glob("*.json")]
+            lines = [self._line(path) for path in self._journal.glob("*.json")]
+            if lines:
+                # Of one who was killed between the rename and this: not half done and forgotten.
+                fsync_folder(self._journal)
             known = {self._prepared(line.change.id) for line in lines}
             for left in self._incoming.glob("change-*"):
                 if left not in known:
@@ -196,11 +225,22 @@ class FileTree(Staging):
     def manifests(self) -> Iterator[tuple[str, bytes]]:
         """Return every place and its manifest."""
         for folder, folders, files in os.walk(self._col, onerror=self._fail):
+            folders.sort()  # labels of one archive are then in the order of their time
             if MANIFEST in files:
                 place = Path(folder).relative_to(self._col).as_posix()
                 yield place, self.manifest(place)
                 # A label may go on where another ends, but not among its files.
-                folders[:] = [name for name in folders if name not in {"doc", "old"}]
+                folders[:] = (name for name in folders if name not in {"doc", "old"})
+
+    def keep_reservations(self, text: bytes) -> None:
+        """Keep a list of reserved labels, for when the catalogue is lost."""
+        with disk_errors(self.name):
+            replace_durably(self._reserved / f"{uuid.uuid4().hex}.json", text)
+
+    def reservations(self) -> Iterator[bytes]:
+        """Return all lists of reserved labels."""
+        with disk_errors(self.name):
+            yield from [path.read_bytes() for path in self._reserved.glob("*.json")]
 
     def _fail(self, failure: OSError) -> None:
         raise StorageError(self.name, failure.strerror or str(failure)) from failure
@@ -214,34 +254,18 @@ class FileTree(Staging):
                 raise UnknownError("file", path) from None
 
 
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def _second_name(name: str, folder: int, other: int) -> None:
+    places = {"src_dir_fd": folder, "dst_dir_fd": other}
+    try:
+        os.link(name, name, **places, follow_symlinks=False)
+    except OSError as failure:
+        if failure.errno not in _NO_LINKS:
+            raise
+        os.rename(name, name, **places)  # noqa: PTH104  # by open folders
+    os.fsync(other)
 
 
 def _move(source: Path, target: Path) -> None:
     """Rename, unless it was renamed before."""
     with suppress(FileNotFoundError):
         source.rename(target)
-
-
-def _make_parents(folder: Path, target: Path) -> None:
-    made = folder
-    for part in target.parent.relative_to(folder).parts:
-        parent, made = made, made / part
-        with suppress(FileExistsError):
-            made.mkdir()
-        fsync_folder(parent)
-
-
-def _prune(doc: Path, path: str) -> None:
-    """Remove folders that a removed file leaves empty."""
-    parent = (doc / path).parent
-    while parent != doc:
-        try:
-            parent.rmdir()
-        except OSError:
-            return
-        parent = parent.parent

@@ -38,7 +38,7 @@ _SETTINGS: Final = {
 }
 
 # asyncpg calls it an internal error when the server's last word comes between two statements.
-_LOST: Final = (
+LOST: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -106,7 +106,8 @@ class Postgres:
         return [tuple(row) for row in await connection.fetch(sql, *values)]
 
     async def _connected(self) -> asyncpg.Connection:
-        if self._connection is None:
+        # One that the server ended while nobody used it fails nobody: there is another.
+        if self._connection is None or self._connection.is_closed():
             connection = await asyncpg.connect(
                 self._url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=_SETTINGS
             )
@@ -129,7 +130,7 @@ class Postgres:
             self._thread.start()
         try:
             return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(2 * TIMEOUT)
-        except _LOST as failure:
+        except LOST as failure:
             reason = str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
             raise LedgerUnavailableError(self.name, reason) from failure
 

@@ -15,15 +15,22 @@ import urllib3
 
 from ibi.errors import (
     ArchiveRefusedError,
+    ArchiveRequestError,
     ArchiveUnreachableError,
     ChecksumError,
     StorageError,
     printable,
+    shown,
 )
+from ibi.metadata.web_address import is_web_address
 
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=300)
 _ATTEMPTS: Final = 6
 """To send a file: each goes on where the one before broke off."""
+_REST: Final = 1.0
+"""Seconds, for an archive that was asked too much of."""
+_TOO_MANY: Final = 429
+_CONFLICT: Final = 409
 _PIECE: Final = 1 << 20
 _LONGEST_DETAIL: Final = 500
 
@@ -36,6 +43,9 @@ class RemoteArchive:
 
     def __init__(self, address: str, token: str) -> None:
         """Connect when needed."""
+        if not is_web_address(address):
+            msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+            raise ArchiveRequestError(msg)
         self.address = address.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
@@ -49,8 +59,26 @@ class RemoteArchive:
     ) -> Any:  # noqa: ANN401  # whatever it answers
         """Send a request, and return what came as JSON; nothing if nothing came."""
         sent = None if body is None else msgspec.json.encode(body)
-        answer = self._send(method, path, sent, {"Content-Type": "application/json"}, query)
+        for attempt in range(_ATTEMPTS):
+            try:
+                answer = self._send(method, path, sent, {"Content-Type": "application/json"}, query)
+                break
+            except ArchiveRefusedError as refusal:
+                if refusal.status != _TOO_MANY or attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(_REST)
         return msgspec.json.decode(answer.data) if answer.data else None
+
+    def files(self, label: str) -> Iterator[dict[str, Any]]:
+        """Go through all files of an item."""
+        after = ""
+        while True:
+            place = f"items/{quote(label, safe='')}/files"
+            page = self.ask("GET", place, query={"after": after})
+            yield from page["files"]
+            after = page["after"]
+            if not after:
+                return
 
     def put_xml(self, path: str, document: bytes) -> Any:  # noqa: ANN401
         """Send an XML document."""
@@ -88,6 +116,12 @@ class RemoteArchive:
                 if attempt == _ATTEMPTS - 1:
                     raise
                 time.sleep(2**attempt / 4)
+            except ArchiveRefusedError as refusal:
+                # It may not have noticed yet that the connection before this one broke.
+                passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
+                if refusal.status not in passing or attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(_REST)
         sent = _sha256(source)
         if answer["sha256"] != sent:
             raise ChecksumError(path, sent, answer["sha256"])

@@ -56,8 +56,9 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
 
     def links(self) -> dict[str, str]:
         """Return what is kept of each resolver."""
-        rows = self._read("SELECT resolver, document FROM archive_link ORDER BY resolver")
-        return {str(resolver): str(document) for resolver, document in rows}
+        rows = self._read("SELECT resolver, document FROM archive_link")
+        # Sorted here and below: a database has an order of its own for texts.
+        return {str(resolver): str(document) for resolver, document in sorted(rows)}
 
     def keep_link(self, resolver: str, document: str) -> None:
         """Keep it, in the place of what was kept before."""
@@ -92,7 +93,7 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
 
     def tokens(self) -> list[Token]:
         """Return all tokens."""
-        rows = self._read("SELECT name, digest, scope, created FROM archive_token ORDER BY name")
+        rows = sorted(self._read("SELECT name, digest, scope, created FROM archive_token"))
         return [Token(*row) for row in rows]  # type: ignore[arg-type]  # as the columns are
 
     def remove_token(self, name: str) -> bool:

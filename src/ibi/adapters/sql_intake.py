@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ibi.adapters.database import Execute
+from ibi.adapters.sql_text import is_storable, place_in_order
 from ibi.errors import StateError
 from ibi.model.forms import Forms
 from ibi.ports import Deposit, Reservation
@@ -36,6 +37,8 @@ class SqlIntake:
 
     def deposit(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
         """Return a deposit, open or completed."""
+        if not is_storable(id):
+            return None
         rows = self._read(f"{_DEPOSIT} WHERE id = $1", id)
         return Deposit(*rows[0]) if rows else None
 
@@ -85,7 +88,9 @@ class SqlIntake:
 
     def reservations(self, after: str, limit: int) -> list[Reservation]:
         """Return labels that still wait for an item, in the order of their names."""
-        rows = self._read(f"{_RESERVATION} WHERE label > $1 ORDER BY label LIMIT $2", after, limit)
+        rows = self._read(
+            f"{_RESERVATION} WHERE label > $1 ORDER BY label LIMIT $2", place_in_order(after), limit
+        )
         return [_reservation(row) for row in rows]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ibi.adapters.database import Execute
+from ibi.adapters.sql_text import is_storable, place_in_order
 from ibi.archive.manifest import document, read_document
 from ibi.errors import StateError
 from ibi.model.change import Change, ItemChange
@@ -46,6 +47,8 @@ class SqlItems:
 
     def file(self, item: int, path: str) -> File | None:
         """Return one file."""
+        if not is_storable(path):
+            return None
         rows = self._read(f"{_FILE} WHERE item = $1 AND path = $2", item, path)
         return File(*rows[0]) if rows else None
 
@@ -54,7 +57,7 @@ class SqlItems:
         rows = self._read(
             f"{_FILE} WHERE item = $1 AND path > $2 ORDER BY path LIMIT $3",
             item,
-            after,
+            place_in_order(after),
             limit or 2**31,
         )
         return [File(*row) for row in rows]
@@ -67,7 +70,8 @@ class SqlItems:
                 return
             for each in change.items:
                 _apply(execute, each)
-            _complete(execute, change.deposit, change.label)
+            if change.deposit and not _complete(execute, change.deposit, change.label):
+                raise StateError("This deposit was completed or given up meanwhile.")
             decide()
 
         self._write(work)
@@ -83,7 +87,8 @@ class SqlItems:
                     item.forms.label.canonical,
                 )
                 number, version = rows[0] if rows else (_insert(execute, item), 0)
-                _update(execute, number, version, item)
+                _update(execute, item, version)
+                _name(execute, number, item)
                 execute("DELETE FROM archive_file WHERE item = $1", number)
                 _put(execute, number, files)
             _complete(execute, stored.deposit, stored.label)
@@ -125,18 +130,12 @@ def _note(execute: Execute, change: Change | StoredChange) -> bool:
 def _apply(execute: Execute, change: ItemChange) -> None:
     item = change.item
     if change.version == 0:
-        number = _insert(execute, item)
-    else:
-        rows = execute(
-            "SELECT id FROM archive_item WHERE label = $1 AND version = $2",
-            item.forms.label.canonical,
-            change.version,
-        )
-        if not rows:
-            msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
-            raise StateError(msg)
-        [(number,)] = rows
-    _update(execute, number, change.version, item)
+        _insert(execute, item)
+    number = _update(execute, item, change.version)
+    if number is None:
+        msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
+        raise StateError(msg)
+    _name(execute, number, item)
     changed = {*change.put, *change.removed}
     if change.cleared:
         execute("DELETE FROM archive_file WHERE item = $1", number)
@@ -158,26 +157,44 @@ def _insert(execute: Execute, item: Item) -> int:
     return int(rows[0][0])
 
 
-def _update(execute: Execute, number: int, version: int, item: Item) -> None:
-    execute(
-        "UPDATE archive_item SET state = $1, version = $2, document = $3 WHERE id = $4",
+def _update(execute: Execute, item: Item, version: int) -> int | None:
+    """Write the next version; None if the item has another one than this by now."""
+    rows = execute(
+        "UPDATE archive_item SET state = $1, version = version + 1, document = $2 "
+        "WHERE label = $3 AND version = $4 RETURNING id",
         str(item.state),
-        version + 1,
         document(item),
-        number,
+        item.forms.label.canonical,
+        version,
     )
-    for label in item.names:
-        name = label.canonical
+    return int(rows[0][0]) if rows else None
+
+
+def _name(execute: Execute, number: int, item: Item) -> None:
+    """Give an item its names. Those of its forms may have been reserved, for it."""
+    execute(
+        "DELETE FROM archive_reservation WHERE label = $1 AND forms = $2",
+        item.forms.label.canonical,
+        str(item.forms),
+    )
+    for label in item.forms:
         execute(
-            "INSERT INTO archive_name (name, item) VALUES ($1, $2) "
-            "ON CONFLICT (name) DO UPDATE SET item = $2 WHERE archive_name.item IS NULL",
-            name,
+            "UPDATE archive_name SET item = $1 WHERE name = $2 AND item IS NULL",
+            number,
+            label.canonical,
+        )
+    for label in item.names:
+        execute(
+            "INSERT INTO archive_name (name, item) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            label.canonical,
             number,
         )
-        [(owner,)] = execute("SELECT item FROM archive_name WHERE name = $1", name)
+        [(owner,)] = execute("SELECT item FROM archive_name WHERE name = $1", label.canonical)
+        if owner is None:
+            msg = f"{label.spelling} is reserved for another item: no label is given twice."
+            raise StateError(msg)
         if owner != number:
             raise _taken(label.spelling)
-        execute("DELETE FROM archive_reservation WHERE label = $1", name)
 
 
 def _taken(label: str) -> StateError:
@@ -199,6 +216,9 @@ def _put(execute: Execute, number: int, files: Sequence[File]) -> None:
         )
 
 
-def _complete(execute: Execute, deposit: str, label: str) -> None:
-    if deposit:
-        execute("UPDATE archive_deposit SET completed = $1 WHERE id = $2", label, deposit)
+def _complete(execute: Execute, deposit: str, label: str) -> bool:
+    """Close a deposit; False if it is not open."""
+    update = (
+        "UPDATE archive_deposit SET completed = $1 WHERE id = $2 AND completed = '' RETURNING id"
+    )
+    return bool(execute(update, label, deposit))

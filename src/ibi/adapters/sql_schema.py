@@ -10,6 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
+import asyncpg
 import sqlalchemy as sa
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -18,6 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import ibi.migrations
+from ibi.adapters.postgres import LOST, TIMEOUT, without_password
 from ibi.errors import StorageError
 
 SCHEMA: Final = sa.MetaData()
@@ -134,17 +136,17 @@ def upgrade(place: str, *, postgresql: bool) -> None:
             asyncio.run(_upgrade_postgres(place))
         else:
             _upgrade_sqlite(place)
-    except (sa.exc.SQLAlchemyError, OSError) as failure:
-        reason = str(failure.__cause__ or failure).partition("\n")[0].rstrip(".")
-        raise StorageError(_shown(place), reason) from failure
-
-
-def _shown(place: str) -> str:
-    return place.rpartition("@")[2] if "://" in place else place
+    except (sa.exc.SQLAlchemyError, *LOST) as failure:
+        # SQLAlchemy tells the driver's own words, and then its own with the statement.
+        cause = getattr(failure, "orig", None) or failure
+        reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
+        raise StorageError(without_password(place) if postgresql else place, reason) from failure
 
 
 def _upgrade_sqlite(path: str) -> None:
-    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.pool.NullPool)
+    # Not from a text: a path may have any character that is a sign in a URL.
+    url = sa.URL.create("sqlite", database=path)
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
     with engine.connect() as connection:
         # The driver begins transactions only before it writes rows: two who make tables at once
         # would meet in the middle.
@@ -156,9 +158,12 @@ def _upgrade_sqlite(path: str) -> None:
 
 
 async def _upgrade_postgres(url: str) -> None:
-    scheme, _, rest = url.partition("://")
-    del scheme
-    engine = create_async_engine(f"postgresql+asyncpg://{rest}", poolclass=sa.pool.NullPool)
+    # The URL is read by asyncpg, as for all else: SQLAlchemy reads less of it, and otherwise.
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        poolclass=sa.pool.NullPool,
+        async_creator=lambda: asyncpg.connect(url, timeout=TIMEOUT),
+    )
     try:
         async with engine.begin() as connection:
             await connection.execute(_LOCK)

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ibi.archive import acts
+from ibi.archive import acts, editions, translations
+from ibi.archive.draft import Draft
 from ibi.archive.file_path import check_path
 from ibi.errors import StateError
 from ibi.identifier.label import Label, parse
@@ -34,52 +35,66 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Names that are added; a name that was given stays for ever."""
 
 
-def described(metadata: Item, amendment: Amendment, now: int) -> Item:
+def described(metadata: Item, amendment: Amendment) -> Item:
     """Return the metadata item with what it says from now on."""
     if isinstance(amendment.metadata, UnsetType):
         return metadata
     acts.check_editable(metadata)
-    record = record_from(amendment.metadata)
-    return metadata if record == metadata.record else replace(metadata, record=record, updated=now)
+    return replace(metadata, record=record_from(amendment.metadata))
 
 
-def amended(
-    item: Item,
-    amendment: Amendment,
-    now: int,
-    find: Callable[[Forms], Item | None],
-    has_file: Callable[[str], bool],
-) -> Item:
-    """Return the item as it is from now on; the same one if nothing changes."""
+def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -> Item:
+    """Return the item with what concerns it alone; the same one if nothing changes."""
     acts.check_editable(item)
-    before = item
-    if not isinstance(amendment.language, UnsetType):
-        item = replace(item, language=_language(amendment.language))
     if not isinstance(amendment.target, UnsetType):
         item = replace(item, target=_target(item, amendment.target, has_file))
     if not isinstance(amendment.list_public, UnsetType):
         item = replace(item, list_public=amendment.list_public)
-    if not isinstance(amendment.previous_edition, UnsetType):
-        item = replace(item, previous_edition=_forms(amendment.previous_edition, find))
-    if not isinstance(amendment.next_edition, UnsetType):
-        item = _with_next_edition(item, amendment.next_edition, now, find)
-    if not isinstance(amendment.translations, UnsetType):
-        for code, text in amendment.translations.items():
-            item = acts.with_translation(item, Language.parse(code), _forms(text, find), now)
     if not isinstance(amendment.further_names, UnsetType):
         names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
         new = [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
         item = replace(item, further_names=(*item.further_names, *new))
-    return item if item == before else replace(item, updated=now)
+    return item
 
 
-def _with_next_edition(
-    item: Item, text: str | None, now: int, find: Callable[[Forms], Item | None]
-) -> Item:
-    forms = _forms(text, find)
-    if forms is None:
-        return replace(item, next_edition=None)
-    return acts.succeeded(replace(item, next_edition=None), forms, now, find)
+def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
+    """Change what concerns others too: the language of an item, its editions and translations."""
+    if not isinstance(amendment.language, UnsetType):
+        translations.move(draft, forms, _language(amendment.language))
+    if not isinstance(amendment.previous_edition, UnsetType):
+        _set_previous(draft, forms, _forms(amendment.previous_edition, draft.find))
+    if not isinstance(amendment.next_edition, UnsetType):
+        _set_next(draft, forms, _forms(amendment.next_edition, draft.find))
+    if not isinstance(amendment.translations, UnsetType):
+        for code, text in amendment.translations.items():
+            _translate(draft, forms, Language.parse(code), _forms(text, draft.find))
+
+
+def _set_previous(draft: Draft, forms: Forms, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else item.previous_edition
+    if before is not None and (wanted is None or not before.names(wanted)):
+        editions.part(draft, before, forms)
+    if wanted is not None:
+        editions.join(draft, wanted, forms)
+
+
+def _set_next(draft: Draft, forms: Forms, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else item.next_edition
+    if before is not None and (wanted is None or not before.names(wanted)):
+        editions.part(draft, forms, before)
+    if wanted is not None:
+        editions.join(draft, forms, wanted)
+
+
+def _translate(draft: Draft, forms: Forms, language: Language, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else dict(item.translations).get(language)
+    if before is not None and (wanted is None or not before.names(wanted)):
+        translations.part(draft, forms, language)
+    if wanted is not None:
+        translations.join(draft, forms, language, wanted)
 
 
 def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:

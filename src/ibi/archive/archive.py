@@ -7,27 +7,31 @@ meet the catalogue and the files. Threads may share an archive: changes take tur
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import RLock
 from typing import Final
 
 import msgspec
 
 from ibi.archive import acts
-from ibi.archive.amendment import Amendment, amended, described
+from ibi.archive.amendment import Amendment, amended, described, relate
+from ibi.archive.draft import Draft
 from ibi.archive.manifest import read_manifest
+from ibi.archive.reserved import reserved_text
 from ibi.errors import ArchiveRequestError, DeletedError, StorageError, UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Act, Change, ItemChange
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State
 from ibi.model.record import Record
-from ibi.ports import Catalogue, Clock, FileStore, Held, Reservation, StoredChange
+from ibi.ports import Catalogue, Clock, FileStore, Held, Reservation
 
 MOST_RESERVED: Final = 1000
 """Labels at a time."""
+LONGEST_NOTE: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,12 @@ class Archive:
 
     def settle(self) -> None:
         """Bring to the catalogue what is decided among the files and is not there yet."""
-        with self._changing:
-            if not self._unsettled:
-                return
+        if self._unsettled:  # or there is no need to wait for those who change something
+            with self._changing:
+                self._settle()
+
+    def _settle(self) -> None:
+        if self._unsettled:
             for stored in self.store.decided():
                 manifests = (self.store.manifest(place) for place in stored.places)
                 self.catalogue.restore(stored, [read_manifest(text) for text in manifests])
@@ -85,7 +92,7 @@ class Archive:
     def make(self, change: Change) -> None:
         """Make a change; when this returns it is durable, if it raises nothing was changed.
 
-        Only if the catalogue fails after the decision, the change comes later: with the next act,
+        Only if the storage fails after the decision, the change comes later: with the next act,
         or when the archive is started again.
         """
         with self._changing:
@@ -93,12 +100,15 @@ class Archive:
             self._unsettled = True
             try:
                 self.catalogue.apply(change, lambda: self.store.decide(change))
-                self.store.finish(change.id)
             except StorageError:
                 self.settle()
                 if not self._is_made(change):
                     raise
-            self._unsettled = False
+                return
+            # All of it is durable; what could not be tidied up is before the next act.
+            with suppress(StorageError):
+                self.store.finish(change.id)
+                self._unsettled = False
 
     def _is_made(self, change: Change) -> bool:
         found = self.catalogue.find(change.items[0].item.forms.label.canonical)
@@ -135,13 +145,13 @@ class Archive:
             raise UnknownError("item", str(label))
         return held
 
-    def find(self, forms: Forms) -> Item | None:
-        """Return the item that has one of these labels."""
-        for label in forms:
-            held = self.catalogue.find(label.canonical)
-            if held is not None:
-                return held.item
-        return None
+    def draft(self, now: int) -> Draft:
+        """Begin to think a change through."""
+        return Draft(self._held, now)
+
+    def _held(self, forms: Forms) -> Held | None:
+        found = (self.catalogue.find(label.canonical) for label in forms)
+        return next((held for held in found if held is not None), None)
 
     def look(self, label: Label | str) -> Described:
         """Return an item with what describes it; of a metadata item, the one that it describes."""
@@ -171,32 +181,33 @@ class Archive:
         if not 1 <= count <= MOST_RESERVED:
             msg = f"{count} labels cannot be reserved at a time: 1 to {MOST_RESERVED} can."
             raise ArchiveRequestError(msg)
+        if len(note) > LONGEST_NOTE or not note.isprintable():
+            msg = f"A note has at most {LONGEST_NOTE} characters, in one line."
+            raise ArchiveRequestError(msg)
         now = self.clock.wall()
         reserved = [Reservation(forms, now, who, note) for forms in self.mint(count)]
+        # Both: others may have been told these labels by the time that the catalogue is lost.
+        self.store.keep_reservations(reserved_text(reserved))
         self.catalogue.reserve(reserved)
         return reserved
 
     def amend(self, label: Label | str, amendment: Amendment, who: str) -> Described:
         """Change what is said of an item, and how it relates to others."""
         with self._changing:
+            self.settle()
             look = self.look(label)
             now = self.clock.wall()
-            changes: list[ItemChange] = []
+            draft = self.draft(now)
             if look.held != look.metadata:
-                item = amended(
-                    look.item,
-                    amendment,
-                    now,
-                    self.find,
-                    lambda path: self.catalogue.file(look.held.id, path) is not None,
-                )
-                changes += self.changed(look.held, item)
+                forms = look.item.forms
+                has_file = partial(self._has_file, look.held.id)
+                draft.put(amended(look.item, amendment, has_file))
+                relate(draft, forms, amendment)
             if look.metadata is not None:
-                changes += self.changed(
-                    look.metadata, described(look.metadata.item, amendment, now)
-                )
+                draft.put(described(look.metadata.item, amendment))
             elif amendment.metadata:
                 raise UnknownError("metadata of", str(look.item.forms.label))
+            changes = self.drafted(draft)
             if changes:
                 detail = msgspec.to_builtins(amendment)
                 detail.pop("metadata", None)
@@ -205,11 +216,15 @@ class Archive:
                 self.make(self.change(act, who, main, changes, now, detail=detail))
             return self.look(look.item.forms.label)
 
-    def changed(self, held: Held, item: Item) -> list[ItemChange]:
-        """Return the change from an item to another state of it, none if it is the same."""
-        if item == held.item:
-            return []
-        return [ItemChange(item=item, files=self.files(held), version=held.version)]
+    def _has_file(self, item: int, path: str) -> bool:
+        return self.catalogue.file(item, path) is not None
+
+    def drafted(self, draft: Draft) -> list[ItemChange]:
+        """Return the changes of items that were there, by a draft."""
+        return [
+            ItemChange(item=item, files=self.files(held), version=held.version)
+            for held, item in draft.changed()
+        ]
 
     def files(self, held: Held) -> tuple[File, ...]:
         """Return all files of an item."""
@@ -226,6 +241,7 @@ class Archive:
     ) -> Described:
         """Delete an item: its files go, its tombstone and, unless unwanted, its metadata stay."""
         with self._changing:
+            self.settle()
             if self.hold(label).item.kind == "metadata":
                 msg = "Metadata are deleted with the item that they describe, not alone."
                 raise ArchiveRequestError(msg)
@@ -251,25 +267,12 @@ class Archive:
             self.make(self.change("delete", who, main, changes, now, detail=detail))
             return self.look(main)
 
-    def rebuild(self) -> Iterator[str]:
-        """Write the catalogue anew from the manifests; yield the place of each item."""
-        with self._changing:
-            for place, text in self.store.manifests():
-                item, files = read_manifest(text, place)
-                change = f"rebuild-{item.forms.label.canonical}-{item.updated}"
-                label = item.forms.label.canonical
-                stored = StoredChange(
-                    change, self.clock.wall(), "rebuild", "rebuild", label, "", "", (place,)
-                )
-                self.catalogue.restore(stored, [(item, files)])
-                yield place
-
     def _known(self, text: str) -> Forms | None:
         if not text:
             return None
         forms = Forms.of(parse(text))
-        found = self.find(forms)
-        return forms if found is None else found.forms
+        held = self._held(forms)
+        return forms if held is None else held.item.forms
 
     def alive(self, label: Label | str) -> Held:
         """Return an item that is not deleted."""

@@ -70,6 +70,9 @@ def read(request: DepositRequest) -> Description | Revision:
     if request.service and not is_web_address(request.service):
         msg = f"{shown(request.service)} is not the address of a web service: expected http(s)."
         raise ArchiveRequestError(msg)
+    if request.service and request.target:
+        msg = "A web service that runs elsewhere has no files here, nor a target among them."
+        raise ArchiveRequestError(msg)
     if request.translation_of and not request.language:
         msg = "A translation needs a language: say which."
         raise ArchiveRequestError(msg)
@@ -80,7 +83,9 @@ def read(request: DepositRequest) -> Description | Revision:
         runs_at=request.service,
         list_public=request.list_public,
         label=_label(request.label),
-        further_names=tuple(parse(name, strict=True) for name in request.further_names),
+        further_names=tuple(
+            dict.fromkeys(parse(name, strict=True) for name in request.further_names)
+        ),
         edition_of=_label(request.edition_of),
         translation_of=_label(request.translation_of),
     )
@@ -97,7 +102,7 @@ def _revision(request: DepositRequest) -> Revision:
     return Revision(
         item=parse(request.item),
         target=check_path(request.target) if request.target else "",
-        removed=tuple(map(check_path, request.remove)),
+        removed=tuple(dict.fromkeys(map(check_path, request.remove))),
     )
 
 

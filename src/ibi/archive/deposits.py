@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import BinaryIO, Final, TypeAlias
 
 import msgspec
 
-from ibi.archive import acts
+from ibi.archive import acts, editions, translations
 from ibi.archive.archive import Archive, Described
 from ibi.archive.deposit_request import (
     DepositRequest,
@@ -24,6 +24,7 @@ from ibi.archive.deposit_request import (
     read,
     target_of,
 )
+from ibi.archive.draft import Draft
 from ibi.archive.file_path import FilePaths, check_path
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
@@ -72,15 +73,20 @@ class Deposits:
         if wanted.label is not None:
             self._reserved(wanted.label)
         for name in wanted.further_names:
-            if self._catalogue.find(name.canonical) is not None:
-                msg = f"{name} names another item already: no label is given twice."
-                raise StateError(msg)
+            self._check_free(name)
         if wanted.edition_of is not None:
             held = self._catalogue.find(wanted.edition_of.canonical)
             if held is not None:
-                acts.check_editable(held.item)
-        if wanted.translation_of is not None:
-            acts.check_editable(self._archive.alive(wanted.translation_of).item)
+                editions.check_last(held.item)
+        if wanted.translation_of is not None and wanted.language is not None:
+            item = self._archive.alive(wanted.translation_of).item
+            acts.check_editable(item)
+            translations.check_free(item, wanted.language)
+
+    def _check_free(self, name: Label) -> None:
+        if self._catalogue.find(name.canonical) is not None:
+            msg = f"{name} names another item already: no label is given twice."
+            raise StateError(msg)
 
     def _revisable(self, label: Label) -> Held:
         held = self._archive.alive(label)
@@ -93,6 +99,7 @@ class Deposits:
     def _reserved(self, label: Label) -> Forms:
         reservation = self._catalogue.reservation(label.canonical)
         if reservation is None:
+            self._check_free(label)
             raise UnknownError("reserved label", label.spelling)
         return reservation.forms
 
@@ -104,6 +111,7 @@ class Deposits:
         return deposit
 
     def _opened(self, id: str) -> Deposit:  # noqa: A002
+        self._archive.settle()  # its completion may have been decided
         deposit = self.get(id)
         if deposit.completed:
             msg = f"This deposit is completed: {deposit.completed}."
@@ -112,7 +120,13 @@ class Deposits:
 
     def receive(self, id: str, path: str, offset: int) -> AbstractContextManager[Sink]:  # noqa: A002
         """Take bytes of a file from an offset on; 0 begins it anew."""
-        return self._store.receive(self._opened(id).id, check_path(path), offset)
+        return self._receiving(self._opened(id).id, check_path(path), offset)
+
+    @contextmanager
+    def _receiving(self, id: str, path: str, offset: int) -> Iterator[Sink]:  # noqa: A002
+        with self._store.receive(id, path, offset) as sink:
+            self._opened(id)  # by now nobody completes it, but somebody may have
+            yield sink
 
     def staged(self, id: str) -> list[Staged]:  # noqa: A002
         """Return the files that have come."""
@@ -132,7 +146,6 @@ class Deposits:
 
     def unpack(self, id: str, path: str, folder: str = "") -> list[str]:  # noqa: A002
         """Put the files that are in a zip or tar file in its place; all of them, or none."""
-        self._opened(id)
         within = f"{check_path(folder)}/" if folder else ""
         source = check_path(path)
         written: list[str] = []
@@ -140,41 +153,49 @@ class Deposits:
         @contextmanager
         def write(inner: str) -> Iterator[Sink]:
             target = check_path(f"{within}{inner}")
+            if self._store.staged_file(id, target) is not None:
+                msg = f"{shown(target)} is here already: remove it, or unpack into a folder."
+                raise StateError(msg)
             with self._store.receive(id, target, 0) as sink:
                 written.append(target)
                 yield sink
                 sink.finish()
 
-        with os.fdopen(self._store.open_staged(id, source), "rb") as file:
-            try:
-                self._unpacking(file, write)
-            except BaseException:
-                for target in written:
-                    self._store.unstage(id, target)
-                raise
-        if source not in written:
+        with self._store.busy(id):
+            self._opened(id)
+            with os.fdopen(self._store.open_staged(id, source), "rb") as file:
+                try:
+                    self._unpacking(file, write)
+                except BaseException:
+                    for target in written:
+                        self._store.unstage(id, target)
+                    raise
             self._store.unstage(id, source)
         return written
 
     def abandon(self, id: str) -> None:  # noqa: A002
         """Give a deposit up."""
-        self._opened(id)
-        self._catalogue.drop_deposit(id)
-        self._store.discard(id)
+        with self._archive.changing(), self._store.sealed(id):
+            self._opened(id)
+            self._catalogue.drop_deposit(id)
+            self._store.discard(id)
 
     def sweep(self) -> None:
         """Give up what has lain open for too long, and remove what belongs to nobody."""
         for deposit in self._catalogue.deposits(self._archive.clock.wall() - LIFE):
-            self.abandon(deposit.id)
+            with suppress(StateError):  # something still comes
+                self.abandon(deposit.id)
         for id_ in self._store.deposits():
-            known = self._catalogue.deposit(id_)
-            if known is None or known.completed:
-                self._store.discard(id_)
+            with self._archive.changing(), suppress(StateError), self._store.sealed(id_):
+                self._archive.settle()
+                known = self._catalogue.deposit(id_)
+                if known is None or known.completed:
+                    self._store.discard(id_)
 
     def complete(self, id: str, who: str) -> Described:  # noqa: A002
         """Make the item, or give its new files to the one that is there."""
         archive = self._archive
-        with archive.changing():
+        with archive.changing(), self._store.sealed(id):
             archive.settle()
             deposit = self.get(id)
             if deposit.completed:
@@ -206,45 +227,30 @@ class Deposits:
         else:
             forms, [metadata] = self._reserved(wanted.label), archive.mint(1)
         item, describing = acts.new_items(forms, metadata, wanted, target, now)
-        item, others = self._related(item, wanted, now)
+        draft = archive.draft(now)
+        item = self._related(draft, item, wanted)
         changes = [
             ItemChange(item=item, files=tuple(files), adopted=deposit.id if files else ""),
             ItemChange(item=describing),
-            *others,
+            *archive.drafted(draft),
         ]
         archive.make(archive.change("deposit", who, forms.label, changes, now, deposit=deposit.id))
         return forms.label
 
-    def _related(self, item: Item, wanted: Description, now: int) -> tuple[Item, list[ItemChange]]:
-        """Tie a new item to the one that it is an edition or a translation of."""
-        archive = self._archive
-        others: dict[str, tuple[Held, Item]] = {}
+    def _related(self, draft: Draft, item: Item, wanted: Description) -> Item:
+        """Tie a new item to those that it is an edition or a translation of."""
+        draft.add(item)
         if wanted.edition_of is not None:
-            held = self._catalogue.find(wanted.edition_of.canonical)
-            previous = Forms.of(wanted.edition_of) if held is None else held.item.forms
-            item = acts.edition_of(item, previous)
-            if held is not None:
-                others[held.item.forms.label.canonical] = (
-                    held,
-                    acts.succeeded(held.item, item.forms, now, archive.find),
-                )
-        if wanted.translation_of is not None:
-            group = self._translations(archive.alive(wanted.translation_of))
-            current = [others.get(h.item.forms.label.canonical, (h, h.item))[1] for h in group]
-            known, item = acts.translated(current, item, now)
-            for held, other in zip(group, known, strict=True):
-                others[held.item.forms.label.canonical] = (held, other)
-        changes = [change for pair in others.values() for change in archive.changed(*pair)]
-        return item, changes
+            editions.join(draft, self._forms(draft, wanted.edition_of), item.forms)
+        if wanted.translation_of is not None and wanted.language is not None:
+            original = self._forms(draft, wanted.translation_of)
+            translations.join(draft, original, wanted.language, item.forms)
+        return draft.find(item.forms) or item
 
-    def _translations(self, held: Held) -> list[Held]:
-        """Return an item and its translations, those that can be changed here."""
-        group = [held]
-        for _, forms in held.item.translations:
-            other = self._catalogue.find(forms.label.canonical)
-            if other is not None and other.id != held.id and acts.is_editable(other.item):
-                group.append(other)
-        return group
+    @staticmethod
+    def _forms(draft: Draft, label: Label) -> Forms:
+        found = draft.find(Forms.of(label))
+        return Forms.of(label) if found is None else found.forms
 
     def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
         archive = self._archive

@@ -6,8 +6,9 @@ catalogue from it, and whoever has neither this program nor its catalogue can st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
 import msgspec
 
@@ -35,7 +36,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
     forms: str
     further_names: list[str] = []
     state: str = "Original"
-    kind: str = "data"
+    kind: Kind = "data"
     transferable: bool = True
     language: str = ""
     target: str = ""
@@ -72,23 +73,29 @@ def manifest(item: Item, files: Sequence[File]) -> bytes:
 
 
 def read_document(text: str | bytes) -> Item:
-    """Read what `document` wrote."""
-    return _item(_DECODE(text))
+    """Read what `document` wrote; StorageError if somebody else wrote there."""
+    with _readable("of the catalogue"):
+        return _item(_DECODE(text))
 
 
 def read_manifest(text: bytes, place: str = "a manifest") -> tuple[Item, tuple[File, ...]]:
     """Read what `manifest` wrote; StorageError if it is damaged or of a later version."""
-    try:
+    with _readable(place):
         read = _DECODE_MANIFEST(text)
         if read.version > VERSION:
             raise StorageError(place, f"its manifest is of version {read.version}, newer than this")
         return _item(read), tuple(read.files)
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as fault:
-        raise StorageError(place, "its manifest cannot be read") from fault
-    except IbiError as fault:
-        if isinstance(fault, StorageError):
-            raise
-        raise StorageError(place, f"its manifest cannot be read: {fault}") from fault
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, IbiError) as fault:
+        reason = f": {fault}" if isinstance(fault, IbiError) else ""
+        raise StorageError(place, f"its manifest cannot be read{reason}".rstrip(".")) from fault
 
 
 def _fields(item: Item) -> dict[str, Any]:
@@ -126,7 +133,7 @@ def _item(read: _Document) -> Item:
         forms=Forms.parse(read.forms),
         further_names=tuple(map(_label, read.further_names)),
         state=State(read.state),
-        kind=cast("Kind", read.kind),
+        kind=read.kind,
         transferable=read.transferable,
         language=_language(read.language),
         target=read.target,

@@ -156,7 +156,5 @@ def fitting(
     if wanted is None:
         return sorted(offered, key=str)
     same = [each for each in offered if each is not None and each.code == wanted.code]
-    for choice in (wanted, Language(wanted.code), *sorted(same, key=str)):
-        if choice in same:
-            return [choice]
-    return []
+    # By its text, a language in general comes before the same of any country.
+    return [wanted] if wanted in same else sorted(same, key=str)[:1]

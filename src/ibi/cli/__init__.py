@@ -29,17 +29,20 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+_EXAMPLES = """\b
+Examples:
+  ibi describe 8JMKD3MGP7W/3EPGUE5
+  ibi mint --host archive.example.org
+  ibi archive init
+"""
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXAMPLES
+)
 @click.version_option(package_name="ibi", message="ibi %(version)s")
 def ibi() -> None:
-    r"""Internet Based Identifiers: persistent identifiers without a registrar.
-
-    \b
-    Examples:
-      ibi describe 8JMKD3MGP7W/3EPGUE5
-      ibi mint --host archive.example.org
-      ibi archive init
-    """
+    """Internet Based Identifiers: persistent identifiers without a registrar."""
 
 
 def main() -> None:

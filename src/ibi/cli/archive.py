@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,15 +17,26 @@ import click
 from ibi import wiring
 from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
+from ibi.archive import rebuilding
 from ibi.cli import archive_administration, archive_deposit, archive_items
 from ibi.cli.archive_options import folder_option, usual_folder
-from ibi.cli.serving import address_of, listening_at, run
-from ibi.errors import ArchiveRequestError, shown
+from ibi.cli.serving import address_of, listening_at, place_to_listen, run
+from ibi.errors import ArchiveRequestError, LabelError, shown
+from ibi.identifier.instant import Instant
+from ibi.identifier.repository_name import RepositoryName
 from ibi.metadata.plain_record import record_from
 from ibi.settings import ARCHIVE_FILE, ArchiveSettings, read_archive, write_archive
 from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
 
 _LOCAL = "http://archive.localhost:8801"
+_LOCAL_HOST = "archive.localhost"
+"""Under which labels are minted where no domain name is known: good for a try."""
+
+# What resolvers take for the address of an archive, and for one of mail (`wire.requests`).
+_ADDRESS = re.compile(
+    r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_MAIL_ADDRESS = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 
 
 @click.group()
@@ -43,6 +57,7 @@ def archive() -> None:
 @click.option(
     "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
 )
+@click.option("--host", default="", help="The domain name in labels.  [default: that of --address]")
 @click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
 @click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
 @click.option("--administrator", default="", help="An e-mail address.")
@@ -66,9 +81,11 @@ def init(folder: Path | None, **options: str | int | bool) -> None:
     if (place / ARCHIVE_FILE).exists():
         msg = f"There is an archive in {shown(str(place))} already."
         raise ArchiveRequestError(msg)
+    # Checked before anything is touched: what is refused leaves nothing behind.
+    record = record_from({"titles": [settings.name], "types": ["Service"]})
+    wiring.subsystem_of(settings.minter)
     with _made(place):
         with instance.held(place), _opened(settings) as opened:
-            record = record_from({"titles": [settings.name], "types": ["Service"]})
             service = opened.archive.found(record, settings.administrator or "init")
             tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
             for token in opened.catalogue.tokens():
@@ -76,47 +93,63 @@ def init(folder: Path | None, **options: str | int | bool) -> None:
             secret = tokens.add("first", "administer")
             instance.keep_token(place, tokens.add("local", "administer"))
         # Last: a folder with settings is an archive.
-        (place / ARCHIVE_FILE).write_text(write_archive(settings), encoding="utf-8")
+        _keep(place / ARCHIVE_FILE, write_archive(settings))
     click.echo(f"archive {place}")
     click.echo(f"service {service.forms.label}")
     click.echo(f"token {secret}")
     click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-    if settings.address == _LOCAL:
-        text = "Labels are minted under archive.localhost: good for a try, and for nobody else."
+    if settings.host == _LOCAL_HOST:
+        text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
         click.echo(text, err=True)
 
 
 @contextmanager
 def _made(place: Path) -> Iterator[None]:
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        # For its owner alone: the keys by which resolvers know the archive lie in it.
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield
     except OSError as failure:
         msg = f"Cannot make an archive in {shown(str(place))}: {failure.strerror or failure}."
         raise ArchiveRequestError(msg) from None
 
 
+def _keep(path: Path, text: str) -> None:
+    """Write settings whole or not at all; they may have the password of a database."""
+    new = path.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    new.replace(path)
+
+
 def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
-    address = str(options["address"]).rstrip("/")
+    address = str(options["address"]).rstrip("/").lower()
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
         parts, port = urlsplit(""), None
-    plain = parts.scheme in {"http", "https"} and not (parts.path or parts.query or parts.username)
-    if not parts.hostname or not plain:
+    if _ADDRESS.fullmatch(address) is None or not parts.hostname:
         msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+        raise ArchiveRequestError(msg)
+    place_to_listen(str(options["listen"]))
+    administrator = str(options["administrator"])
+    if administrator and _MAIL_ADDRESS.fullmatch(administrator) is None:
+        msg = f"{shown(administrator)} is not an e-mail address."
         raise ArchiveRequestError(msg)
     ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
     return ArchiveSettings(
         folder=folder.absolute(),
         name=str(options["name"]),
         address=address,
-        host=parts.hostname,
+        host=str(options["host"]) or _host_of(parts.hostname),
         port=port or (443 if parts.scheme == "https" else 80),
         ip=ip,
         ip_port=int(options["ip_port"]),
-        administrator=str(options["administrator"]),
+        administrator=administrator,
         listen=str(options["listen"]),
         storage=str(options["storage"]),
         catalogue=catalogue or "catalogue.sqlite",
@@ -124,6 +157,14 @@ def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSett
         allow_private=bool(options["allow_private"]),
         keep_replaced=not options["forget_replaced"],
     )
+
+
+def _host_of(name: str) -> str:
+    """Return the name that labels are minted under: an IP address or one word alone is none."""
+    try:
+        return RepositoryName.mount(name, 80, Instant(0)).host
+    except LabelError:
+        return _LOCAL_HOST
 
 
 @contextmanager
@@ -168,9 +209,10 @@ def _serve(opened: wiring.Instance, listener: socket.socket) -> None:
 @archive.command()
 @folder_option
 def rebuild(folder: Path | None) -> None:
-    """Rebuild the catalogue from the files: nothing else is needed for it.
+    """Rebuild the catalogue from the files: items, their names and reserved labels.
 
-    What only the catalogue knows is kept if it is still there: tokens, history, statistics.
+    What only the catalogue knows is kept if it is still there: tokens, history, statistics and
+    links to resolvers.
 
     Example: ibi archive rebuild --data /srv/archive
     """
@@ -179,11 +221,26 @@ def rebuild(folder: Path | None) -> None:
         instance.held(settings.folder),
         _opened(settings) as opened,
         click.progressbar(
-            opened.archive.rebuild(), label="Items", show_pos=True, file=sys.stderr
+            rebuilding.rebuild(opened.archive), label="Items", show_pos=True, file=sys.stderr
         ) as items,
     ):
-        count = sum(1 for _ in items)
-    click.echo(f"rebuilt {count} items")
+        faults = Counter(item.fault for item in items)
+        lost = not opened.catalogue.tokens()
+        if lost:
+            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+            instance.keep_token(settings.folder, tokens.add("local", "administer"))
+    click.echo(f"rebuilt {faults.pop('', 0)} items")
+    if lost:
+        text = (
+            "Tokens and links to resolvers were lost with the catalogue. Commands on this machine "
+            "work again; make the others' tokens anew by 'ibi archive token add', and link by "
+            "'ibi archive link RESOLVER --key KEY' with the key that the resolver knows."
+        )
+        click.echo(text, err=True)
+    for fault in faults:
+        click.echo(fault, err=True)
+    if faults:
+        raise click.exceptions.Exit(1)
 
 
 archive_deposit.add_to(archive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -82,15 +83,20 @@ def deposit(  # noqa: PLR0913  # one argument an option
         },
     }
     answer = _send(archive, wanted, sources, unpack=unpack)
-    shown_files = [file["path"] for file in answer.get("files", ())]
-    facts = {
+    facts = _facts(archive, answer) if as_json else {}
+    show(facts, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+def _facts(archive: RemoteArchive, answer: dict[str, Any]) -> dict[str, Any]:
+    label = answer["rep"] or answer["ibip"]
+    metadata = answer.get("metadata", {})
+    return {
         "rep": answer["rep"],
         "ibip": answer["ibip"],
         "persistent_url": answer["persistent_url"],
-        "metadata": answer.get("metadata", {}),
-        "files": shown_files,
+        "metadata": {form: metadata.get(form, "") for form in ("rep", "ibip")},
+        "files": [file["path"] for file in archive.files(label)],
     }
-    show(facts, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
 
 
 @click.command()
@@ -161,19 +167,37 @@ def _sources(files: Sequence[Path]) -> dict[str, Path]:
     sources: dict[str, Path] = {}
     for given in files:
         if given.is_dir():
-            root = given if len(files) == 1 else given.absolute().parent
-            for source in sorted(given.absolute().rglob("*")):
-                if source.is_symlink() or not (source.is_file() or source.is_dir()):
-                    msg = f"{shown(str(source))} is no file: links and devices are not deposited."
-                    raise ArchiveRequestError(msg)
-                if source.is_file():
-                    _take(sources, source.relative_to(root.absolute()).as_posix(), source)
+            folder = Path(os.path.abspath(given))  # noqa: PTH100  # "." has a name, links stay
+            root = folder if len(files) == 1 else folder.parent
+            for source in _within(folder):
+                _take(sources, source.relative_to(root).as_posix(), source)
         elif given.is_file():
             _take(sources, given.name, given)
         else:
             msg = f"There is no file {shown(str(given))}."
             raise ArchiveRequestError(msg)
     return sources
+
+
+def _within(folder: Path) -> list[Path]:
+    """Return all files in a folder and its folders; one that cannot be read is told of."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=_unreadable):
+        inner = [Path(place, name) for name in names]
+        for each in (*inner, *(Path(place, name) for name in folders)):
+            if each.is_symlink() or not (each.is_file() or each.is_dir()):
+                msg = f"{shown(str(each))} is no file: links and devices are not deposited."
+                raise ArchiveRequestError(msg)
+        found += inner
+    if not found:
+        msg = f"There are no files in {shown(str(folder))}."
+        raise ArchiveRequestError(msg)
+    return sorted(found)
+
+
+def _unreadable(failure: OSError) -> None:
+    msg = f"{shown(str(failure.filename))} cannot be read: {failure.strerror}."
+    raise ArchiveRequestError(msg)
 
 
 def _take(sources: dict[str, Path], path: str, source: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 import msgspec
@@ -18,6 +19,11 @@ def add_to(archive: click.Group) -> None:
     """Add the commands of this module."""
     for command in (list_items, show_item, files, describe, edition, translation, delete):
         archive.add_command(command)
+
+
+def _item(ibi: str) -> str:
+    """Return where the API has an item; whatever is no label stays one word, and is refused."""
+    return f"items/{quote(ibi, safe='')}"
 
 
 @click.command("list")
@@ -46,7 +52,7 @@ def show_item(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
 
     Example: ibi archive show IBI
     """
-    item = archive.ask("GET", f"items/{ibi}")
+    item = archive.ask("GET", _item(ibi))
     show(item, _written(item), as_json=as_json)
 
 
@@ -67,14 +73,8 @@ def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
 
     Example: ibi archive files IBI
     """
-    after = ""
-    while True:
-        page = archive.ask("GET", f"items/{ibi}/files", query={"after": after})
-        for file in page["files"]:
-            show(file, f"{file['sha256']}  {file['size']:>12}  {file['path']}", as_json=as_json)
-        after = page["after"]
-        if not after:
-            return
+    for file in archive.files(ibi):
+        show(file, f"{file['sha256']}  {file['size']:>12}  {file['path']}", as_json=as_json)
 
 
 @click.command()
@@ -106,18 +106,18 @@ def describe(  # noqa: PLR0913  # one argument an option
     changes: dict[str, Any] = {}
     item: dict[str, Any] = {}
     if record is not None and record.suffix.lower() == ".xml":
-        item = archive.put_xml(f"items/{ibi}/metadata", _read(record))
+        item = archive.put_xml(f"{_item(ibi)}/metadata", _read(record))
     elif record is not None:
         changes["metadata"] = _record(record)
     if title is not None:
-        known = changes.get("metadata") or archive.ask("GET", f"items/{ibi}/metadata")
+        known = changes.get("metadata") or archive.ask("GET", f"{_item(ibi)}/metadata")
         changes["metadata"] = {**known, "titles": [title]}
     given = {"language": language, "target": target, "list_public": public_list}
     changes |= {name: value for name, value in given.items() if value is not None}
     if names:
         changes["further_names"] = list(names)
     if changes:
-        item = archive.ask("PATCH", f"items/{ibi}", changes)
+        item = archive.ask("PATCH", _item(ibi), changes)
     if not item:
         msg = "Nothing to change: say what is different now."
         raise ArchiveRequestError(msg)
@@ -150,7 +150,7 @@ def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -
 
     Example: ibi archive edition IBI NEXT
     """
-    item = archive.ask("PATCH", f"items/{ibi}", {"next_edition": next_ibi})
+    item = archive.ask("PATCH", _item(ibi), {"next_edition": next_ibi})
     show(item, _written(item), as_json=as_json)
 
 
@@ -167,7 +167,7 @@ def translation(
 
     Example: ibi archive translation IBI pt-BR OTHER
     """
-    item = archive.ask("PATCH", f"items/{ibi}", {"translations": {language: other}})
+    item = archive.ask("PATCH", _item(ibi), {"translations": {language: other}})
     show(item, _written(item), as_json=as_json)
 
 
@@ -193,9 +193,9 @@ def delete(  # noqa: PLR0913  # one argument an option
 
     Example: ibi archive delete IBI --reason "Deposited twice" --replaced-by OTHER
     """
-    item = archive.ask("GET", f"items/{ibi}")
+    item = archive.ask("GET", _item(ibi))
     if not yes and sys.stdin is not None and sys.stdin.isatty():
         click.confirm(f"Delete {item['rep'] or item['ibip']} for ever?", abort=True, err=True)
     body = {"reason": reason, "replaced_by": replaced_by, "with_metadata": with_metadata}
-    answer = archive.ask("POST", f"items/{ibi}/deletion", body)
+    answer = archive.ask("POST", f"{_item(ibi)}/deletion", body)
     show(answer, f"deleted {answer['rep'] or answer['ibip']}", as_json=as_json)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from ibi.adapters.instance import serving_at, token_of
 from ibi.adapters.remote_archive import RemoteArchive
@@ -55,14 +56,26 @@ def archive_options(command: F) -> F:
 
 
 def _archive(folder: Path | None, address: str | None, token: str | None) -> RemoteArchive:
-    if address and folder is None:
+    """Return the archive that is meant: what was typed goes before what the environment says."""
+    typed = _typed("folder", "address", "token")
+    if {"folder", "address"} <= typed:
+        raise click.UsageError("An archive is named by --data or by --archive, not by both.")
+    if address and ("address" in typed or folder is None):
         return RemoteArchive(address, token or "")
     place = folder or usual_folder()
     found = serving_at(place)
     if not found:
         msg = f"No archive is running on {place}: start it with 'ibi archive serve --data {place}'."
         raise InstanceHeldError(msg)
-    return RemoteArchive(found, token or token_of(place))
+    # A token of the environment may be for an archive elsewhere.
+    own = "" if "token" in typed else token_of(place)
+    return RemoteArchive(found, own or token or "")
+
+
+def _typed(*names: str) -> set[str]:
+    context = click.get_current_context()
+    source = ParameterSource.COMMANDLINE
+    return {name for name in names if context.get_parameter_source(name) is source}
 
 
 def show(answer: object, text: str, *, as_json: bool) -> None:

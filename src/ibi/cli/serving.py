@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, TextIO, cast
 
 import structlog
 import uvicorn
@@ -74,19 +75,24 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def listening_at(listen: str) -> socket.socket:
-    """Listen at ADDRESS:PORT."""
+def place_to_listen(listen: str) -> tuple[str, int]:
+    """Read ADDRESS:PORT."""
     host, _, port = listen.rpartition(":")
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
     if not host or not digits or int(port) > MAX_PORT:
         msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
         raise MintingRequestError(msg)
-    bare = host[1:-1] if host[0] + host[-1] == "[]" else host
+    return (host[1:-1] if host[0] + host[-1] == "[]" else host), int(port)
+
+
+def listening_at(listen: str) -> socket.socket:
+    """Listen at ADDRESS:PORT."""
+    bare, port = place_to_listen(listen)
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((bare, int(port)))
+        listener.bind((bare, port))
     except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
         listener.close()
         msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
@@ -94,15 +100,37 @@ def listening_at(listen: str) -> socket.socket:
     return listener
 
 
+class _Log:
+    """Standard error, if it can be written: a log on a full disk is no reason to fail a reader."""
+
+    @staticmethod
+    def write(text: str) -> None:
+        if sys.stderr is not None:
+            with suppress(OSError):
+                sys.stderr.write(text)
+
+    @staticmethod
+    def flush() -> None:
+        if sys.stderr is not None:
+            with suppress(OSError):
+                sys.stderr.flush()
+
+
 def _log_to_stderr() -> None:
     people = sys.stderr is not None and sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
+    begun: list[structlog.types.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[*begun, renderer],
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Log())),
     )
+    # What the server and other libraries say goes the same way: one line each, whatever is in it.
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=begun, processor=renderer)
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

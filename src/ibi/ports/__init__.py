@@ -8,14 +8,12 @@ from ibi.ports.archive import (
     Accesses,
     Catalogue,
     Deposit,
-    FileStore,
     Held,
     HistoryEntry,
     Reservation,
-    Sink,
-    Staged,
     StoredChange,
 )
+from ibi.ports.file_store import FileStore, Sink, Staged
 from ibi.ports.minting import (
     Claim,
     Clock,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from datetime import date
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
@@ -17,13 +17,14 @@ from starlette.routing import Route
 from ibi.archive.announcement import DEFAULT_SERVICE, Link, new_registration_key, resolver_address
 from ibi.archive.announcer import Announcer, Links
 from ibi.archive.archive import Archive
-from ibi.errors import ArchiveRequestError, UnknownError, printable, shown
+from ibi.errors import ArchiveRequestError, UnknownError, shown
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.web import archive_answers as answers
 from ibi.web import archive_messages as messages
 from ibi.web.archive_door import ArchiveDoor
 from ibi.web.archive_urls import ArchiveUrls
+from ibi.web.item_count import ItemCount
 from ibi.web.json_answers import by_method, json_answer
 from ibi.web.request_parts import body_of, decoded, number_of
 
@@ -55,6 +56,7 @@ class AdministrationApi:
         self._links = links
         self._announcer = announcer
         self._about = about
+        self._count = ItemCount(archive.catalogue, archive.clock)
 
     @property
     def routes(self) -> list[Route]:
@@ -72,7 +74,7 @@ class AdministrationApi:
 
     async def about(self, _: Request) -> Response:
         """Tell what this archive is."""
-        count = await asyncio.to_thread(self._archive.catalogue.count)
+        count = await self._count.count()
         return json_answer(msgspec.structs.replace(self._about, items=count))
 
     async def reserve(self, request: Request) -> Response:
@@ -103,7 +105,8 @@ class AdministrationApi:
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         text = request.query_params.get("item", "")
-        label = self._archive.hold(text).item.forms.label.canonical if text else ""
+        held = await asyncio.to_thread(self._archive.hold, text) if text else None
+        label = "" if held is None else held.item.forms.label.canonical
         found = await asyncio.to_thread(self._archive.catalogue.history, after, limit, label)
         more = str(found[-1].number) if len(found) == limit else ""
         lines = [answers.history_line(entry) for entry in found]
@@ -151,7 +154,7 @@ class AdministrationApi:
     async def unlink(self, request: Request) -> Response:
         """Leave a resolver."""
         await self._door.admit(request, "administer")
-        address = resolver_address(unquote(request.path_params["resolver"]))
+        address = resolver_address(request.path_params["resolver"])
         await asyncio.to_thread(self._announcer.unlink, address)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -174,14 +177,20 @@ class AdministrationApi:
         """Remove a token."""
         await self._door.admit(request, "administer")
         name = request.path_params["name"]
-        if not await asyncio.to_thread(self._archive.catalogue.remove_token, name):
-            raise UnknownError("token", printable(name))
-        self._door.tokens.forget()
+        if not await asyncio.to_thread(self._door.tokens.remove, name):
+            raise UnknownError("token", name)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 def _day(text: str) -> str:
-    if _DAY.fullmatch(text) is None:
+    if _DAY.fullmatch(text) is None or not _is_in_the_calendar(text):
         msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
         raise ArchiveRequestError(msg)
     return text
+
+
+def _is_in_the_calendar(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from ibi.errors import AccessError
+from ibi.errors import UnauthenticatedError
 from ibi.ports import Clock
 from ibi.web.doorkeeper import Doorkeeper
 from ibi.web.rate_limit import RateLimit
@@ -18,17 +18,18 @@ class ArchiveDoor:
         self.tokens = doorkeeper.tokens
         self._doorkeeper = doorkeeper
         self._limit = RateLimit(clock, rate, 5 * rate)
-        # Whoever guesses tokens is soon shut out, whoever mistyped one is not.
+        # Whoever guesses tokens is soon told to wait; whoever has one is not, though both may come
+        # from one address, that of a proxy for one.
         self._failures = RateLimit(clock, 1, 60)
 
     async def admit(self, request: Request, scope: str) -> str:
         """Return the name of the token, by which the history knows who did what."""
-        client = request.client.host if request.client else ""
-        self._failures.admit(client, cost=0)
+        authorization = request.headers.get("authorization")
         try:
-            token = await self._doorkeeper.admit(request.headers.get("authorization"), scope)
-        except AccessError:
-            self._failures.admit(client)
+            token = await self._doorkeeper.admit(authorization, self.tokens.scopes[0])
+        except UnauthenticatedError:
+            if authorization is not None:
+                self._failures.admit(request.client.host if request.client else "")
             raise
         self._limit.admit(token.name)
-        return token.name
+        return self.tokens.authenticate(authorization, scope).name

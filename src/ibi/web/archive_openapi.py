@@ -9,7 +9,18 @@ import msgspec
 from ibi.archive.amendment import Amendment
 from ibi.archive.deposit_request import DepositRequest
 from ibi.web import archive_messages as messages
-from ibi.web.openapi_parts import IBI, ID, OFFSET, PAGE, PATH, operation, parameter, query, upload
+from ibi.web.openapi_parts import (
+    IBI,
+    ID,
+    OFFSET,
+    PAGE,
+    PATH,
+    in_words,
+    operation,
+    parameter,
+    query,
+    upload,
+)
 from ibi.web.problems import Problem
 
 _TYPES: Final = (
@@ -59,7 +70,7 @@ def document(version: str) -> dict[str, Any]:
 
 
 def _paths() -> dict[str, Any]:
-    return {**_items(), **_deposits(), **_administration()}
+    return {**_items(), **_deposits(), **_administration(), **_health()}
 
 
 def _items() -> dict[str, Any]:
@@ -175,6 +186,7 @@ def _administration() -> dict[str, Any]:
                 answer="ReservationsAnswer",
                 status=201,
                 errors=(413, 507),
+                body_needed=False,
             ),
         },
         "/api/v1/history": {
@@ -223,6 +235,17 @@ def _administration() -> dict[str, Any]:
         },
         "/api/v1/tokens/{name}": {
             "parameters": [parameter("name", "The name of a token")],
-            "delete": operation("Remove a token", status=204, errors=(404, 507)),
+            "delete": operation("Remove a token", status=204, errors=(404, 409, 507)),
         },
+    }
+
+
+def _health() -> dict[str, Any]:
+    return {
+        path: {"get": in_words(summary)}
+        for path, summary in (
+            ("/healthz", "Whether the process lives"),
+            ("/readyz", "Whether the archive can be read"),
+            ("/metrics", "Metrics for Prometheus"),
+        )
     }

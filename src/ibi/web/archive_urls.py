@@ -39,7 +39,12 @@ class ArchiveUrls:
 
     def persistent(self, forms: Forms) -> str:
         """Return the persistent URL of an item: at a resolver, or at the archive itself."""
-        return f"{self._resolver() or self.base}/{forms.short.spelling}"
+        return f"{self.persistent_base}/{forms.short.spelling}"
+
+    @property
+    def persistent_base(self) -> str:
+        """Where persistent URLs begin."""
+        return self._resolver() or self.base
 
     def of(self, item: Item) -> str:
         """Return where an item itself is found; empty if nowhere."""

@@ -36,6 +36,8 @@ class BoundedHttp(HttpToolsProtocol):
     """Bytes of a head that has not ended; None outside of one."""
     _body: int = 0
     """Bytes of a body since its time was last counted anew."""
+    _ended: bool = False
+    """Whether a message ended in the bytes that are being read."""
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     _files: FileSender | None = None
@@ -86,9 +88,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._end()
         super().on_message_complete()
         self._head = 0
+        self._ended = True
 
     def data_received(self, data: bytes) -> None:
         """Count what came while the head had not ended."""
+        self._ended = False
         super().data_received(data)
         if self._head is None and self._timer is not None:
             self._body += len(data)
@@ -99,7 +103,8 @@ class BoundedHttp(HttpToolsProtocol):
             return
         if self._timer is None and self._is_idle():
             self._expect(HEAD_SECONDS)  # blank lines, of which no request begins
-        self._head += len(data)
+        if not self._ended:  # otherwise most of it was the message before
+            self._head += len(data)
         if self._timer is not None and self._head > LARGEST_HEAD:
             if self._is_idle():  # otherwise it would stand in the middle of another answer
                 self.transport.write(_TOO_LARGE)
@@ -107,7 +112,9 @@ class BoundedHttp(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Say that this is not HTTP, but not in the middle of another answer."""
-        if self._is_idle():
+        cycle: RequestResponseCycle | None = self.cycle
+        begun = cycle is not None and (cycle.response_started or bool(self.pipeline))
+        if self._is_idle() or not begun:
             super().send_400_response(msg)
         else:
             self.transport.close()

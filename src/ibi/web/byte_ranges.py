@@ -17,7 +17,7 @@ LONGEST: Final = 1024
 #   range-set        = 1#range-spec
 #   int-range        = first-pos "-" [ last-pos ]
 #   suffix-range     = "-" suffix-length
-_SPECIFIER: Final = re.compile(r"(?i:bytes)=([0-9, \t-]*)")
+_SPECIFIER: Final = re.compile(r"[Bb][Yy][Tt][Ee][Ss]=([0-9, \t-]*)")
 _SPEC: Final = re.compile(r"([0-9]{0,19})-([0-9]{0,19})")
 
 

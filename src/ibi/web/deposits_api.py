@@ -47,7 +47,7 @@ class DepositsApi:
         """Where they answer."""
         deposit = "/api/v1/deposits/{id}"
         return [
-            Route("/api/v1/deposits", self.open, methods=["POST"]),
+            by_method("/api/v1/deposits", POST=self.open),
             by_method(deposit, GET=self.show, DELETE=self.abandon),
             by_method(
                 f"{deposit}/files/{{path:path}}",
@@ -56,8 +56,8 @@ class DepositsApi:
                 GET=self.show_file,
                 DELETE=self.remove,
             ),
-            Route(f"{deposit}/unpacking", self.unpack, methods=["POST"]),
-            Route(f"{deposit}/completion", self.complete, methods=["POST"]),
+            by_method(f"{deposit}/unpacking", POST=self.unpack),
+            by_method(f"{deposit}/completion", POST=self.complete),
         ]
 
     async def open(self, request: Request) -> Response:
@@ -134,8 +134,9 @@ class DepositsApi:
         """Make the item."""
         who = await self._door.admit(request, "deposit")
         await body_of(request)
-        look = await asyncio.to_thread(self._deposits.complete, request.path_params["id"], who)
-        files = await asyncio.to_thread(self._urls.catalogue.files, look.held.id, "", _SHOWN)
-        return json_answer(
-            answers.item_answer(look, self._urls.persistent, self._urls.of(look.item), files)
-        )
+        return json_answer(await asyncio.to_thread(self._complete, request.path_params["id"], who))
+
+    def _complete(self, id_: str, who: str) -> messages.ItemAnswer:
+        look = self._deposits.complete(id_, who)
+        files = self._urls.catalogue.files(look.held.id, "", _SHOWN)
+        return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item), files)

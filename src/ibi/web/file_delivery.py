@@ -4,9 +4,9 @@ Whoever deposits a file may have put a script into it, and it is served from the
 address. No browser may run it there (threats, row 9): every file is sandboxed by its policy and
 is never taken for another type than the declared one.
 
-The one exception is PDF: Chrome does not show a PDF in a sandbox, by whatever flags (Chromium
-issues 41131921 and 413851). Scripts in a PDF belong to its viewer and do not reach the page, and
-with `nosniff` a PDF is never taken for HTML.
+The one exception is PDF. For years Chrome showed no PDF that was in a sandbox (reported as Chromium
+issues 413851 and 41131921); Chromium 156 does, but not everybody has it. Scripts in a PDF belong
+to its viewer and do not reach the page, and with `nosniff` a PDF is never taken for HTML.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from ibi.archive.amendment import Amendment
 from ibi.archive.archive import Archive, Described
 from ibi.errors import ArchiveRequestError, UnknownError, shown
-from ibi.identifier.label import Label, longest_match, parse
+from ibi.identifier.label import Label, parse
 from ibi.metadata import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.plain_record import record_as_dict
@@ -24,18 +24,20 @@ from ibi.web import archive_answers as answers
 from ibi.web import archive_messages as messages
 from ibi.web.archive_door import ArchiveDoor
 from ibi.web.archive_urls import ArchiveUrls
-from ibi.web.json_answers import by_method, json_answer
+from ibi.web.json_answers import by_method, json_answer, not_allowed
 from ibi.web.request_parts import body_of, decoded, number_of
 from ibi.web.uploads import path_after
 
 _LARGEST_DESCRIPTION: Final = 2 << 20
 _MOST: Final = 1000
+_ENDINGS: Final = ("/files", "/metadata", "/deletion", "")
 _XML: Final = ("application/xml", "text/xml")
 
 _DECODE_AMENDMENT: Final = msgspec.json.Decoder(Amendment).decode
 _DECODE_DELETION: Final = msgspec.json.Decoder(messages.DeletionRequest).decode
 
-_Handler = Callable[[Request, Label], Awaitable[Response]]
+_Handler = Callable[[Request, Label, str], Awaitable[Response]]
+"""Answers a request for an item, made by whoever."""
 
 
 class ItemsApi:
@@ -46,13 +48,13 @@ class ItemsApi:
         self._archive = archive
         self._door = door
         self._urls = urls
-        self._handlers: dict[tuple[str, str], _Handler] = {
-            ("GET", ""): self.show,
-            ("PATCH", ""): self.amend,
-            ("GET", "/files"): self.files,
-            ("GET", "/metadata"): self.metadata,
-            ("PUT", "/metadata"): self.describe,
-            ("POST", "/deletion"): self.delete,
+        self._handlers: dict[tuple[str, str], tuple[str, _Handler]] = {
+            ("GET", ""): ("read", self.show),
+            ("PATCH", ""): ("deposit", self.amend),
+            ("GET", "/files"): ("read", self.files),
+            ("GET", "/metadata"): ("read", self.metadata),
+            ("PUT", "/metadata"): ("deposit", self.describe),
+            ("POST", "/deletion"): ("administer", self.delete),
         }
 
     @property
@@ -66,6 +68,7 @@ class ItemsApi:
                 PATCH=self._item,
                 PUT=self._item,
                 POST=self._item,
+                DELETE=self._item,
             ),
         ]
 
@@ -79,22 +82,26 @@ class ItemsApi:
             msg = f"{shown(kind)} is not a kind of item: expected data, metadata or service."
             raise ArchiveRequestError(msg)
         held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, kind)
-        items = [self._answer(Described(each, None)) for each in held]
+        items = await asyncio.to_thread(
+            lambda: [self._answer(Described(each, None)) for each in held]
+        )
         more = str(held[-1].id) if len(held) == limit else ""
         return json_answer(messages.ItemsAnswer(items, more))
 
     async def _item(self, request: Request) -> Response:
         text = path_after(request, b"/api/v1/items/")
-        for ending in ("/files", "/metadata", "/deletion", ""):
-            if text.endswith(ending):
-                label = longest_match(text.removesuffix(ending))
-                if label is None or label.spelling != text.removesuffix(ending):
-                    label = parse(text.removesuffix(ending))
-                handler = self._handlers.get((request.method.replace("HEAD", "GET"), ending))
-                if handler is None:
-                    raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED)
-                return await handler(request, label)
-        raise HTTPException(HTTPStatus.NOT_FOUND)
+        ending = next(ending for ending in _ENDINGS if text.endswith(ending))
+        found = self._handlers.get((request.method.replace("HEAD", "GET"), ending))
+        if found is None:
+            raise not_allowed(self._methods(ending))
+        scope, handle = found
+        # Whoever has no token is told so before anything else.
+        who = await self._door.admit(request, scope)
+        return await handle(request, parse(text.removesuffix(ending)), who)
+
+    def _methods(self, ending: str) -> tuple[str, ...]:
+        methods = tuple(method for method, other in self._handlers if other == ending)
+        return (*methods, "HEAD") if "GET" in methods else methods
 
     def _answer(self, look: Described) -> messages.ItemAnswer:
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
@@ -102,14 +109,12 @@ class ItemsApi:
     async def _shown(self, look: Described) -> Response:
         return json_answer(await asyncio.to_thread(self._answer, look))
 
-    async def show(self, request: Request, label: Label) -> Response:
+    async def show(self, _: Request, label: Label, __: str) -> Response:
         """Tell what is known of an item."""
-        await self._door.admit(request, "read")
         return await self._shown(await asyncio.to_thread(self._archive.look, label))
 
-    async def amend(self, request: Request, label: Label) -> Response:
+    async def amend(self, request: Request, label: Label, who: str) -> Response:
         """Change what is said of an item, and how it relates to others."""
-        who = await self._door.admit(request, "deposit")
         amendment = decoded(_DECODE_AMENDMENT, await body_of(request, _LARGEST_DESCRIPTION))
         if amendment.further_names:
             await self._door.admit(request, "administer")
@@ -117,9 +122,8 @@ class ItemsApi:
             await asyncio.to_thread(self._archive.amend, label, amendment, who)
         )
 
-    async def files(self, request: Request, label: Label) -> Response:
+    async def files(self, request: Request, label: Label, _: str) -> Response:
         """List the files of an item."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         after = request.query_params.get("after", "")
         held = await asyncio.to_thread(self._archive.hold, label)
@@ -129,9 +133,8 @@ class ItemsApi:
             messages.FilesAnswer(files, found[-1].path if len(found) == limit else "")
         )
 
-    async def metadata(self, request: Request, label: Label) -> Response:
+    async def metadata(self, request: Request, label: Label, _: str) -> Response:
         """Give the metadata of an item: as JSON, or in one of the formats."""
-        await self._door.admit(request, "read")
         look = await asyncio.to_thread(self._archive.look, label)
         if look.record is None:
             raise UnknownError("metadata of", label.spelling)
@@ -142,12 +145,11 @@ class ItemsApi:
         if written is None:
             msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
-        body = written.write(look.record, look.item.forms, self._urls.base)
+        body = written.write(look.record, look.item.forms, self._urls.persistent_base)
         return Response(body, media_type=written.media_type)
 
-    async def describe(self, request: Request, label: Label) -> Response:
+    async def describe(self, request: Request, label: Label, who: str) -> Response:
         """Replace the metadata of an item, by a record as JSON or in oai_dc."""
-        who = await self._door.admit(request, "deposit")
         body = await body_of(request, _LARGEST_DESCRIPTION)
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type in _XML:
@@ -159,9 +161,8 @@ class ItemsApi:
             await asyncio.to_thread(self._archive.amend, label, amendment, who)
         )
 
-    async def delete(self, request: Request, label: Label) -> Response:
+    async def delete(self, request: Request, label: Label, who: str) -> Response:
         """Delete an item; its tombstone stays."""
-        who = await self._door.admit(request, "administer")
         wanted = decoded(_DECODE_DELETION, await body_of(request))
 
         def delete() -> Described:

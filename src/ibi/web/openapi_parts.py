@@ -18,6 +18,7 @@ def operation(  # noqa: PLR0913  # the facts of an operation, by name
     errors: tuple[int, ...] = (),
     parameters: list[dict[str, Any]] | None = None,
     public: bool = False,
+    body_needed: bool = True,
 ) -> dict[str, Any]:
     """Describe an operation; a body or answer that has no type of its own is an empty name."""
     usual = (503,) if public else _USUAL
@@ -31,9 +32,16 @@ def operation(  # noqa: PLR0913  # the facts of an operation, by name
     if not public:
         described["security"] = [{"token": []}]
     if body is not None:
-        described["requestBody"] = {"required": True, **_body(body)}
+        described["requestBody"] = {"required": body_needed, **_body(body)}
     if parameters:
         described["parameters"] = parameters
+    return described
+
+
+def in_words(summary: str) -> dict[str, Any]:
+    """Describe what is answered to everybody, as a text."""
+    described = operation(summary, public=True)
+    described["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
     return described
 
 

@@ -26,9 +26,12 @@ from ibi.ports import Held
 from ibi.web.archive_service import ArchiveService
 from ibi.web.archive_urls import ArchiveUrls, divided
 from ibi.web.file_delivery import Content, deliver
+from ibi.web.item_count import ItemCount
 from ibi.web.item_pages import ItemPages
 from ibi.web.page_language import preference_of
-from ibi.web.pages import STYLE_SHEET, style_sheet
+from ibi.web.pages import SECURITY_POLICY, STYLE_SHEET, style_sheet
+from ibi.wire.percent_encoding import path as in_url
+from ibi.wire.percent_encoding import url_mended
 
 T = TypeVar("T")
 
@@ -48,6 +51,7 @@ class Reading:
         self._service = service
         self._urls = urls
         self._pages = pages
+        self._count = ItemCount(archive.catalogue, archive.clock)
         self._style_sheet = style_sheet()
 
     @property
@@ -67,7 +71,7 @@ class Reading:
 
     async def home(self, request: Request) -> Response:
         """Say what this archive is."""
-        count = await self._look(self._archive.catalogue.count)
+        count = await self._count.count()
         return self._pages.home(count, self._urls.identity.service, request)
 
     async def style(self, _: Request) -> Response:
@@ -144,11 +148,12 @@ class Reading:
         record = look.record
         if record is None:
             raise UnknownError("metadata of", label.spelling)
-        base = self._urls.persistent(look.item.forms).partition(
-            f"/{look.item.forms.short.spelling}"
-        )[0]
-        body = written.write(record, look.item.forms, base)
-        headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "public, max-age=60"}
+        body = written.write(record, look.item.forms, self._urls.persistent_base)
+        headers = {
+            "Content-Security-Policy": SECURITY_POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "public, max-age=60",
+        }
         return Response(body, headers=headers, media_type=written.media_type)
 
     async def _item_page(self, look: Described, request: Request) -> Response:
@@ -238,9 +243,15 @@ def _with_pairs(url: str, pairs: tuple[str, ...]) -> str:
 
 def _onward(runs_at: str, path: str, request: Request) -> Response:
     """Send a reader on to a web service that runs elsewhere, with the pairs that belong to it."""
-    query = request.scope["query_string"].decode("ascii", "replace")
-    address = f"{runs_at.rstrip('/')}/{path}" if path else runs_at
-    return _redirect(_with_pairs(address, (query,) if query else ()))
+    query = request.scope["query_string"].decode("iso-8859-1")
+    address, mark, own = runs_at.partition("?")
+    if {".", ".."} & set(path.split("/")):
+        raise UnknownError("file", path)
+    if path:
+        address = f"{address.rstrip('/')}/{in_url(path)}"
+    onward = _with_pairs(address + mark + own, (query,) if query else ())
+    # What is not of a URL is encoded: nothing that a reader sends gets into a header as it is.
+    return _redirect(url_mended(onward))
 
 
 def _redirect(url: str, *, varies: bool = False) -> Response:

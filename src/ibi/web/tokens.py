@@ -11,7 +11,7 @@ import re
 import secrets
 from typing import Final
 
-from ibi.errors import ForbiddenError, MintingRequestError, UnauthenticatedError, shown
+from ibi.errors import ForbiddenError, MintingRequestError, StateError, UnauthenticatedError, shown
 from ibi.ports import Clock, Token, TokenStore
 
 SCOPES: Final = ("mint", "administer")
@@ -51,9 +51,19 @@ class Tokens:
         self._read_at = None
         return secret
 
-    def forget(self) -> None:
-        """Trust nothing that was read before."""
+    def remove(self, name: str) -> bool:
+        """Remove a token; False if there is none of that name.
+
+        The last one that may do everything stays: nobody could make another.
+        """
+        powerful = {token.name for token in self._store.tokens() if token.scope == self.scopes[-1]}
+        if powerful == {name}:
+            msg = f"{name} is the last token with the scope {self.scopes[-1]}: add another first."
+            raise StateError(msg)
+        if _NAME.fullmatch(name) is None or not self._store.remove_token(name):
+            return False
         self._read_at = None
+        return True
 
     def is_stale(self) -> bool:
         """Tell whether the ledger should be read before the next `authenticate`."""

@@ -54,9 +54,15 @@ def is_last(request: Request) -> bool:
     return text == "?1"
 
 
-def checksum_of(request: Request) -> tuple[str, str] | None:
-    """Return the checksum that the client gives of the whole file, by name and in hexadecimal."""
-    text = request.headers.get("repr-digest") or request.headers.get("content-digest")
+def checksum_of(request: Request, *, whole: bool) -> tuple[str, str] | None:
+    """Return the checksum that the client gives of the whole file, by name and in hexadecimal.
+
+    `Content-Digest` is of what one request carries, which need not be the whole.
+    """
+    text = request.headers.get("repr-digest", "")
+    if not text and (text := request.headers.get("content-digest", "")) and not whole:
+        msg = "Content-Digest is of a part of the file: send Repr-Digest, which is of all of it."
+        raise ArchiveRequestError(msg)
     if not text:
         return None
     found = [match.groups() for match in _DIGEST.finditer(text)]
@@ -87,7 +93,8 @@ async def receive(
     request: Request, reception: AbstractContextManager[Sink], offset: int, largest: int
 ) -> File | None:
     """Take the body of a request into a file; return the file if it is whole."""
-    last, checksum, media_type = is_last(request), checksum_of(request), media_type_of(request)
+    last, media_type = is_last(request), media_type_of(request)
+    checksum = checksum_of(request, whole=last and not offset)
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and offset + int(announced) > largest:
         raise TooLargeError(_too_large(largest))

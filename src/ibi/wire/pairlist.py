@@ -92,7 +92,7 @@ def _check_characters(text: str) -> None:
 # only keeps a brace from counting.
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _SPACE: Final = re.compile(r"[ \t\n\v\f\r]*")
-_BARE: Final = re.compile(r"(?:[^\\ \t\n\v\f\r]|\\\n[ \t]*|\\[^\n]|\\\Z)*")
+_BARE: Final = re.compile(r"(?:[^\\ \t\n\v\f\r]|\\\n[ \t]*|\\[^\n])*\\?")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\[\x00-\x7f])*)"')
 _BRACE: Final = re.compile(r"\\[\x00-\x7f]|[{}]")
 

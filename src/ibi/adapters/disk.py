@@ -1,0 +1,80 @@
+"""The disk: what it reports in the words of this program, and writes that last."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ibi.adapters.beneath import folder_beneath, fsync_folder
+from ibi.errors import FileNameError, StorageError, StorageFullError
+
+A_FOLDER_IS_THERE: Final = "a folder of that name is there"
+A_FILE_IS_THERE: Final = "a file lies where it needs a folder"
+
+_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_BAD_NAME: Final = {
+    errno.ENAMETOOLONG: "it is too long",
+    errno.ENOTDIR: A_FILE_IS_THERE,
+    errno.EEXIST: A_FILE_IS_THERE,
+    errno.EISDIR: A_FOLDER_IS_THERE,
+    errno.EILSEQ: "the file system refuses it",
+}
+
+_NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR}
+"""What is said of a folder that has something in it, or is gone, or became a file."""
+
+
+@contextmanager
+def disk_errors(place: str, path: str = "") -> Iterator[None]:
+    """Say what a disk does wrong in the words of this program."""
+    try:
+        yield
+    except OSError as failure:
+        if path and failure.errno in _BAD_NAME:
+            raise FileNameError(path, _BAD_NAME[failure.errno]) from failure
+        reason = (failure.strerror or str(failure)).lower()
+        if failure.errno in _FULL:
+            raise StorageFullError(place, reason) from failure
+        raise StorageError(place, reason) from failure
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file; its name is durable once its folder is synced."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """Write a file whole, in the place of what it was, or not at all."""
+    new = path.with_name(f"{path.name}.new")
+    write_durably(new, content)
+    new.rename(path)
+    fsync_folder(path.parent)
+
+
+def prune(root: Path, path: str) -> None:
+    """Remove folders that a removed file leaves empty."""
+    folders = path.split("/")[:-1]
+    while folders:
+        try:
+            with folder_beneath(root, folders[:-1]) as above:
+                os.rmdir(folders.pop(), dir_fd=above)
+        except OSError as failure:
+            if failure.errno in _NOT_EMPTY:
+                return
+            raise
+
+
+def fsync_nearest(path: Path, root: Path) -> None:
+    """Wait until a path is durably gone: sync the folder above it that is left."""
+    folder = path.parent
+    while folder != root and not folder.is_dir():
+        folder = folder.parent
+    if folder.is_dir():
+        fsync_folder(folder)

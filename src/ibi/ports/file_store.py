@@ -1,0 +1,120 @@
+"""What the archive needs of the world: a place for files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from ibi.model.change import Change
+from ibi.model.item import File
+from ibi.ports.archive import StoredChange
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file of an open deposit."""
+
+    path: str
+    size: int
+    """How much of it is here."""
+    file: File | None
+    """What it is, once it is whole."""
+
+
+class Sink(Protocol):
+    """Takes the bytes of a file, in order."""
+
+    def write(self, data: bytes) -> None:
+        """Take some."""
+        ...
+
+    def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
+        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        ...
+
+
+class FileStore(Protocol):
+    """Where files lie. Whatever is decided is durable, and survives whatever is killed when.
+
+    Every method raises StorageError when the disk fails, StorageFullError when it is full.
+    """
+
+    def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Sink]:
+        """Take bytes of a file from an offset on; 0 begins it anew.
+
+        StateError if less than that is here. What came stays for later if `finish` is not called.
+        """
+        ...
+
+    def staged(self, deposit: str) -> list[Staged]:
+        """Return the files of an open deposit, in the order of their paths."""
+        ...
+
+    def staged_file(self, deposit: str, path: str) -> Staged | None:
+        """Return one of them."""
+        ...
+
+    def unfinished(self, deposit: str) -> bool:
+        """Tell whether something of a file has come, and not all."""
+        ...
+
+    def unstage(self, deposit: str, path: str) -> bool:
+        """Remove a file of an open deposit; False if it is not there."""
+        ...
+
+    def open_staged(self, deposit: str, path: str) -> int:
+        """Open a whole file of an open deposit for reading."""
+        ...
+
+    def busy(self, deposit: str, path: str = "") -> AbstractContextManager[None]:
+        """Keep others from a file of a deposit, and from sealing it; StateError if they are there.
+
+        Whoever receives or removes a file does this by itself.
+        """
+        ...
+
+    def sealed(self, deposit: str) -> AbstractContextManager[None]:
+        """Let nobody change the files of a deposit meanwhile; StateError if somebody does."""
+        ...
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        ...
+
+    def decide(self, change: Change) -> None:
+        """Make a change durable as a decision, and carry it out among the files."""
+        ...
+
+    def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
+        """Forget a decision: the catalogue has it."""
+        ...
+
+    def decided(self) -> Iterator[StoredChange]:
+        """Carry out among the files what was decided and not finished, and return each."""
+        ...
+
+    def manifest(self, place: str) -> bytes:
+        """Return the manifest of an item."""
+        ...
+
+    def manifests(self) -> Iterator[tuple[str, bytes]]:
+        """Return every place and its manifest."""
+        ...
+
+    def keep_reservations(self, text: bytes) -> None:
+        """Keep a list of reserved labels, for when the catalogue is lost."""
+        ...
+
+    def reservations(self) -> Iterator[bytes]:
+        """Return all lists of reserved labels."""
+        ...
+
+    def open(self, place: str, path: str) -> int:
+        """Open a file of an item for reading; UnknownError if there is none."""
+        ...
+
+    def deposits(self) -> list[str]:
+        """Return the deposits of which something is here."""
+        ...

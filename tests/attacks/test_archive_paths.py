@@ -1,0 +1,307 @@
+"""Threats, row 7, through the doors of a running archive.
+
+The secret lies in a file outside the archive, in one that was replaced, and in a deposit of
+somebody else; all paths that lead there are spelled in every way at every door that takes a path.
+Then a second process swaps a folder of an item for a link, while its files are read and revised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import pytest
+
+from archive_server import ArchiveServer
+from attacked_archive import FULL, attacked, connected, tree
+from attacks.test_paths import SECRET, SLASH, UP, swapping
+from delivery_server import Connection
+
+COUNT: Final = 5_000 if FULL else 50
+SWAPPED_READS: Final = 20_000 if FULL else 300
+SWAPPED_WRITES: Final = 300 if FULL else 10
+LONG: Final = "x" * 300
+
+WITHOUT_CHECKS: Final = """
+import os
+from ibi.adapters.file_tree import FileTree
+from ibi.adapters.sql_catalogue import SqlCatalogue
+from ibi.model.item import File
+from ibi.web import reading
+
+reading.check_path = str
+SqlCatalogue.file = lambda self, item, path: File(path, 0, "", "", 0)
+FileTree.open = lambda self, place, path: os.open(self._col / place / "doc" / path, os.O_RDONLY)
+"""
+WITHOUT_WALKING: Final = """
+import os
+from contextlib import suppress
+from ibi.adapters.file_tree import FileTree
+from ibi.errors import UnknownError
+
+def opened(self, place, path):
+    whole = self._col / place / "doc" / path
+    with suppress(OSError):
+        if whole.resolve().is_relative_to(self._col / place):
+            return os.open(whole, os.O_RDONLY)
+    raise UnknownError("file", path)
+
+def put(self, change, folder, path):
+    source = self.files_of(change.deposit) / path
+    if source.exists():
+        self._keep_old(change.id, folder, path)
+        source.rename(folder / "doc" / path)
+
+def remove(self, change, folder, path):
+    (folder / "doc" / path).unlink(missing_ok=True)
+
+FileTree.open, FileTree._put, FileTree._remove = opened, put, remove
+"""
+
+
+class Place:
+    """An archive with an item, an open deposit, and secrets around them."""
+
+    def __init__(self, archive: ArchiveServer, outside: Path) -> None:
+        """Lay out the secrets."""
+        self.archive = archive
+        self.outside = outside
+        outside.mkdir()
+        (outside / "secret.txt").write_bytes(SECRET)
+        item = archive.deposit({"a.txt": SECRET, "swapped/secret.txt": b"inside"}, target="a.txt")
+        self.label = item["rep"]
+        self.doc = archive.data / "col" / self.label / "doc"
+        revision = archive.open_deposit(metadata={}, item=self.label)
+        archive.send(revision, "a.txt", b"the new one")
+        archive.complete(revision)
+        self.others = archive.open_deposit()
+        archive.send(self.others, "secret.txt", SECRET)
+        self.deposit = archive.open_deposit()
+        archive.send(self.deposit, "kept.txt", b"kept")
+        (self.doc / "link").symlink_to(outside)
+        (self.doc / "file-link").symlink_to(outside / "secret.txt")
+        # Settings, manifest, replaced file: none of an item's files.
+        data = archive.data
+        old = next(path for path in data.rglob("a.txt") if "old" in path.parts)
+        assert old.read_bytes() == SECRET
+        secrets = [outside / "secret.txt", old, data / "archive.toml", self.doc.parent / "ibi.json"]
+        secrets.append(next((data / "incoming" / self.others).rglob("secret.txt")))
+        self.ways = [os.path.relpath(secret, self.doc) for secret in secrets]
+        self.ways += [*map(str, secrets), "link/secret.txt", "file-link", "../../doc/a.txt"]
+
+    def spellings(self, count: int) -> list[str]:
+        """Return ways to the secrets, spelled for a URL."""
+        chance = random.Random(7)  # noqa: S311  # which spellings
+        made = [*self.ways, *(quote(way, safe="") for way in self.ways)]
+        while len(made) < count:
+            up, slash, way = chance.choice(UP), chance.choice(SLASH), chance.choice(self.ways)
+            made.append(self._spelled(way, up, slash, chance))
+        return made[:count]
+
+    @staticmethod
+    def _spelled(way: str, up: str, slash: str, chance: random.Random) -> str:
+        parts = [up if part == ".." and chance.random() < 0.9 else part for part in way.split("/")]
+        text = slash.join(parts)
+        return chance.choice(
+            [
+                *[text] * 6,
+                f"/{text}",
+                f"a.txt/{slash.join(['..', *parts])}",
+                f"swapped{slash}{slash.join(['..', *parts])}",
+                f"C:{slash}{text}",
+                f"file:{slash}{slash}{text}",
+                f"{text}%00.txt",
+                f"{text};x",
+                f"{text}{slash}",
+                f"{text}%23",
+                f"{LONG}{slash}..{slash}{text}",
+                quote(text, safe=""),
+            ]
+        )
+
+    def state(self) -> tuple[object, ...]:
+        """Return all that an attack must leave as it is."""
+        data = self.archive.data
+        incoming = tree(data / "incoming" / self.others)
+        names = sorted(path.name for path in [*data.iterdir(), *data.parent.iterdir()])
+        journal = tree(data / "journal")
+        return self.archive.snapshot(), tree(self.outside), incoming, names, journal
+
+
+class Attack:
+    """Asks at every door that takes a path."""
+
+    def __init__(self, place: Place, client: Connection) -> None:
+        """Begin."""
+        self._place = place
+        self._client = client
+        self.leaks: list[str] = []
+
+    def _ask(self, method: str, target: str, body: object = None) -> None:
+        token = f"Authorization: Bearer {self._place.archive.token}"
+        data = (
+            b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
+        octets = target.encode()
+        self._client.send(octets, token, f"Content-Length: {len(data)}", method=method)
+        if data:
+            self._client.socket.sendall(data)
+        answer = self._client.receive()
+        told = answer.body + repr(answer.headers).encode()
+        if SECRET in told or b"listen = " in told or b'"forms": ' in told:
+            self.leaks.append(f"{method} {target}")
+        if answer.status >= 500:
+            self.leaks.append(f"{method} {target}: {answer.status}")
+        if "connection" in answer:  # what is not even HTTP
+            self._client.close()
+            self._client = connected(self._place.archive)
+
+    def __call__(self, spelling: str) -> None:
+        """Try one spelling."""
+        label, deposit = self._place.label, self._place.deposit
+        service = self._place.archive.service
+        self.read(spelling)
+        self._ask("GET", f"/col/{label}/{spelling}")
+        self._ask("GET", f"/col/{spelling}")
+        self._ask("GET", f"/displaydoccontent.cgi/{label}/{spelling}")
+        self._ask("GET", f"/{label}/{spelling}")
+        query = "servicesubject=urlRequest&clientinformation.ipaddress=10.0.0.1"
+        query += f"&parsedibiurl.ibi={label}&parsedibiurl.filepath="
+        self._ask("GET", f"/{service}?{query}{spelling}")
+        for method in ("GET", "DELETE"):
+            self._ask(method, f"/api/v1/deposits/{spelling}")
+            self._ask(method, f"/api/v1/deposits/{deposit}/files/{spelling}")
+            self._ask(method, f"/api/v1/deposits/{spelling}/files/secret.txt")
+        self._ask("PUT", f"/api/v1/deposits/{deposit}/files/{spelling}", b"written")
+        self._ask("PUT", f"/api/v1/deposits/{spelling}/files/evil.txt", b"written")
+        self._ask("POST", f"/api/v1/deposits/{deposit}/unpacking", {"path": spelling})
+        both = {"path": "kept.txt", "folder": spelling}
+        self._ask("POST", f"/api/v1/deposits/{deposit}/unpacking", both)
+        self._ask("GET", f"/api/v1/items/{spelling}")
+        self._ask("GET", f"/api/v1/items/{label}/{spelling}")
+        self._ask("DELETE", f"/api/v1/tokens/{spelling}")
+        self._ask("DELETE", f"/api/v1/resolvers/{spelling}")
+
+    def read(self, spelling: str) -> None:
+        """Ask for a file."""
+        self._ask("GET", f"/col/{self._place.label}/doc/{spelling}")
+
+
+def remove_by_revision(place: Place, path: str) -> None:
+    """Say that an item shall lose a file, and complete that if it is taken."""
+    archive = place.archive
+    wanted = {"item": place.label, "remove": [path]}
+    opened = archive.api("POST", "deposits", wanted)
+    assert opened.status in {201, 400}, opened.body
+    if opened.status == 201:
+        id_ = opened.json()["id"]
+        assert archive.api("POST", f"deposits/{id_}/completion").status == 400
+        assert archive.api("DELETE", f"deposits/{id_}").status == 204
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("paths")
+    with attacked(folder / "archive") as archive:
+        yield Place(archive, folder / "outside")
+
+
+def test_no_spelling_of_a_path_leads_out_of_an_item(place: Place) -> None:
+    archive, before = place.archive, place.state()
+    with connected(archive) as client:
+        attack = Attack(place, client)
+        for spelling in place.spellings(COUNT):
+            attack(spelling)
+    for spelling in place.spellings(COUNT)[:: len(place.ways)]:
+        remove_by_revision(place, spelling)
+    assert attack.leaks == []
+    assert place.state() == before
+    mine = tree(archive.data / "incoming" / place.deposit)
+    assert not [path for path, content in mine.items() if str(content).startswith("-> ")]
+    assert archive.get(f"/col/{place.label}/doc/a.txt").body == b"the new one"
+
+
+def test_the_spellings_bite(tmp_path: Path) -> None:
+    """The twin: paths that are simply opened lead to every secret."""
+    with attacked(tmp_path / "archive", WITHOUT_CHECKS) as archive:
+        place = Place(archive, tmp_path / "outside")
+        with connected(archive) as client:
+            attack = Attack(place, client)
+            for spelling in place.spellings(len(place.ways)):
+                attack.read(spelling)
+        assert len([leak for leak in attack.leaks if leak.startswith("GET")]) >= 5
+
+
+class Swapped:
+    """Reads and revises an item while one of its folders is a link every other moment."""
+
+    def __init__(self, place: Place) -> None:
+        """Begin."""
+        self._place = place
+        self._archive = place.archive
+        self.bodies: set[bytes] = set()
+        self.statuses: set[int] = set()
+
+    def read(self, times: int) -> None:
+        """Ask for a file of the folder."""
+        with connected(self._archive) as client:
+            for _ in range(times):
+                answer = client.ask(f"/col/{self._place.label}/doc/swapped/secret.txt")
+                self.bodies.add(answer.body if answer.status == 200 else b"")
+
+    def revise(self, times: int) -> None:
+        """Put files into the folder, replace and remove them."""
+        for number in range(times):
+            self._revise(f"swapped/{number % 3}", remove=[])
+            self._revise("swapped/secret.txt", remove=[])
+            self._revise("kept.txt", remove=["swapped/secret.txt"])
+
+    def _revise(self, path: str, remove: list[str]) -> None:
+        label = self._place.label
+        opened = self._archive.api("POST", "deposits", {"item": label, "remove": remove})
+        if opened.status != 201:
+            self.statuses.add(opened.status)
+            return
+        id_ = opened.json()["id"]
+        sent = self._archive.send(id_, path, b"written")
+        self.statuses.add(sent.status)
+        self.statuses.add(self._archive.api("POST", f"deposits/{id_}/completion").status)
+
+
+def test_a_link_swapped_in_a_loop_is_not_followed_to_read(place: Place) -> None:
+    swapped = Swapped(place)
+    with swapping(place.doc):
+        swapped.read(SWAPPED_READS)
+    assert SECRET not in swapped.bodies
+    assert swapped.bodies == {b"", b"inside"}, "the swapping was never met"
+
+
+def test_a_link_swapped_in_a_loop_is_not_followed_to_write(place: Place) -> None:
+    before = tree(place.outside)
+    swapped = Swapped(place)
+    with swapping(place.doc):
+        swapped.revise(SWAPPED_WRITES)
+    assert tree(place.outside) == before
+    kept = [path.read_bytes() for path in place.doc.parent.joinpath("old").rglob("secret.txt")]
+    assert SECRET not in kept
+    assert 200 in swapped.statuses
+
+
+def test_the_swapping_bites(tmp_path: Path) -> None:
+    """The twin: who checks first and opens then reads the secret, and writes outside."""
+    with attacked(tmp_path / "archive", WITHOUT_WALKING) as archive:
+        place = Place(archive, tmp_path / "outside")
+        before = tree(place.outside)
+        swapped = Swapped(place)
+        with swapping(place.doc):
+            for _ in range(100):
+                swapped.read(200)
+                swapped.revise(2)
+                if SECRET in swapped.bodies and tree(place.outside) != before:
+                    return
+    pytest.fail("the race was never won")

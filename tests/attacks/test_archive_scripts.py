@@ -1,0 +1,134 @@
+"""Threats, row 9: files that are opened in a real browser, at the address of the archive.
+
+Script that runs marks its document, changes the title, opens a dialog, or calls a canary: one at
+another address, and one at the archive's own, which its log would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import pytest
+
+from archive_server import ArchiveServer
+from attacked_archive import FULL, attacked
+from chromium import Chromium, Page, chromium
+from hostile_pages import MARK, Hostile, Scripts
+
+MOMENT: Final = 0.15
+"""Seconds in which a page that was shown goes on to do what it does."""
+COUNT: Final = None if FULL else 10
+"""How many are opened; None: all."""
+
+WITHOUT_POLICY: Final = """
+from ibi.web import file_delivery
+
+file_delivery._SANDBOX = file_delivery._PDF = "default-src * data: 'unsafe-inline' 'unsafe-eval'"
+"""
+
+
+class Canary:
+    """A server that remembers who called."""
+
+    def __init__(self) -> None:
+        """Listen."""
+        self.hits: set[str] = set()
+        canary = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:  # a name of the library
+                canary.hits.add(self.path)
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,))
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        """Serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with chromium() as started:
+        yield started
+
+
+def deposited(archive: ArchiveServer, files: list[Hostile]) -> dict[str, Any]:
+    """Deposit all of them as one item."""
+    id_ = archive.open_deposit(target=files[0].name)
+    for each in files:
+        named = {"content_type": each.declared} if each.declared else {}
+        assert archive.send(id_, each.name, each.content.encode(), **named).status == 201
+        folder = each.name.partition("/")[0]
+        for name, content in each.beside.items():
+            assert archive.send(id_, f"{folder}/{name}", content.encode()).status == 201
+    return archive.complete(id_)
+
+
+def ran(browser: Chromium, page: Page, url: str) -> bool:
+    """Open a file and click into it; tell whether anything of it ran that is seen from here."""
+    before = {each["targetId"] for each in browser.targets()}
+    page.open(url, seconds=5)
+    seen = False
+    for clicks in range(2):
+        if clicks:
+            page.click()
+        browser.wait_for(lambda _: False, MOMENT)
+        seen |= page.dialogs > 0
+        seen |= f'"{MARK}", "' in page.dom()
+        seen |= any(each["title"] == "ran" for each in browser.targets())
+    for each in browser.targets():
+        if each["targetId"] not in before and each["type"] == "page":
+            browser.ask("Target.closeTarget", targetId=each["targetId"])
+    return seen
+
+
+def all_that_ran(folder: Path, browser: Chromium, without: str = "") -> tuple[set[str], int]:
+    """Open all files; return those of which script ran, and how many were opened."""
+    with Canary() as canary, attacked(folder, without) as archive:
+        files = list(Scripts(canary.address).all())[:COUNT]
+        item = deposited(archive, files)
+        found = set()
+        with browser.page() as page:
+            for each in files:
+                url = f"{archive.address}/col/{item['rep']}/doc/{quote(each.name)}"
+                if ran(browser, page, url):
+                    found.add(each.name.partition("/")[0])
+        lines = archive.log()
+        for each in files:
+            name = each.name.partition("/")[0]
+            if f"/{name}" in canary.hits or f'"/ran/{name}"' in lines:
+                found.add(name)
+        assert f"/doc/{quote(files[-1].name)}" in lines, "the browser did not come"
+        return found, len(files)
+
+
+def test_no_script_of_a_file_runs(tmp_path: Path, browser: Chromium) -> None:
+    found, count = all_that_ran(tmp_path, browser)
+    assert found == set()
+    assert count >= (60 if FULL else 10)
+
+
+def test_the_files_bite(tmp_path: Path, browser: Chromium) -> None:
+    """The twin: the same files without the policy."""
+    found, count = all_that_ran(tmp_path, browser, WITHOUT_POLICY)
+    assert {"page-script", "svg-script", "xml-xhtml", "as-html", "frame-frame"} <= found
+    assert len(found) > count / 2

@@ -1,0 +1,46 @@
+"""ARCHIVE POWER: what a power loss leaves of an archive, at any step of its work."""
+
+from __future__ import annotations
+
+import shutil
+
+from faults.archive_kills import LIFE, Campaign
+from faults.archive_power import SURVIVORS
+from faults.archive_session import Session
+from faults.archive_trap import POWER
+from faults.archive_twins import CARELESS, POWERED
+from faults.harness import Figures, Violation
+from faults.sites import Say, Site
+
+
+def lose_power(site: Site, size: int, seed: int, say: Say, nature: str = POWERED) -> Figures:
+    """Lose power so many times."""
+    campaign = Campaign(site, seed, nature)
+    while campaign.figures.kills < size:
+        with campaign.session() as session:
+            while session.archive.kills < min(LIFE, size - campaign.figures.kills):
+                _lose_once(session)
+                done = campaign.figures.kills + session.archive.kills
+                say(f"{done} of {size} losses, {campaign.judged['acknowledged']} acknowledged")
+    return campaign.report()
+
+
+def _lose_once(session: Session) -> None:
+    archive = session.archive
+    archive.trap.set(session.chance.randint(1, 250), POWER)
+    while not archive.trap.snapped:
+        session.attempt(session.wishes.any(session.state))
+    archive.end()
+    survivors = archive.folder / SURVIVORS
+    shutil.rmtree(archive.data)
+    survivors.rename(archive.data)
+    archive.revive()
+    session.judge()
+
+
+def lose_power_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin of ARCHIVE POWER: a disk on which no folder is synced."""
+    try:
+        return lose_power(site, size, seed, say, CARELESS)
+    except Violation as caught:
+        return Figures(labels=1, found=str(caught).partition("\n")[0][:100])

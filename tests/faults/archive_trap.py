@@ -1,0 +1,175 @@
+"""A trap in the way to the disk: at the k-th step of a server it kills it, or the disk fails.
+
+A step is whatever changes the disk: a write, a sync, a rename, a link, a removal, a new folder, of
+the files as of SQLite's. The server knows nothing of it: it calls `os` and its VFS as ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import mmap
+import os
+import signal
+import struct
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Any, ClassVar, Final
+
+import apsw
+
+from ibi import wiring
+from ibi.adapters.sqlite import Sqlite
+
+OPEN, KILL, NO_SPACE, BROKEN, POWER = range(5)
+"""What the trap does when it is reached: nothing, SIGKILL, ENOSPC, EIO, a power loss."""
+
+_MAKING: Final = ("rename", "replace", "link", "mkdir", "fsync")
+_REMOVING: Final = ("unlink", "remove", "rmdir")
+"""A full disk does not keep anybody from removing something."""
+
+_ERRORS: Final = {NO_SPACE: errno.ENOSPC, BROKEN: errno.EIO}
+
+
+class Trap:
+    """A page of memory by which the harness sets the trap, and sees how far a server has come."""
+
+    _LAYOUT: Final = struct.Struct("<qqBB")
+
+    def __init__(self, path: Path) -> None:
+        """Map the file, and make it if need be."""
+        with path.open("ab+") as file:
+            file.truncate(self._LAYOUT.size)
+            self._page = mmap.mmap(file.fileno(), self._LAYOUT.size)
+        self._lock = RLock()
+        self.lose: Callable[[], None] = lambda: None
+        """What happens at a power loss, before the kill."""
+
+    def set(self, step: int, what: int, *, lasting: bool = False) -> None:
+        """Let it snap at a step from now on, once or until it is opened."""
+        self._page[:] = self._LAYOUT.pack(step, 0, what, lasting)
+
+    def open(self) -> None:
+        """Let everything pass."""
+        self.set(0, OPEN)
+
+    @property
+    def steps(self) -> int:
+        """How many steps were made since it was set."""
+        return int(self._LAYOUT.unpack(self._page[:])[1])
+
+    @property
+    def snapped(self) -> bool:
+        """Whether it was reached since it was set; one that kills is."""
+        step, steps, *_ = self._LAYOUT.unpack(self._page[:])
+        return bool(step) and steps >= step
+
+    def step(self, *, removes: bool = False) -> int:
+        """Count a step; return with what it fails, and do not if it kills."""
+        with self._lock:
+            step, steps, what, lasting = self._LAYOUT.unpack(self._page[:])
+            self._page[:] = self._LAYOUT.pack(step, steps + 1, what, lasting)
+            reached = steps + 1 >= step if lasting else steps + 1 == step
+            if not reached or (removes and what == NO_SPACE):
+                return OPEN
+            if what in {KILL, POWER}:
+                if what == POWER:
+                    # What it does to the disk now is no step of the server.
+                    self._page[:] = self._LAYOUT.pack(step, steps + 1, OPEN, lasting)
+                    self.lose()
+                os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
+            return int(what)
+
+    def pass_or_fail(self, *, removes: bool = False) -> None:
+        """Count a step of the files."""
+        if what := self.step(removes=removes):
+            raise OSError(_ERRORS[what], os.strerror(_ERRORS[what]))
+
+
+class _TrappedFile(io.FileIO):
+    """A file whose writes are steps."""
+
+    trap: ClassVar[Trap]
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401  # whatever has bytes
+        self.trap.pass_or_fail()
+        return super().write(data) or 0
+
+
+class _TrappedDisk(apsw.VFS):
+    """The way of SQLite to its files."""
+
+    name: Final = "trapped"
+
+    def __init__(self, trap: Trap) -> None:
+        self.trap = trap
+        super().__init__(self.name, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _TrappedSqliteFile:  # noqa: N802  # SQLite's name
+        return _TrappedSqliteFile(self.trap, name, flags)
+
+
+class _TrappedSqliteFile(apsw.VFSFile):
+    def __init__(self, trap: Trap, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
+        self._trap = trap
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # SQLite's name
+        self._pass_or_fail()
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
+        self._pass_or_fail()
+        super().xSync(flags)
+
+    def _pass_or_fail(self) -> None:
+        match self._trap.step():
+            case what if what == NO_SPACE:
+                raise apsw.FullError
+            case what if what == BROKEN:
+                raise apsw.IOError
+
+
+_DISKS: Final[list[_TrappedDisk]] = []
+"""SQLite keeps what is registered with it until the process ends; so must we."""
+
+
+def lay(trap: Trap, disk: str = "") -> None:
+    """Put the trap into this process, for the rest of its life; `disk` is a VFS that has it."""
+    for name in _MAKING:
+        setattr(os, name, _trapped(getattr(os, name), trap, removes=False))
+    for name in _REMOVING:
+        setattr(os, name, _trapped(getattr(os, name), trap, removes=True))
+    _TrappedFile.trap = trap
+    io.open = _trapped_open(io.open)  # it is what pathlib calls
+    if not disk:
+        _DISKS.append(_TrappedDisk(trap))
+        disk = _TrappedDisk.name
+    vars(wiring)["Sqlite"] = partial(Sqlite, vfs=disk)
+
+
+def _trapped(call: Callable[..., Any], trap: Trap, *, removes: bool) -> Callable[..., Any]:
+    def trapped(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
+        trap.pass_or_fail(removes=removes)
+        return call(*arguments, **named)
+
+    return trapped
+
+
+def _trapped_open(call: Callable[..., Any]) -> Callable[..., Any]:
+    def trapped(file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
+        match mode:
+            case "wb":
+                return io.BufferedWriter(_TrappedFile(file, "w"))
+            case "r+b":
+                return io.BufferedRandom(_TrappedFile(file, "r+"))
+            case "w":
+                return io.TextIOWrapper(io.BufferedWriter(_TrappedFile(file, "w")), "utf-8")
+            case _:
+                return call(file, mode, *arguments, **named)
+
+    return trapped

@@ -1,0 +1,105 @@
+"""Archives with one safeguard switched off: on them the suite must find what it looks for.
+
+That a sync is waited for cannot be shown by a kill: what was written stays in the kernel's memory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+
+from ibi.adapters.file_tree import FileTree
+from ibi.archive.archive import Archive
+from ibi.model.change import Change
+
+NO_JOURNAL, HASTY, IN_PLACE, UNHEALED = "no journal", "hasty", "in place", "unhealed"
+POWERED, CARELESS = "powered", "careless"
+
+_HALF: Final = 0.02
+"""Seconds for which a file that is written in place is half a file."""
+
+
+def _no_journal() -> None:
+    """Carry changes out at once: nobody knows afterwards what was meant."""
+    decide = FileTree.decide
+
+    def undecided(self: FileTree, change: Change) -> None:
+        carry_out = self._carry_out  # the safeguard stands before it
+
+        def forgotten(line: Any) -> None:  # noqa: ANN401  # its line of the journal
+            (self._journal / f"{change.id}.json").unlink()
+            carry_out(line)
+
+        self._carry_out = forgotten  # type: ignore[method-assign]
+        try:
+            decide(self, change)
+        finally:
+            self._carry_out = carry_out  # type: ignore[method-assign]
+
+    FileTree.decide = undecided  # type: ignore[method-assign]
+
+
+def _hasty() -> None:
+    """Say that an item is changed or deleted, and do it a moment later."""
+    make = Archive.make
+
+    def later(self: Archive, change: Change) -> None:
+        if change.act in {"deposit", "revise", "found"}:
+            make(self, change)
+            return
+
+        def work() -> None:
+            time.sleep(_HALF)
+            make(self, change)
+
+        Thread(target=work, daemon=True).start()
+
+    Archive.make = later  # type: ignore[method-assign]
+
+
+def _in_place() -> None:
+    """Write new bytes over the old ones."""
+
+    def put(self: FileTree, change: Any, folder: Path, path: str) -> None:  # noqa: ANN401  # as there
+        source, target = self.files_of(change.deposit) / path, folder / "doc" / path
+        if not source.exists():
+            return
+        if target.exists():
+            kept = folder / "old" / change.id / path
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(target, kept)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        content = source.read_bytes()
+        with target.open("wb") as file:
+            file.write(content[: len(content) // 2])
+            file.flush()
+            time.sleep(_HALF)
+            file.write(content[len(content) // 2 :])
+        shutil.copystat(source, target)
+        source.unlink()
+
+    FileTree._put = put  # type: ignore[method-assign]  # noqa: SLF001  # the safeguard is in it
+
+
+def _unhealed() -> None:
+    """After a failure, go on as if nothing had been decided."""
+    settle = Archive.settle
+
+    def once(self: Archive) -> None:
+        if not hasattr(self, "_was_settled"):
+            settle(self)
+            self._was_settled = True  # type: ignore[attr-defined]
+
+    Archive.settle = once  # type: ignore[method-assign]
+
+
+TWINS: Final[dict[str, Callable[[], None]]] = {
+    NO_JOURNAL: _no_journal,
+    HASTY: _hasty,
+    IN_PLACE: _in_place,
+    UNHEALED: _unhealed,
+}
