@@ -29,7 +29,7 @@ def attacked(folder: Path, without: str = "") -> Iterator[ArchiveServer]:
             lines = folder / "without"
             lines.mkdir(parents=True)
             (lines / "sitecustomize.py").write_text(without, encoding="utf-8")
-            patch.setenv("PYTHONPATH", str(lines))
+            patch.setenv("PYTHONPATH", str(lines), prepend=os.pathsep)
         with ArchiveServer(folder) as archive:
             yield archive
 

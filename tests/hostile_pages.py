@@ -67,7 +67,7 @@ class Scripts:
             "content=\"script-src * 'unsafe-inline'\"><script>{}</script>",
             "module": '<script type="module">{}</script>',
             "source": '<script src="other.js"></script>',
-            "base": '<base href="../"><script src="source/other.js"></script>',
+            "base": '<base href="../page-base/"><script src="other.js"></script>',
             "refresh": '<meta http-equiv="refresh" content="0;url=other.html">',
             "refresh-script": '<meta http-equiv="refresh" content="0;url=javascript:{}">',
         }
@@ -99,7 +99,7 @@ class Scripts:
     def _drawings(self) -> Iterator[Hostile]:
         bodies = {
             "script": "<script>{}</script>",
-            "load": '<g onload="{}"/><rect width="9" height="9" onclick="{}"/>',
+            "begun": '<animate attributeName="x" dur="1s" onbegin="{}"/>',
             "foreign": f'<foreignObject width="99" height="99"><body xmlns="{_XHTML}">'
             '<img src="nothing" onerror="{}"/></body></foreignObject>',
             "link": '<a xlink:href="javascript:{}"><rect width="999" height="999"/></a>',

@@ -153,7 +153,8 @@ def tables(path: Path) -> dict[str, Any]:
     connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY)
     try:
         names = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE rootpage")
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
         return {
             name: sorted(connection.execute(f'SELECT * FROM "{name}"'), key=repr)  # noqa: S608

@@ -28,7 +28,7 @@ COUNT: Final = None if FULL else 10
 WITHOUT_POLICY: Final = """
 from ibi.web import file_delivery
 
-file_delivery._SANDBOX = file_delivery._PDF = "default-src * data: 'unsafe-inline' 'unsafe-eval'"
+file_delivery._SANDBOX = file_delivery._PDF = "img-src *"
 """
 
 

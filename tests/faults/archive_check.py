@@ -95,7 +95,9 @@ def find(archive: FaultyArchive) -> Found:
     reserved = {
         label_of(forms) for (forms,) in rows(archive, "SELECT forms FROM archive_reservation")
     }
-    [(changes,)] = rows(archive, "SELECT count(*) FROM archive_history WHERE act <> 'found'")
+    [(changes,)] = rows(
+        archive, "SELECT count(*) FROM archive_history WHERE label <> '' AND act <> 'found'"
+    )
     return Found(documents, reserved, changes, set(owners))
 
 

@@ -139,7 +139,7 @@ def _kill_once(session: Session, plan: Plan) -> None:
 
 
 def kill_at_every_step(site: Site, size: int, seed: int, say: Say) -> Figures:
-    """Kill at each step of each kind of act; `size` is how many steps apart."""
+    """Kill at each step of the last request of each kind of act; `size` is how many apart."""
     campaign = Campaign(site, seed)
     steps: dict[str, int] = {}
     for kind in KINDS:

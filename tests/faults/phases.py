@@ -10,6 +10,7 @@ from typing import Final
 from faults import (
     archive_disks,
     archive_kills,
+    archive_losses,
     clocks,
     failures,
     forks,
@@ -82,6 +83,15 @@ ARCHIVE_PHASES: Final = (
     ),
     Phase("  twin: ARCHIVE says it too early", archive_kills.kill_hasty, 60, 60, twin=True),
     Phase("  twin: ARCHIVE writes in place", archive_kills.kill_in_place, 60, 60, twin=True),
+    Phase("ARCHIVE POWER lost", archive_losses.lose_power, 200, 5, (SQLITE,)),
+    Phase(
+        "  twin: ARCHIVE syncs no folder",
+        archive_losses.lose_power_careless,
+        40,
+        40,
+        (SQLITE,),
+        twin=True,
+    ),
     Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 300, 8, (SQLITE,)),
     Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 60, 0, (POSTGRES,)),
     Phase("  twin: ARCHIVE does not heal", archive_disks.fail_unhealed, 200, 200, twin=True),

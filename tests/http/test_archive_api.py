@@ -406,6 +406,16 @@ def test_several_files_need_a_target(archive: ArchiveServer) -> None:
     refused(archive.api("POST", f"deposits/{id_}/completion"), 400, "bad-request", "target")
 
 
+def test_the_target_may_be_named_when_all_files_have_come(archive: ArchiveServer) -> None:
+    id_ = archive.open_deposit()
+    for path in ("a.txt", "b.txt"):
+        assert archive.send(id_, path, b"x").status == 201
+    refused = archive.api("POST", f"deposits/{id_}/completion", {"target": "c.txt"})
+    assert refused.status == 400
+    made = archive.api("POST", f"deposits/{id_}/completion", {"target": "b.txt"})
+    assert made.json()["target"] == "b.txt"
+
+
 def test_files_are_replaced_added_and_removed(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"one", "b.txt": b"b"}, target="a.txt")
     label = item["rep"]
@@ -729,6 +739,25 @@ def test_history_says_who_did_what_and_only_grows(archive: ArchiveServer) -> Non
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         refused(archive.api(method, "history", {}), 405)
     refused(archive.api("GET", f"history?item={UNKNOWN}"), 404, "unknown")
+
+
+def test_history_knows_of_what_touches_no_item(archive: ArchiveServer) -> None:
+    before = len(archive.api("GET", "history?limit=1000").json()["history"])
+    name = f"somebody-{before}"
+    archive.add_token(name, "read")
+    archive.api("DELETE", f"tokens/{name}")
+    labels = archive.api("POST", "reservations", {"count": 2}).json()["labels"]
+    archive.api("POST", "resolvers", {"resolver": "http://127.0.0.1:9"})
+    archive.api("DELETE", "resolvers/http%3A%2F%2F127.0.0.1%3A9")
+    lines = archive.api("GET", "history?limit=1000").json()["history"][before:]
+    assert [(line["act"], line["who"], line["label"]) for line in lines] == [
+        (act, "first", "") for act in ("add token", "remove token", "reserve", "link", "unlink")
+    ]
+    assert lines[0]["detail"] == {"name": name, "scope": "read"}
+    assert lines[2]["detail"]["labels"] == [
+        f"rep {label['rep']} ibip {label['ibip']}" for label in labels
+    ]
+    assert lines[3]["detail"] == {"resolver": "http://127.0.0.1:9"}
 
 
 def test_days_of_statistics_are_days(archive: ArchiveServer) -> None:

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement with its parameters, written $1, $2 ..., and returns the rows."""
+"""Runs one statement with its parameters, and returns the rows.
+
+They are written $1, $2 ..., each first in this order: SQLite takes them as names, and numbers them
+as they come.
+"""
 
 T = TypeVar("T")
 

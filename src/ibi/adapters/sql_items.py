@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 _HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
+_HISTORY = "SELECT number, change, at, who, act, label, detail FROM archive_history"
 
 
 class SqlItems:
@@ -32,12 +33,12 @@ class SqlItems:
 
     def items(self, after: int, limit: int, kind: str = "") -> list[Held]:
         """Return items in the order in which they came, those numbered later than `after`."""
-        rows = self._read(
-            f"{_HELD} WHERE i.id > $1 AND ($2 = '' OR i.kind = $2) ORDER BY i.id LIMIT $3",
-            after,
-            kind,
-            limit,
-        )
+        # Two statements, because a database plans one without looking at what it is given.
+        if kind:
+            only = f"{_HELD} WHERE i.id > $1 AND i.kind = $2 ORDER BY i.id LIMIT $3"
+            rows = self._read(only, after, kind, limit)
+        else:
+            rows = self._read(f"{_HELD} WHERE i.id > $1 ORDER BY i.id LIMIT $2", after, limit)
         return [_held(row) for row in rows]
 
     def count(self) -> int:
@@ -97,14 +98,18 @@ class SqlItems:
 
     def history(self, after: int, limit: int, label: str = "") -> list[HistoryEntry]:
         """Return what was done, the oldest first, numbered later than `after`."""
-        rows = self._read(
-            "SELECT number, change, at, who, act, label, detail FROM archive_history "
-            "WHERE number > $1 AND ($2 = '' OR label = $2) ORDER BY number LIMIT $3",
-            after,
-            label,
-            limit,
-        )
+        if label:
+            only = f"{_HISTORY} WHERE number > $1 AND label = $2 ORDER BY number LIMIT $3"
+            rows = self._read(only, after, label, limit)
+        else:
+            rows = self._read(
+                f"{_HISTORY} WHERE number > $1 ORDER BY number LIMIT $2", after, limit
+            )
         return [HistoryEntry(*row) for row in rows]
+
+    def note(self, entry: HistoryEntry) -> None:
+        """Write a line of history of what touches no item; its number is the next."""
+        self._write(lambda execute: _note(execute, entry))
 
 
 def _held(row: tuple[Any, ...]) -> Held:
@@ -112,12 +117,12 @@ def _held(row: tuple[Any, ...]) -> Held:
     return Held(number, version, read_document(text))
 
 
-def _note(execute: Execute, change: Change | StoredChange) -> bool:
+def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:
     """Write the line of history; False if it is there: the change was made before."""
     rows = execute(
         "INSERT INTO archive_history (change, at, who, act, label, detail) "
         "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING number",
-        change.id,
+        change.change if isinstance(change, HistoryEntry) else change.id,
         change.at,
         change.who,
         change.act,

@@ -35,6 +35,7 @@ item = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("document", sa.Text, nullable=False),
+    sa.Index("archive_item_of_kind", "kind", "id"),
 )
 # Every name that was ever given stays here, so that none is given twice; `item` is empty while a
 # label is only reserved.

@@ -27,7 +27,7 @@ from ibi.model.change import Act, Change, ItemChange
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State
 from ibi.model.record import Record
-from ibi.ports import Catalogue, Clock, FileStore, Held, Reservation
+from ibi.ports import Catalogue, Clock, FileStore, Held, HistoryEntry, Reservation
 
 MOST_RESERVED: Final = 1000
 """Labels at a time."""
@@ -189,7 +189,14 @@ class Archive:
         # Both: others may have been told these labels by the time that the catalogue is lost.
         self.store.keep_reservations(reserved_text(reserved))
         self.catalogue.reserve(reserved)
+        self.note("reserve", who, {"labels": [str(each.forms) for each in reserved]})
         return reserved
+
+    def note(self, act: str, who: str, detail: dict[str, object]) -> None:
+        """Write into the history what touches no item."""
+        text = msgspec.json.encode(detail).decode()
+        entry = HistoryEntry(0, uuid.uuid4().hex, self.clock.wall(), who, act, "", text)
+        self.catalogue.note(entry)
 
     def amend(self, label: Label | str, amendment: Amendment, who: str) -> Described:
         """Change what is said of an item, and how it relates to others."""

@@ -11,6 +11,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import BinaryIO, Final, TypeAlias
 
 import msgspec
@@ -192,8 +193,11 @@ class Deposits:
                 if known is None or known.completed:
                     self._store.discard(id_)
 
-    def complete(self, id: str, who: str) -> Described:  # noqa: A002
-        """Make the item, or give its new files to the one that is there."""
+    def complete(self, id: str, who: str, target: str = "") -> Described:  # noqa: A002
+        """Make the item, or give its new files to the one that is there.
+
+        The target may be named only now, when it is known what came out of a zip file.
+        """
         archive = self._archive
         with archive.changing(), self._store.sealed(id):
             archive.settle()
@@ -205,6 +209,8 @@ class Deposits:
                 raise StateError(msg)
             files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
+            if target:
+                wanted = replace(wanted, target=check_path(target))
             if isinstance(wanted, Revision):
                 label = self._revise(deposit, wanted, files, who)
             else:

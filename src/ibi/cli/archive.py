@@ -39,16 +39,17 @@ _ADDRESS = re.compile(
 _MAIL_ADDRESS = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 
 
-@click.group()
-def archive() -> None:
-    r"""Make an archive, run it, and look after what is in it.
+_EXAMPLES = """\b
+Examples:
+  ibi archive init --name "My archive" --address http://archive.example.org --ip 192.0.2.1
+  ibi archive serve
+  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
+"""
 
-    \b
-    Examples:
-      ibi archive init --name "My archive" --address http://archive.example.org --ip 192.0.2.1
-      ibi archive serve
-      ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
-    """
+
+@click.group(epilog=_EXAMPLES)
+def archive() -> None:
+    """Make an archive, run it, and look after what is in it."""
 
 
 @archive.command()

@@ -30,7 +30,14 @@ def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--unpack", is_flag=True, help="Take zip and tar files apart.")(command)
 
 
-@click.command()
+_EXAMPLES = """\b
+Examples:
+  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
+  ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
+"""
+
+
+@click.command(epilog=_EXAMPLES)
 @_file_arguments
 @click.option("--title", help="The title; needed unless --metadata has one.")
 @click.option("--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".')
@@ -61,14 +68,9 @@ def deposit(  # noqa: PLR0913  # one argument an option
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
 ) -> None:
-    r"""Give FILES a label, and keep them: files or folders, none for what is not digital.
+    """Give FILES a label, and keep them: files or folders, none for what is not digital.
 
     A folder alone gives its files; a folder among others keeps its name.
-
-    \b
-    Examples:
-      ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
-      ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
     """
     sources = _sources(files)
     first = next(iter(sources), "")

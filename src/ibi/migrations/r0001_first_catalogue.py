@@ -76,6 +76,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("label"),
     )
+    op.create_index("archive_item_of_kind", "archive_item", ["kind", "id"], unique=False)
     op.create_table(
         "archive_link",
         sa.Column("resolver", sa.Text(), nullable=False),

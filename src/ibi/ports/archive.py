@@ -108,6 +108,10 @@ class Items(Protocol):
         """Write items as a change left them, whatever stands there; history gets it once."""
         ...
 
+    def note(self, entry: HistoryEntry) -> None:
+        """Write a line of history of what touches no item; its number is the next."""
+        ...
+
     def history(self, after: int, limit: int, label: str = "") -> list[HistoryEntry]:
         """Return what was done, the oldest first, numbered later than `after`."""
         ...

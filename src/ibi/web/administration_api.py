@@ -132,7 +132,7 @@ class AdministrationApi:
 
     async def link(self, request: Request) -> Response:
         """Link the archive to a resolver."""
-        await self._door.admit(request, "administer")
+        who = await self._door.admit(request, "administer")
         wanted = decoded(_DECODE_LINK, await body_of(request))
         address = resolver_address(wanted.resolver)
         known = {link.resolver: link for link in await asyncio.to_thread(self._links.all)}
@@ -148,15 +148,20 @@ class AdministrationApi:
             since=self._archive.clock.wall(),
         )
         await asyncio.to_thread(self._announcer.link, link)
+        await self._note("link", who, resolver=address)
         answer = answers.link_answer(link, self._urls.identity.service, with_key=True)
         return json_answer(answer, HTTPStatus.CREATED)
 
     async def unlink(self, request: Request) -> Response:
         """Leave a resolver."""
-        await self._door.admit(request, "administer")
+        who = await self._door.admit(request, "administer")
         address = resolver_address(request.path_params["resolver"])
         await asyncio.to_thread(self._announcer.unlink, address)
+        await self._note("unlink", who, resolver=address)
         return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def _note(self, act: str, who: str, **detail: str) -> None:
+        await asyncio.to_thread(self._archive.note, act, who, {**detail})
 
     async def tokens(self, request: Request) -> Response:
         """List the tokens, without what is secret of them."""
@@ -166,19 +171,21 @@ class AdministrationApi:
 
     async def add_token(self, request: Request) -> Response:
         """Make a token, and show it, once."""
-        await self._door.admit(request, "administer")
+        who = await self._door.admit(request, "administer")
         wanted = decoded(_DECODE_TOKEN, await body_of(request))
         secret = await asyncio.to_thread(self._door.tokens.add, wanted.name, wanted.scope)
+        await self._note("add token", who, name=wanted.name, scope=wanted.scope)
         found = await asyncio.to_thread(self._archive.catalogue.tokens)
         [token] = [each for each in found if each.name == wanted.name]
         return json_answer(answers.token_answer(token, secret), HTTPStatus.CREATED)
 
     async def remove_token(self, request: Request) -> Response:
         """Remove a token."""
-        await self._door.admit(request, "administer")
+        who = await self._door.admit(request, "administer")
         name = request.path_params["name"]
         if not await asyncio.to_thread(self._door.tokens.remove, name):
             raise UnknownError("token", name)
+        await self._note("remove token", who, name=name)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 

@@ -107,6 +107,13 @@ class UnpackAnswer(msgspec.Struct, frozen=True):
     files: list[str]
 
 
+class CompletionRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The end of a deposit."""
+
+    target: str = ""
+    """The file that the label leads to, if it was not known before."""
+
+
 class DeletionRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Why an item is deleted, and what replaces it."""
 

@@ -27,6 +27,7 @@ _TYPES: Final = (
     Amendment,
     DepositRequest,
     messages.ArchiveAnswer,
+    messages.CompletionRequest,
     messages.DeletionRequest,
     messages.DepositAnswer,
     messages.FileAnswer,
@@ -166,8 +167,10 @@ def _deposits() -> dict[str, Any]:
             "parameters": [ID],
             "post": operation(
                 "Make the item, whole and described; the same one if it was made before",
+                body="CompletionRequest",
                 answer="ItemAnswer",
                 errors=(404, 409, 410, 413, 507),
+                body_needed=False,
             ),
         },
     }

@@ -27,6 +27,7 @@ _SHOWN: Final = 100
 """Files in the answer to a completed deposit."""
 
 _DECODE: Final = msgspec.json.Decoder(DepositRequest).decode
+_DECODE_COMPLETION: Final = msgspec.json.Decoder(messages.CompletionRequest).decode
 _DECODE_UNPACK: Final = msgspec.json.Decoder(messages.UnpackRequest).decode
 
 
@@ -133,10 +134,12 @@ class DepositsApi:
     async def complete(self, request: Request) -> Response:
         """Make the item."""
         who = await self._door.admit(request, "deposit")
-        await body_of(request)
-        return json_answer(await asyncio.to_thread(self._complete, request.path_params["id"], who))
+        body = await body_of(request)
+        target = decoded(_DECODE_COMPLETION, body).target if body else ""
+        id_ = request.path_params["id"]
+        return json_answer(await asyncio.to_thread(self._complete, id_, who, target))
 
-    def _complete(self, id_: str, who: str) -> messages.ItemAnswer:
-        look = self._deposits.complete(id_, who)
+    def _complete(self, id_: str, who: str, target: str) -> messages.ItemAnswer:
+        look = self._deposits.complete(id_, who, target)
         files = self._urls.catalogue.files(look.held.id, "", _SHOWN)
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item), files)

@@ -10,9 +10,9 @@ import asyncio
 import base64
 import binascii
 import re
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager
-from typing import Final
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, suppress
+from typing import Final, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from starlette.exceptions import HTTPException
@@ -22,6 +22,8 @@ from ibi.errors import ArchiveRequestError, TooLargeError, shown
 from ibi.model.item import File
 from ibi.ports import Sink
 from ibi.wire.percent_encoding import text_of
+
+T = TypeVar("T")
 
 PIECE: Final = 1 << 20
 """Bytes that go to the disk at once."""
@@ -98,17 +100,31 @@ async def receive(
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and offset + int(announced) > largest:
         raise TooLargeError(_too_large(largest))
-    sink = await asyncio.to_thread(reception.__enter__)
+    sink = await _to_the_end(reception.__enter__)
     try:
         size = offset
         async for piece in _pieces(request):
             size += len(piece)
             if size > largest:
                 raise TooLargeError(_too_large(largest))
-            await asyncio.to_thread(sink.write, piece)
-        return await asyncio.to_thread(sink.finish, media_type, checksum) if last else None
+            await _to_the_end(sink.write, piece)
+        return await _to_the_end(sink.finish, media_type, checksum) if last else None
     finally:
-        await asyncio.shield(asyncio.to_thread(reception.__exit__, None, None, None))
+        await _to_the_end(reception.__exit__, None, None, None)
+
+
+async def _to_the_end(work: Callable[..., T], *values: object) -> T:
+    """Do some work in a thread; whoever is cancelled meanwhile waits for its end all the same.
+
+    Otherwise a file would be closed while a thread still writes to it.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(work, *values))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await task
+        raise
 
 
 def _too_large(largest: int) -> str:
