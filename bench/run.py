@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import archive_requests
 import delivery
 import label_lengths
 import labels
+import large_deposit
 import minting
 import minting_http
 from measure import machine, today
@@ -20,6 +22,8 @@ SECTIONS = {
     "Minting: in process": minting.in_process,
     "Minting: over HTTP": minting_http.over_http,
     "Minting: how long labels get": label_lengths.under_poisson_traffic,
+    "Archive: what resolvers ask, at a thousand and a million items": archive_requests.url_requests,
+    "Archive: a large deposit, and the memory it takes": large_deposit.ten_gigabytes,
     "Delivery: files, against nginx": delivery.against_nginx,
 }
 

@@ -56,6 +56,7 @@ class ArchiveServer(Client):
         self.process: subprocess.Popen[bytes] | None = None
         given = ["--address", self.address, "--listen", urlsplit(self.address).netloc]
         given += ["--host", host, "--name", "Arquivo de prova", *(["--ip", ip] if ip else ())]
+        given += ["--administrator", "admin@example.org"]
         made = self.ibi("init", *given, *options)
         assert made.returncode == 0, made.stderr
         self.made = dict(line.split(" ", 1) for line in made.stdout.splitlines())

@@ -30,7 +30,7 @@ def attacked(folder: Path, without: str = "") -> Iterator[ArchiveServer]:
             lines.mkdir(parents=True)
             (lines / "sitecustomize.py").write_text(without, encoding="utf-8")
             patch.setenv("PYTHONPATH", str(lines), prepend=os.pathsep)
-        with ArchiveServer(folder) as archive:
+        with ArchiveServer(folder, "--administrator", "admin@example.org") as archive:
             yield archive
 
 

@@ -32,7 +32,7 @@ from ibi.minting.reservation import Limits
 from ibi.minting.subsystem import Subsystem
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
-from ibi.settings import POSTGRESQL, ArchiveSettings, MinterSettings
+from ibi.settings import POSTGRESQL, ArchiveSettings, MinterSettings, missing_for_linking
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -260,7 +260,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     )
     archive_service = ArchiveService(catalogue, identity, UrlKeys(bytes.fromhex(secret)), clock)
     deposits = Deposits(archive, unpack)
-    pages = ItemPages(Pages(settings.name, settings.address), settings.address)
+    pages = ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
     about = ArchiveAnswer(
         settings.name, settings.address, Labels(rep, ibip), 0, [*FORMATS], version
@@ -271,7 +271,9 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         archive_service,
         ItemsApi(archive, door, urls),
         DepositsApi(deposits, door, urls, settings.largest_file),
-        AdministrationApi(archive, door, urls, links, announcer, about),
+        AdministrationApi(
+            archive, door, urls, links, announcer, about, lambda: _check_linkable(settings)
+        ),
         Reading(archive, archive_service, urls, pages),
         pages,
         metrics,
@@ -280,11 +282,19 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     return app.asgi(), announcer
 
 
+def _check_linkable(settings: ArchiveSettings) -> None:
+    """Nothing is invented for a resolver that an administrator did not say."""
+    missing = missing_for_linking(settings)
+    if missing:
+        raise ArchiveRequestError(missing)
+
+
 def _record(settings: ArchiveSettings, service: Forms, version: str) -> ArchiveRecord:
+    _check_linkable(settings)
     return ArchiveRecord(
         settings.address.partition("://")[2],
         service.label,
-        settings.ip or "0.0.0.0",  # noqa: S104  # no address is known, which is what this says
+        settings.ip,
         f"ibi-{version}",
-        settings.administrator or "unknown",
+        settings.administrator,
     )

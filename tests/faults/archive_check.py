@@ -111,10 +111,10 @@ def _check_manifest(
         raise Violation(f"in the catalogue, and no manifest: {folder}: {failure}") from None
     listed = manifest.pop("files", [])
     if manifest != document:
-        raise Violation(f"{folder}: the manifest says {manifest}, the catalogue {document}")
+        raise Violation(f"manifest and catalogue differ: {folder}: {manifest}, {document}")
     said = {each["path"]: (each["size"], each["sha256"], each["modified"]) for each in listed}
     if said != files:
-        raise Violation(f"{folder}: of files, manifest {said}, catalogue {files}")
+        raise Violation(f"manifest and catalogue differ in files: {folder}: {said}, {files}")
     doc = folder / "doc"
     there = {
         path.relative_to(doc).as_posix(): (
@@ -126,7 +126,7 @@ def _check_manifest(
         if path.is_file()
     }
     if there != files:
-        raise Violation(f"{folder}: on the disk {there}, in the catalogue {files}")
+        raise Violation(f"disk and catalogue differ: {folder}: {there}, {files}")
 
 
 def _check_relations(documents: Mapping[str, Mapping[str, Any]]) -> None:

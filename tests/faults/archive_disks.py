@@ -138,7 +138,7 @@ def fail_unhealed(site: Site, size: int, seed: int, say: Say) -> Figures:
     try:
         return fail_disk(site, size, seed, say, UNHEALED)
     except Violation as caught:
-        return Figures(labels=1, found=str(caught).partition("\n")[0][:100])
+        return Figures(labels=1, found=caught.brief)
 
 
 def lose_server(site: Site, size: int, seed: int, say: Say) -> Figures:

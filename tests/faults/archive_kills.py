@@ -178,7 +178,7 @@ def _caught(site: Site, size: int, seed: int, say: Say, plan: Plan) -> Figures:
     try:
         return kill_at_random(site, size, seed, say, plan)
     except Violation as caught:
-        return Figures(labels=1, found=str(caught).partition("\n")[0][:100])
+        return Figures(labels=1, found=caught.brief)
 
 
 def kill_without_journal(site: Site, size: int, seed: int, say: Say) -> Figures:

@@ -43,4 +43,4 @@ def lose_power_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
     try:
         return lose_power(site, size, seed, say, CARELESS)
     except Violation as caught:
-        return Figures(labels=1, found=str(caught).partition("\n")[0][:100])
+        return Figures(labels=1, found=caught.brief)

@@ -60,6 +60,6 @@ class Reader:
                     whole = answer.status == 200 and answer.data in allowed
                     if not whole and (answer.status == 200 or path in self._stays):
                         what = f"{answer.status}, {len(answer.data)} bytes"
-                        self._found = f"{self._base}{path} was read as {what}"
+                        self._found = f"read half-way: {self._base}{path}: {what}"
                     if self._end.is_set():
                         return

@@ -42,6 +42,11 @@ Body = Callable[[Assignment, Connection], None]
 class Violation(AssertionError):  # noqa: N818  # of a promise: it is a finding, no error
     """A label that must never have been given out, or none where one had to come."""
 
+    @property
+    def brief(self) -> str:
+        """What it is, in some words."""
+        return str(self).partition(": ")[0].partition("\n")[0][:60]
+
 
 @dataclass(slots=True)
 class Hand:

@@ -727,7 +727,7 @@ def test_history_says_who_did_what_and_only_grows(archive: ArchiveServer) -> Non
     lines = archive.api("GET", f"history?item={item['ibip']}").json()["history"]
     assert [(line["act"], line["who"]) for line in lines] == [
         ("deposit", name),
-        ("relate", name),
+        ("describe", name),
         ("describe", name),
         ("delete", "first"),
     ]
@@ -787,6 +787,9 @@ def test_an_archive_is_linked_to_a_resolver_and_leaves_it(archive: ArchiveServer
         assert facts["registration_key"] not in shown.body.decode()
         item = archive.deposit({"a.txt": b"a"})
         assert item["persistent_url"] == f"{resolver.address}/{item['ibip']}"
+        page = archive.get(f"/col/{item['metadata']['rep']}/doc/metadata", Accept="text/html")
+        assert f'<{item["persistent_url"]}>; rel="cite-as"' in page.headers["link"]
+        assert f'href="{item["persistent_url"]}"' in page.body.decode()
         left = archive.api("DELETE", f"resolvers/{quote(resolver.address, safe='')}")
         assert left.status == 204
         wait_until(lambda: _state(archive, resolver) is None)

@@ -308,6 +308,23 @@ def test_a_deleted_item_has_a_tombstone_everywhere(archive: ArchiveServer, famil
     assert read(archive, f"/{gone['metadata']['ibip']}", Accept=HTML).status == 200
 
 
+def test_an_edition_that_was_deleted_has_its_tombstone_and_may_be_followed(
+    archive: ArchiveServer,
+) -> None:
+    first = archive.deposit({"a.txt": b"1"})
+    second = archive.deposit({"a.txt": b"2"}, edition_of=first["rep"])
+    body = {"reason": "Full of mistakes"}
+    assert archive.api("POST", f"items/{second['ibip']}/deletion", body).status == 200
+    page = archive.get(f"/{first['ibip']}!", Accept=HTML)
+    assert page.status == 410
+    assert b"Full of mistakes" in page.body
+    assert second["metadata"]["ibip"].encode() in page.body  # where what was said of it stays
+    third = archive.deposit({"a.txt": b"3"}, edition_of=first["rep"])
+    assert (
+        archive.get(f"/{first['ibip']}!").headers["location"].endswith(f"{third['rep']}/doc/a.txt")
+    )
+
+
 def test_metadata_that_were_deleted_too_say_nothing(archive: ArchiveServer) -> None:
     gone = archive.deposit({"a.txt": b"x"}, metadata={"titles": ["Confidential"]})
     body = {"reason": "By court order", "with_metadata": True}

@@ -464,6 +464,43 @@ def test_unpacking_is_all_or_nothing_and_overwrites_nothing(small: SmallArchive)
         small.deposits.unpack(id_, "bad.zip", "../out")
 
 
+def test_who_is_killed_while_unpacking_leaves_no_half(
+    small: SmallArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = small.open({"all": zipped({"a": b"1", "b": b"2", "c": b"3"})})
+    store = small.store
+    finished: list[str] = []
+
+    def killed(deposit: str, path: str) -> None:
+        finished.append(path)
+        if len(finished) == 3:
+            raise KeyboardInterrupt
+        type(store).note_unpacking(store, deposit, path)
+
+    # As if nothing could be cleared up any more.
+    monkeypatch.setattr(store, "note_unpacking", killed)
+    monkeypatch.setattr(store, "end_unpacking", lambda *_: None)
+    monkeypatch.setattr(store, "unstage", lambda *_: True)
+    with pytest.raises(KeyboardInterrupt):
+        small.deposits.unpack(id_, "all")
+    monkeypatch.undo()
+    small.restart()
+    assert [staged.path for staged in small.store.staged(id_)] == ["a", "all", "b"]
+    with pytest.raises(StateError, match="half"):
+        small.deposits.complete(id_, "me")
+    assert small.deposits.unpack(id_, "all") == ["a", "b", "c"]
+    label = str(small.deposits.complete(id_, "me", "a").item.forms.label)
+    assert doc(small, label) == {"a": b"1", "b": b"2", "c": b"3"}
+
+
+def test_a_half_file_is_named(small: SmallArchive) -> None:
+    id_ = small.open({"a": b"1"})
+    with small.deposits.receive(id_, "half.pdf", 0) as sink:
+        sink.write(b"x")
+    with pytest.raises(StateError, match=r"half\.pdf"):
+        small.deposits.complete(id_, "me")
+
+
 def test_nobody_completes_a_deposit_in_the_middle_of_an_archive(
     small: SmallArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,7 +189,9 @@ class FileTree(Staging):
             line = self._journal / f"{id}.json"
             with suppress(FileNotFoundError):
                 deposit = self._line(line).change.deposit
-                shutil.rmtree(self._prepared(id), ignore_errors=True)
+                # The line goes last: of a deleted item, the files lie here.
+                if self._prepared(id).exists():
+                    shutil.rmtree(self._prepared(id))
                 if deposit:
                     self.discard(deposit)
                 line.unlink()

@@ -34,6 +34,14 @@ _CONFLICT: Final = 409
 _PIECE: Final = 1 << 20
 _LONGEST_DETAIL: Final = 500
 
+_WORDS: Final = (
+    (urllib3.exceptions.NameResolutionError, "nobody knows its name"),
+    (urllib3.exceptions.TimeoutError, "it takes too long"),
+    (urllib3.exceptions.SSLError, "it cannot prove who it is"),
+    (urllib3.exceptions.HTTPError, "the connection broke"),
+)
+"""What went wrong; the first class that fits decides."""
+
 Progress = Callable[[int], None]
 """Is told how many bytes of a file have gone, each time some have."""
 
@@ -69,6 +77,14 @@ class RemoteArchive:
                 time.sleep(_REST)
         return msgspec.json.decode(answer.data) if answer.data else None
 
+    def insist(self, method: str, path: str) -> Any:  # noqa: ANN401
+        """Ask for what may be asked twice: if no answer comes, again, with growing pauses."""
+        for attempt in range(_ATTEMPTS - 1):
+            with suppress(ArchiveUnreachableError):
+                return self.ask(method, path)
+            time.sleep(_pause(attempt))
+        return self.ask(method, path)
+
     def files(self, label: str) -> Iterator[dict[str, Any]]:
         """Go through all files of an item."""
         after = ""
@@ -79,11 +95,6 @@ class RemoteArchive:
             after = page["after"]
             if not after:
                 return
-
-    def put_xml(self, path: str, document: bytes) -> Any:  # noqa: ANN401
-        """Send an XML document."""
-        answer = self._send("PUT", path, document, {"Content-Type": "application/xml"})
-        return msgspec.json.decode(answer.data)
 
     def _send(
         self,
@@ -115,7 +126,7 @@ class RemoteArchive:
             except ArchiveUnreachableError:
                 if attempt == _ATTEMPTS - 1:
                     raise
-                time.sleep(2**attempt / 4)
+                time.sleep(_pause(attempt))
             except ArchiveRefusedError as refusal:
                 # It may not have noticed yet that the connection before this one broke.
                 passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
@@ -152,6 +163,11 @@ class RemoteArchive:
         return 0
 
 
+def _pause(attempt: int) -> float:
+    """Return for how many seconds to leave an archive alone that did not answer."""
+    return 0.25 * (1 << attempt)
+
+
 def _pieces(file: BinaryIO, sent: int, progress: Progress) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
         yield piece
@@ -164,10 +180,13 @@ def _sha256(source: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _reason(failure: Exception) -> str:
-    while failure.__cause__ is not None and isinstance(failure.__cause__, OSError):
-        failure = failure.__cause__
-    text = getattr(failure, "strerror", None) or type(failure).__name__
+def _reason(failure: urllib3.exceptions.HTTPError) -> str:
+    """Say in words why nothing was answered: those of the system, if it has any."""
+    words = next(words for kind, words in _WORDS if isinstance(failure, kind))
+    cause = failure.__cause__
+    while cause is not None and isinstance(cause.__cause__, OSError):
+        cause = cause.__cause__
+    text = getattr(cause, "strerror", None) or words
     return printable(str(text)).lower()
 
 

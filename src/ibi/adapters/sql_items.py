@@ -42,8 +42,10 @@ class SqlItems:
         return [_held(row) for row in rows]
 
     def count(self) -> int:
-        """Return how many items of data there are, deleted ones included."""
-        [(count,)] = self._read("SELECT count(*) FROM archive_item WHERE kind = 'data'")
+        """Return how many items of data there are, without those that were deleted."""
+        [(count,)] = self._read(
+            "SELECT count(*) FROM archive_item WHERE kind = 'data' AND state <> 'Deleted'"
+        )
         return int(count)
 
     def file(self, item: int, path: str) -> File | None:

@@ -222,6 +222,34 @@ class Staging:
             self._sums.pop((deposit, path), None)
         return found is not None
 
+    def _unpacking(self, deposit: str) -> Path:
+        return self._folder(deposit) / "unpacking"
+
+    def note_unpacking(self, deposit: str, path: str) -> None:
+        """Note that a file is about to be written by an unpacking."""
+        with (
+            disk_errors(self.place, path),
+            self._unpacking(deposit).open("a", encoding="utf-8") as notes,
+        ):
+            notes.write(f"{path}\n")  # no path has a line end in it
+
+    def unpacking(self, deposit: str) -> list[str]:
+        """Return what an unpacking that has not ended may have written."""
+        with disk_errors(self.place):
+            notes = self._unpacking(deposit)
+            text = notes.read_text(encoding="utf-8") if notes.exists() else ""
+            return [path for path in text.split("\n") if path]
+
+    def end_unpacking(self, deposit: str, source: str = "") -> None:
+        """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
+        with disk_errors(self.place):
+            notes = self._unpacking(deposit)
+            if source:
+                # By one rename nothing is left to clear up but the source.
+                replace_durably(notes, f"{source}\n".encode())
+                self.unstage(deposit, source)
+            notes.unlink(missing_ok=True)
+
     def open_staged(self, deposit: str, path: str) -> int:
         """Open a whole file of an open deposit for reading."""
         staged = self.staged_file(deposit, path)

@@ -200,7 +200,10 @@ def _chosen(verb: Verb, offered: Sequence[Verb]) -> Sequence[Verb]:
 
 
 def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
-    """Leave the next edition out, unless the last edition of this very item is asked for."""
+    """Leave the next edition out, unless the last edition of this very item is asked for.
+
+    Section 8.1 does so: its item has a next edition, as 8.2 shows, and its answer does not say so.
+    """
     asked = bool(verbs) and isinstance(verbs[0], GetLastEdition)
     return listed if asked else replace(listed, next_edition=None)
 

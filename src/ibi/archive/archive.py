@@ -33,6 +33,8 @@ MOST_RESERVED: Final = 1000
 """Labels at a time."""
 LONGEST_NOTE: Final = 2000
 
+_RELATIONS: Final = frozenset({"next_edition", "previous_edition", "translations"})
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -145,6 +147,11 @@ class Archive:
             raise UnknownError("item", str(label))
         return held
 
+    def find(self, forms: Forms) -> Item | None:
+        """Return the item that has one of these labels, None if there is none here."""
+        held = self._held(forms)
+        return None if held is None else held.item
+
     def draft(self, now: int) -> Draft:
         """Begin to think a change through."""
         return Draft(self._held, now)
@@ -217,8 +224,9 @@ class Archive:
             changes = self.drafted(draft)
             if changes:
                 detail = msgspec.to_builtins(amendment)
-                detail.pop("metadata", None)
-                act: Act = "relate" if detail else "describe"
+                if "metadata" in detail:
+                    detail["metadata"] = "changed"
+                act: Act = "relate" if _RELATIONS & detail.keys() else "describe"
                 main = look.item.forms.label
                 self.make(self.change(act, who, main, changes, now, detail=detail))
             return self.look(look.item.forms.label)

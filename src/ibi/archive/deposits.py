@@ -7,12 +7,11 @@ Completed twice, a deposit answers what it answered the first time.
 
 from __future__ import annotations
 
-import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
-from typing import BinaryIO, Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -27,6 +26,7 @@ from ibi.archive.deposit_request import (
 )
 from ibi.archive.draft import Draft
 from ibi.archive.file_path import FilePaths, check_path
+from ibi.archive.unpacking import Unpacking, unpack
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
@@ -37,12 +37,6 @@ from ibi.ports import Deposit, Held, Sink, Staged
 DAY: Final = 86_400 * 1_000_000_000
 LIFE: Final = 7 * DAY
 """How long an open deposit is kept: a large one may take days to send, and break at week-ends."""
-
-
-Unpacking: TypeAlias = Callable[
-    [BinaryIO, Callable[[str], AbstractContextManager[Sink]]], Sequence[str]
-]
-"""Takes a zip or tar file apart, and writes each file by its path."""
 
 
 class Deposits:
@@ -78,7 +72,7 @@ class Deposits:
         if wanted.edition_of is not None:
             held = self._catalogue.find(wanted.edition_of.canonical)
             if held is not None:
-                editions.check_last(held.item)
+                editions.check_last(held.item, self._archive.find)
         if wanted.translation_of is not None and wanted.language is not None:
             item = self._archive.alive(wanted.translation_of).item
             acts.check_editable(item)
@@ -149,30 +143,9 @@ class Deposits:
         """Put the files that are in a zip or tar file in its place; all of them, or none."""
         within = f"{check_path(folder)}/" if folder else ""
         source = check_path(path)
-        written: list[str] = []
-
-        @contextmanager
-        def write(inner: str) -> Iterator[Sink]:
-            target = check_path(f"{within}{inner}")
-            if self._store.staged_file(id, target) is not None:
-                msg = f"{shown(target)} is here already: remove it, or unpack into a folder."
-                raise StateError(msg)
-            with self._store.receive(id, target, 0) as sink:
-                written.append(target)
-                yield sink
-                sink.finish()
-
         with self._store.busy(id):
             self._opened(id)
-            with os.fdopen(self._store.open_staged(id, source), "rb") as file:
-                try:
-                    self._unpacking(file, write)
-                except BaseException:
-                    for target in written:
-                        self._store.unstage(id, target)
-                    raise
-            self._store.unstage(id, source)
-        return written
+            return unpack(self._store, id, source, within, self._unpacking)
 
     def abandon(self, id: str) -> None:  # noqa: A002
         """Give a deposit up."""
@@ -204,9 +177,7 @@ class Deposits:
             deposit = self.get(id)
             if deposit.completed:
                 return archive.look(deposit.completed)
-            if self._store.unfinished(id):
-                msg = "A file of this deposit has not come whole: send the rest, or remove it."
-                raise StateError(msg)
+            self._check_whole(id)
             files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
             if target:
@@ -216,6 +187,17 @@ class Deposits:
             else:
                 label = self._deposit(deposit, wanted, files, who)
             return archive.look(label)
+
+    def _check_whole(self, id: str) -> None:  # noqa: A002
+        if self._store.unpacking(id):
+            msg = (
+                "A zip or tar file was taken apart only half: do it again, or give the deposit up."
+            )
+            raise StateError(msg)
+        if self._store.unfinished(id):
+            parts = [staged.path for staged in self._store.staged(id) if staged.file is None]
+            names = ", ".join(map(shown, parts[:3])) or "a file"
+            raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
 
     def _deposit(
         self, deposit: Deposit, wanted: Description, files: Sequence[File], who: str

@@ -10,16 +10,17 @@ from ibi.archive import acts
 from ibi.archive.draft import Draft
 from ibi.errors import StateError
 from ibi.model.forms import Forms
-from ibi.model.item import Item
+from ibi.model.item import Item, State
 
 _MOST: Final = 10_000
 
 
-def check_last(item: Item) -> None:
-    """Refuse an item that cannot be given a next edition."""
+def check_last(item: Item, find: Callable[[Forms], Item | None]) -> None:
+    """Refuse an item that cannot be given a next edition; one that was deleted does not count."""
     acts.check_editable(item)
     _check_data(item)
-    if item.next_edition is not None:
+    after = None if item.next_edition is None else find(item.next_edition)
+    if item.next_edition is not None and (after is None or after.state is not State.DELETED):
         msg = f"{item.forms.label} has a next edition already: {item.next_edition.label}."
         raise StateError(msg)
 
@@ -35,7 +36,7 @@ def join(draft: Draft, earlier: Forms, later: Forms) -> None:
     _check_chain(earlier, later, draft.find)
     first, second = draft.editable(earlier), draft.editable(later)
     if first is not None and not _names(first.next_edition, later):
-        check_last(first)
+        check_last(first, draft.find)
         draft.put(replace(first, next_edition=later))
     if second is not None and not _names(second.previous_edition, earlier):
         _check_data(second)

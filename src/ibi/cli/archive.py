@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import socket
 import sys
 from collections import Counter
@@ -19,29 +18,29 @@ from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
 from ibi.archive import rebuilding
 from ibi.cli import archive_administration, archive_deposit, archive_items
-from ibi.cli.archive_options import folder_option, usual_folder
-from ibi.cli.serving import address_of, listening_at, place_to_listen, run
+from ibi.cli.archive_options import folder_option, is_terminal, json_option, show, usual_folder
+from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ArchiveRequestError, LabelError, shown
 from ibi.identifier.instant import Instant
 from ibi.identifier.repository_name import RepositoryName
 from ibi.metadata.plain_record import record_from
-from ibi.settings import ARCHIVE_FILE, ArchiveSettings, read_archive, write_archive
+from ibi.settings import (
+    ARCHIVE_FILE,
+    ArchiveSettings,
+    checked,
+    missing_for_linking,
+    read_archive,
+    write_archive,
+)
 from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
 
 _LOCAL = "http://archive.localhost:8801"
 _LOCAL_HOST = "archive.localhost"
 """Under which labels are minted where no domain name is known: good for a try."""
 
-# What resolvers take for the address of an archive, and for one of mail (`wire.requests`).
-_ADDRESS = re.compile(
-    r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
-)
-_MAIL_ADDRESS = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
-
-
 _EXAMPLES = """\b
 Examples:
-  ibi archive init --name "My archive" --address http://archive.example.org --ip 192.0.2.1
+  ibi archive init --name "My archive" --address http://archive.example.org
   ibi archive serve
   ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
 """
@@ -70,21 +69,22 @@ def archive() -> None:
 @click.option("--ledger", default="", help="A postgresql:// URL.  [default: likewise]")
 @click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
 @click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
-def init(folder: Path | None, **options: str | int | bool) -> None:
+@json_option
+def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> None:
     """Make an archive in the folder DATA: its settings, its catalogue, its own item.
 
     The label of the archive service is minted here. A token that may do everything is shown once.
 
     Example: ibi archive init --name "My archive" --address http://archive.example.org
     """
-    settings = _settings(folder or usual_folder(), options)
+    given = folder or usual_folder()
+    settings = checked(_settings(given, options))
     place = settings.folder
     if (place / ARCHIVE_FILE).exists():
-        msg = f"There is an archive in {shown(str(place))} already."
+        msg = f"There is an archive in {shown(str(given))} already."
         raise ArchiveRequestError(msg)
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
-    wiring.subsystem_of(settings.minter)
     with _made(place):
         with instance.held(place), _opened(settings) as opened:
             service = opened.archive.found(record, settings.administrator or "init")
@@ -95,9 +95,8 @@ def init(folder: Path | None, **options: str | int | bool) -> None:
             instance.keep_token(place, tokens.add("local", "administer"))
         # Last: a folder with settings is an archive.
         _keep(place / ARCHIVE_FILE, write_archive(settings))
-    click.echo(f"archive {place}")
-    click.echo(f"service {service.forms.label}")
-    click.echo(f"token {secret}")
+    facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
+    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
     click.echo("This token may do everything. It is shown only now: keep it.", err=True)
     if settings.host == _LOCAL_HOST:
         text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
@@ -127,30 +126,22 @@ def _keep(path: Path, text: str) -> None:
 
 
 def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
-    address = str(options["address"]).rstrip("/").lower()
+    address = str(options["address"])
     try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if _ADDRESS.fullmatch(address) is None or not parts.hostname:
-        msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
-        raise ArchiveRequestError(msg)
-    place_to_listen(str(options["listen"]))
-    administrator = str(options["administrator"])
-    if administrator and _MAIL_ADDRESS.fullmatch(administrator) is None:
-        msg = f"{shown(administrator)} is not an e-mail address."
-        raise ArchiveRequestError(msg)
+        parts = urlsplit(address.lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # no URL at all; `checked` will say so
+        parts, host, port = urlsplit(""), "", None
     ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
     return ArchiveSettings(
         folder=folder.absolute(),
         name=str(options["name"]),
         address=address,
-        host=str(options["host"]) or _host_of(parts.hostname),
+        host=str(options["host"]) or _host_of(host),
         port=port or (443 if parts.scheme == "https" else 80),
         ip=ip,
         ip_port=int(options["ip_port"]),
-        administrator=administrator,
+        administrator=str(options["administrator"]),
         listen=str(options["listen"]),
         storage=str(options["storage"]),
         catalogue=catalogue or "catalogue.sqlite",
@@ -198,10 +189,14 @@ def serve(folder: Path | None, *, listen: str) -> None:
 def _serve(opened: wiring.Instance, listener: socket.socket) -> None:
     app, announcer = wiring.archive_app(opened)
     address = address_of(listener)
+    missing = missing_for_linking(opened.settings)
 
     def ready() -> None:
         click.echo(f"ready archive={address}")
-        announcer.start()
+        if not missing:
+            announcer.start()
+        elif opened.catalogue.links():
+            click.echo(missing, err=True)
 
     with instance.serving(opened.settings.folder, address):
         run(app, listener, ready, announcer.stop)
@@ -222,7 +217,11 @@ def rebuild(folder: Path | None) -> None:
         instance.held(settings.folder),
         _opened(settings) as opened,
         click.progressbar(
-            rebuilding.rebuild(opened.archive), label="Items", show_pos=True, file=sys.stderr
+            rebuilding.rebuild(opened.archive),
+            label="Items",
+            show_pos=True,
+            file=sys.stderr,
+            hidden=not is_terminal(),
         ) as items,
     ):
         faults = Counter(item.fault for item in items)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 import click
 
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.cli.archive_options import archive_options, json_option, show
+from ibi.errors import printable
 
 _WIDTH = 40
 """Characters of the longest bar of a plot."""
+_BRIEF = 120
+"""Characters that a line of the history spends on what an act was about."""
 
 
 def add_to(archive: click.Group) -> None:
@@ -145,8 +149,24 @@ def history(archive: RemoteArchive, *, item: str, as_json: bool) -> None:
         page = archive.ask("GET", "history", query=query)
         for line in page["history"]:
             text = f"{line['at']}  {line['act']:9} {line['who']:12} {line['label']}"
-            show(line, text, as_json=as_json)
+            show(line, f"{text}  {_brief(line['detail'])}".rstrip(), as_json=as_json)
         after = page["after"]
+
+
+def _brief(detail: dict[str, Any]) -> str:
+    """Write what an act was about in a few words; JSON has all of it."""
+    text = ", ".join(f"{name}: {_value(value)}" for name, value in detail.items() if value)
+    return printable(text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…")
+
+
+def _value(value: Any) -> str:  # noqa: ANN401  # JSON
+    match value:
+        case list():
+            return " ".join(map(str, value))
+        case dict():
+            return " ".join(f"{name} {inner}" for name, inner in value.items())
+        case _:
+            return str(value)
 
 
 @click.group()
@@ -161,12 +181,14 @@ def token() -> None:
 @click.argument("name")
 @click.option("--scope", default="deposit", show_default=True, help="read, deposit or administer.")
 @archive_options
-def add_token(archive: RemoteArchive, name: str, *, scope: str) -> None:
+@json_option
+def add_token(archive: RemoteArchive, name: str, *, scope: str, as_json: bool) -> None:
     """Make a token called NAME and show it, once.
 
     Example: ibi archive token add library --scope deposit
     """
-    click.echo(archive.ask("POST", "tokens", {"name": name, "scope": scope})["secret"])
+    answer = archive.ask("POST", "tokens", {"name": name, "scope": scope})
+    show(answer, answer["secret"], as_json=as_json)
 
 
 @token.command("list")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.archive.file_path import check_path
-from ibi.cli.archive_options import archive_options, json_option, show
-from ibi.errors import ArchiveError, ArchiveRequestError, shown
+from ibi.cli.archive_options import archive_options, is_terminal, json_option, show
+from ibi.cli.record_file import read_record
+from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
 
 _PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
@@ -46,7 +47,9 @@ Examples:
 @click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
 @click.option("--description", help="An abstract.")
 @click.option("--licence", help="An SPDX identifier or a URL.")
-@click.option("--metadata", "record", type=click.Path(path_type=Path), help="A record as JSON.")
+@click.option(
+    "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
+)
 @click.option("--target", default="", metavar="FILE", help="To which the label leads.")
 @click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
 @click.option("--label", default="", metavar="IBI", help="One that was reserved for the item.")
@@ -73,10 +76,9 @@ def deposit(  # noqa: PLR0913  # one argument an option
     A folder alone gives its files; a folder among others keeps its name.
     """
     sources = _sources(files)
-    first = next(iter(sources), "")
     wanted = {
         "metadata": _metadata(record, options),
-        "target": _target(target, sources, first, files, unpack=unpack),
+        "target": _target(target, sources) or _usual_target(sources, files, unpack=unpack),
         "further_names": list(names),
         "list_public": not private_list,
         **{
@@ -122,15 +124,16 @@ def revise(  # noqa: PLR0913  # one argument an option
 
     Example: ibi archive revise IBI report.pdf --remove draft.pdf
     """
-    wanted = {"item": ibi, "remove": list(removed), "target": target}
-    answer = _send(archive, wanted, _sources(files), unpack=unpack)
+    sources = _sources(files)
+    wanted = {"item": ibi, "remove": list(removed), "target": _target(target, sources)}
+    answer = _send(archive, wanted, sources, unpack=unpack)
     show(answer, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
 
 
 def _send(
     archive: RemoteArchive, wanted: dict[str, Any], sources: dict[str, Path], *, unpack: bool
 ) -> dict[str, Any]:
-    """Open a deposit, send its files, complete it; give it up if something is refused."""
+    """Open a deposit, send its files, complete it; give it up if that fails."""
     kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
     opened = archive.ask("POST", "deposits", kept)
     id_ = str(opened["id"])
@@ -139,23 +142,38 @@ def _send(
             _send_file(archive, id_, path, source)
             if unpack and path.lower().endswith(_PACKED):
                 archive.ask("POST", f"deposits/{id_}/unpacking", {"path": path})
-        answer: dict[str, Any] = archive.ask("POST", f"deposits/{id_}/completion")
+        return _completed(archive, id_)
     except BaseException:
-        _abandon(archive, id_)
-        raise
+        if not _was_completed(archive, id_):
+            raise
+    # Only the answer was lost.
+    return _completed(archive, id_)
+
+
+def _completed(archive: RemoteArchive, id_: str) -> dict[str, Any]:
+    answer: dict[str, Any] = archive.insist("POST", f"deposits/{id_}/completion")
     return answer
 
 
-def _abandon(archive: RemoteArchive, id_: str) -> None:
+def _was_completed(archive: RemoteArchive, id_: str) -> bool:
+    """Give a deposit up, unless it was completed."""
     try:
         archive.ask("DELETE", f"deposits/{id_}")
-    except ArchiveError:
+    except ArchiveRefusedError:
+        # Completed, or the archive still waits for the rest of a file.
+        with suppress(ArchiveError):
+            if archive.ask("GET", f"deposits/{id_}").get("completed"):
+                return True
         click.echo(f"The deposit {id_} is left open; the archive forgets it in a week.", err=True)
+    except ArchiveError:
+        text = f"If the deposit {id_} was completed, 'ibi archive history' shows it; else it goes."
+        click.echo(text, err=True)
+    return False
 
 
 def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> None:
     size = source.stat().st_size
-    hidden = not sys.stderr.isatty()
+    hidden = not is_terminal()
     with click.progressbar(length=size, label=path[-40:], file=sys.stderr, hidden=hidden) as bar:
 
         def progress(sent: int) -> None:
@@ -210,24 +228,23 @@ def _take(sources: dict[str, Path], path: str, source: Path) -> None:
     sources[path] = source
 
 
-def _target(
-    target: str, sources: dict[str, Path], first: str, files: Sequence[Path], *, unpack: bool
-) -> str:
-    """Return the target: as given, else the first file that was named."""
-    if target:
-        return next((path for path, source in sources.items() if str(source) == target), target)
+def _target(target: str, sources: dict[str, Path]) -> str:
+    """Return the target as the item will have it: a file may be named by where it lies here."""
+    if not target or target in sources:
+        return target
+    here = os.path.abspath(target)  # noqa: PTH100  # links stay
+    found = (path for path, source in sources.items() if os.path.abspath(source) == here)  # noqa: PTH100
+    return next(found, target)
+
+
+def _usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
+    """Return the first file that was named, where the archive would not know."""
     named = len(sources) > 1 and files and files[0].is_file() and not unpack
-    return first if named and "index.html" not in sources else ""
+    return next(iter(sources)) if named and "index.html" not in sources else ""
 
 
 def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    if record is not None:
-        try:
-            metadata = msgspec.json.decode(record.read_bytes(), type=dict[str, Any])
-        except (msgspec.MsgspecError, OSError) as fault:
-            msg = f"{shown(str(record))} cannot be read as a record in JSON: {fault}."
-            raise ArchiveRequestError(msg) from None
+    metadata = {} if record is None else read_record(record)
     for name, given in (
         ("titles", [options["title"]] if options["title"] else []),
         ("creators", list(options["creators"])),

@@ -8,11 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 import click
-import msgspec
 
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.cli.archive_options import archive_options, json_option, show
-from ibi.errors import ArchiveRequestError, shown
+from ibi.cli.item_text import written
+from ibi.cli.record_file import read_record
+from ibi.errors import ArchiveRequestError
 
 
 def add_to(archive: click.Group) -> None:
@@ -53,15 +54,7 @@ def show_item(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
     Example: ibi archive show IBI
     """
     item = archive.ask("GET", _item(ibi))
-    show(item, _written(item), as_json=as_json)
-
-
-def _written(item: dict[str, Any]) -> str:
-    lines = []
-    for name, value in item.items():
-        text = value if isinstance(value, (str, int)) else msgspec.json.encode(value).decode()
-        lines.append(f"{name:17} {text}")
-    return "\n".join(lines)
+    show(item, written(item), as_json=as_json)
 
 
 @click.command()
@@ -69,12 +62,12 @@ def _written(item: dict[str, Any]) -> str:
 @archive_options
 @json_option
 def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
-    """List the files of the item IBI, with their checksums.
+    """List the files of the item IBI with their checksums, as sha256sum does.
 
     Example: ibi archive files IBI
     """
     for file in archive.files(ibi):
-        show(file, f"{file['sha256']}  {file['size']:>12}  {file['path']}", as_json=as_json)
+        show(file, f"{file['sha256']}  {file['path']}", as_json=as_json)
 
 
 @click.command()
@@ -104,40 +97,22 @@ def describe(  # noqa: PLR0913  # one argument an option
     Example: ibi archive describe IBI --title "A better title"
     """
     changes: dict[str, Any] = {}
-    item: dict[str, Any] = {}
-    if record is not None and record.suffix.lower() == ".xml":
-        item = archive.put_xml(f"{_item(ibi)}/metadata", _read(record))
-    elif record is not None:
-        changes["metadata"] = _record(record)
+    if record is not None and title is not None:
+        raise click.UsageError("A record has its own title: give --metadata or --title, not both.")
+    if record is not None:
+        changes["metadata"] = read_record(record)
     if title is not None:
-        known = changes.get("metadata") or archive.ask("GET", f"{_item(ibi)}/metadata")
+        known = archive.ask("GET", f"{_item(ibi)}/metadata")
         changes["metadata"] = {**known, "titles": [title]}
     given = {"language": language, "target": target, "list_public": public_list}
     changes |= {name: value for name, value in given.items() if value is not None}
     if names:
         changes["further_names"] = list(names)
-    if changes:
-        item = archive.ask("PATCH", _item(ibi), changes)
-    if not item:
+    if not changes:
         msg = "Nothing to change: say what is different now."
         raise ArchiveRequestError(msg)
-    show(item, _written(item), as_json=as_json)
-
-
-def _record(path: Path) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(_read(path), type=dict[str, Any])
-    except msgspec.MsgspecError as fault:
-        msg = f"{shown(str(path))} cannot be read as a record in JSON: {fault}."
-        raise ArchiveRequestError(msg) from None
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as failure:
-        msg = f"{shown(str(path))} cannot be read: {failure.strerror}."
-        raise ArchiveRequestError(msg) from None
+    item = archive.ask("PATCH", _item(ibi), changes)
+    show(item, written(item), as_json=as_json)
 
 
 @click.command()
@@ -151,7 +126,7 @@ def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -
     Example: ibi archive edition IBI NEXT
     """
     item = archive.ask("PATCH", _item(ibi), {"next_edition": next_ibi})
-    show(item, _written(item), as_json=as_json)
+    show(item, written(item), as_json=as_json)
 
 
 @click.command()
@@ -168,7 +143,7 @@ def translation(
     Example: ibi archive translation IBI pt-BR OTHER
     """
     item = archive.ask("PATCH", _item(ibi), {"translations": {language: other}})
-    show(item, _written(item), as_json=as_json)
+    show(item, written(item), as_json=as_json)
 
 
 @click.command()

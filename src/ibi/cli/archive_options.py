@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -81,6 +82,11 @@ def _typed(*names: str) -> set[str]:
 def show(answer: object, text: str, *, as_json: bool) -> None:
     """Show an answer: to programs as it came, to people as a text."""
     click.echo(msgspec.json.encode(answer) if as_json else text)
+
+
+def is_terminal() -> bool:
+    """Tell whether somebody sees how far a command is."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def json_option(command: F) -> F:

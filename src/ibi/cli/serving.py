@@ -14,8 +14,8 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
-from ibi.errors import MintingError, MintingRequestError, shown
-from ibi.identifier.limits import MAX_PORT
+from ibi.errors import RequestError, shown
+from ibi.settings import place_to_listen
 from ibi.web.bounded_http import BoundedHttp
 
 MOST_CONNECTIONS: Final = 4000
@@ -41,6 +41,7 @@ def run(
         ws="none",
         limit_concurrency=MOST_CONNECTIONS,
         server_header=False,
+        log_level="critical",  # what goes wrong is said once, by the application
         timeout_graceful_shutdown=5,
     )
     with suppress(KeyboardInterrupt):  # how a service is ended, and no failure
@@ -75,16 +76,6 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def place_to_listen(listen: str) -> tuple[str, int]:
-    """Read ADDRESS:PORT."""
-    host, _, port = listen.rpartition(":")
-    digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
-    if not host or not digits or int(port) > MAX_PORT:
-        msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
-        raise MintingRequestError(msg)
-    return (host[1:-1] if host[0] + host[-1] == "[]" else host), int(port)
-
-
 def listening_at(listen: str) -> socket.socket:
     """Listen at ADDRESS:PORT."""
     bare, port = place_to_listen(listen)
@@ -96,7 +87,7 @@ def listening_at(listen: str) -> socket.socket:
     except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
         listener.close()
         msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
-        raise MintingError(msg) from None
+        raise RequestError(msg) from None
     return listener
 
 

@@ -17,8 +17,9 @@
     │   └── ForbiddenError                 a token that is not for this
     ├── KeyTextError (also a ValueError)   no registration key or urlkey (004, Table 5.1)
     ├── MessageError (also a ValueError)   a request or answer of the protocol cannot be served
+    ├── RequestError (also a ValueError)   what was asked for cannot be, of whichever service
     ├── ArchiveError                       the archive did not do it; nothing was changed
-    │   ├── ArchiveRequestError (also a ValueError)   what was asked for cannot be
+    │   ├── ArchiveRequestError (also a RequestError)   no archive can take it
     │   │   ├── FileNameError              a path that no file of an item can have
     │   │   ├── UnpackError                a zip or tar file damaged, hostile or too large
     │   │   └── MetadataError              metadata that cannot be read
@@ -30,12 +31,11 @@
     │   ├── TooManyRequestsError           one client asks more than its share
     │   ├── StorageError                   disk or database do not do what they should
     │   │   └── StorageFullError           there is no room
-    │   ├── InstanceHeldError              another process serves this folder
+    │   ├── InstanceHeldError              another process serves this folder, or none does
     │   ├── ArchiveRefusedError            an archive asked over HTTP said no
-    │   ├── ArchiveUnreachableError        an archive does not answer over HTTP
-    │   └── ResolverUnreachableError       a resolver does not answer
+    │   └── ArchiveUnreachableError        an archive does not answer over HTTP
     └── MintingError                       no label was given out
-        ├── MintingRequestError (also a ValueError)   what was asked for cannot be
+        ├── MintingRequestError (also a RequestError)   no label can be minted with it
         │   └── KeyReusedError             an idempotency key came again with another request
         ├── BindingError                   a label cannot be bound to this target
         ├── BusyError                      the waiting room is full, or the wait too long
@@ -65,7 +65,6 @@ from ibi.errors.archive import (
     FileNameError,
     InstanceHeldError,
     MetadataError,
-    ResolverUnreachableError,
     StateError,
     StorageError,
     StorageFullError,
@@ -104,6 +103,7 @@ from ibi.errors.reading import (
 )
 from ibi.errors.root import (
     IbiError,
+    RequestError,
     printable,
     shown,
 )
@@ -149,7 +149,7 @@ __all__ = [
     "ReadingError",
     "RelationError",
     "RepositoryNameError",
-    "ResolverUnreachableError",
+    "RequestError",
     "ShareError",
     "StateError",
     "StorageError",

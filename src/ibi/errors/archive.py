@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ibi.errors.root import IbiError, shown
+from ibi.errors.root import IbiError, RequestError, shown
 
 
 class ArchiveError(IbiError):
     """The archive did not do what was asked; nothing was changed."""
 
 
-class ArchiveRequestError(ArchiveError, ValueError):
-    """What was asked for cannot be: the sentence says why."""
+class ArchiveRequestError(ArchiveError, RequestError):
+    """A deposit, a description, a setting or an act that no archive can take."""
 
 
 class FileNameError(ArchiveRequestError):
@@ -99,7 +99,7 @@ class TooManyRequestsError(ArchiveError):
 
 
 class StorageError(ArchiveError):
-    """The disk, the object store or the database does not do what it should."""
+    """The disk or the database does not do what it should."""
 
     def __init__(self, place: str, reason: str) -> None:
         """Keep where and why."""
@@ -116,20 +116,7 @@ class StorageFullError(StorageError):
 
 
 class InstanceHeldError(ArchiveError):
-    """Another process serves this folder, or none does where one should."""
-
-
-class ResolverUnreachableError(ArchiveError):
-    """A resolver does not answer, or not as a resolver does."""
-
-    def __init__(self, resolver: str, reason: str) -> None:
-        """Keep which and why."""
-        self.resolver, self.reason = resolver, reason
-        super().__init__(resolver, reason)
-
-    def __str__(self) -> str:
-        """Say both."""
-        return f"The resolver {self.resolver} cannot be used: {self.reason}."
+    """A folder is not as an act needs it: another process serves it, or none does."""
 
 
 class ArchiveRefusedError(ArchiveError):

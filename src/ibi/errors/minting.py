@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ibi.errors.root import IbiError, shown
+from ibi.errors.root import IbiError, RequestError, shown
 
 _NANO: Final = 1_000_000_000
 
@@ -13,7 +13,7 @@ class MintingError(IbiError):
     """No label was given out; the sentence says why, and what would help."""
 
 
-class MintingRequestError(MintingError, ValueError):
+class MintingRequestError(MintingError, RequestError):
     """A host, address, port, granularity, count or key that no label can be minted with."""
 
 

@@ -24,3 +24,7 @@ def _printable(character: str) -> str:
 
 class IbiError(Exception):
     """The root: whoever catches this catches all that this library raises on purpose."""
+
+
+class RequestError(IbiError, ValueError):
+    """What was asked for cannot be: the sentence says why."""

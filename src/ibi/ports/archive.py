@@ -84,7 +84,7 @@ class Items(Protocol):
         ...
 
     def count(self) -> int:
-        """Return how many items of data there are, deleted ones included."""
+        """Return how many items of data there are, without those that were deleted."""
         ...
 
     def file(self, item: int, path: str) -> File | None:

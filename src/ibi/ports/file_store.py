@@ -64,6 +64,18 @@ class FileStore(Protocol):
         """Remove a file of an open deposit; False if it is not there."""
         ...
 
+    def note_unpacking(self, deposit: str, path: str) -> None:
+        """Note that a file is about to be written by an unpacking."""
+        ...
+
+    def unpacking(self, deposit: str) -> list[str]:
+        """Return what an unpacking that has not ended may have written."""
+        ...
+
+    def end_unpacking(self, deposit: str, source: str = "") -> None:
+        """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
+        ...
+
     def open_staged(self, deposit: str, path: str) -> int:
         """Open a whole file of an open deposit for reading."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Final
 
 import structlog
@@ -39,6 +40,9 @@ class AccessLog:
 
         try:
             await self._app(scope, receive, noting)
+        except BaseException:
+            status = status or HTTPStatus.INTERNAL_SERVER_ERROR  # which is sent outside of here
+            raise
         finally:
             seconds = time.perf_counter() - started
             self._observe(scope["method"], status, seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+from collections.abc import Callable
 from datetime import date
 from http import HTTPStatus
 from typing import Final
@@ -29,7 +30,6 @@ from ibi.web.json_answers import by_method, json_answer
 from ibi.web.request_parts import body_of, decoded, number_of
 
 _MOST: Final = 1000
-_LONGEST_NOTE: Final = 500
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _DECODE_RESERVATION: Final = msgspec.json.Decoder(messages.ReservationRequest).decode
@@ -48,14 +48,16 @@ class AdministrationApi:
         links: Links,
         announcer: Announcer,
         about: messages.ArchiveAnswer,
+        check_linkable: Callable[[], None],
     ) -> None:
-        """Act on an archive and its links to resolvers."""
+        """Act on an archive; `check_linkable` refuses one that lacks what resolvers must know."""
         self._archive = archive
         self._door = door
         self._urls = urls
         self._links = links
         self._announcer = announcer
         self._about = about
+        self._check_linkable = check_linkable
         self._count = ItemCount(archive.catalogue, archive.clock)
 
     @property
@@ -82,9 +84,6 @@ class AdministrationApi:
         who = await self._door.admit(request, "deposit")
         body = await body_of(request)
         wanted = decoded(_DECODE_RESERVATION, body) if body else messages.ReservationRequest()
-        if len(wanted.note) > _LONGEST_NOTE or not wanted.note.isprintable():
-            msg = f"A note is one line of at most {_LONGEST_NOTE} characters."
-            raise ArchiveRequestError(msg)
         reserved = await asyncio.to_thread(self._archive.reserve, wanted.count, who, wanted.note)
         answer = messages.ReservationsAnswer([answers.reservation_answer(r) for r in reserved])
         return json_answer(answer, HTTPStatus.CREATED)
@@ -133,6 +132,7 @@ class AdministrationApi:
     async def link(self, request: Request) -> Response:
         """Link the archive to a resolver."""
         who = await self._door.admit(request, "administer")
+        self._check_linkable()
         wanted = decoded(_DECODE_LINK, await body_of(request))
         address = resolver_address(wanted.resolver)
         known = {link.resolver: link for link in await asyncio.to_thread(self._links.all)}

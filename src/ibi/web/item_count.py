@@ -22,7 +22,7 @@ class ItemCount:
         self._count = 0
 
     async def count(self) -> int:
-        """Return how many items of data there are, deleted ones included."""
+        """Return how many items of data there are, without those that were deleted."""
         async with self._counting:
             now = self._clock.uptime()
             if self._counted_at is None or now - self._counted_at > _STALE:

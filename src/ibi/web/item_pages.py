@@ -12,6 +12,7 @@ from ibi.archive.archive import Described
 from ibi.identifier.language import LanguagePreference
 from ibi.model.forms import Forms
 from ibi.model.item import File
+from ibi.web.archive_urls import ArchiveUrls
 from ibi.web.header_values import link
 from ibi.web.page_language import preference_of
 from ibi.web.page_views import (
@@ -42,10 +43,10 @@ class ItemPages:
     first_files = FIRST_FILES
     most_files = MOST_FILES
 
-    def __init__(self, pages: Pages, base: str) -> None:
+    def __init__(self, pages: Pages, urls: ArchiveUrls) -> None:
         """Use the pages of an archive."""
         self._pages = pages
-        self._base = base
+        self._urls = urls
 
     def home(self, items: int, service: Forms, request: Request) -> Response:
         """Say what this archive is."""
@@ -65,10 +66,12 @@ class ItemPages:
             described=item.tombstone,
         )
         page = self._pages.item(view, _preference(request), _here(request))
-        return _response(page, cite_as=f"{self._base}/{item.forms.short.spelling}")
+        return _response(page, cite_as=self._urls.persistent(item.forms))
 
     def _list_address(self, forms: Forms) -> str:
-        return f"{self._base}/displaydoccontent.cgi/{forms.short.spelling}?displaytype=FileList"
+        return (
+            f"{self._urls.base}/displaydoccontent.cgi/{forms.short.spelling}?displaytype=FileList"
+        )
 
     def files(self, look: Described, files: list[File], request: Request) -> Response:
         """List the files of an item."""
@@ -90,7 +93,12 @@ class ItemPages:
         """Say what was here."""
         tombstone = look.item.tombstone
         assert tombstone is not None  # noqa: S101  # only of deleted items
-        view = TombstoneView(forms=look.item.forms, tombstone=tombstone, title=_title(look))
+        view = TombstoneView(
+            forms=look.item.forms,
+            tombstone=tombstone,
+            title=_title(look),
+            metadata=look.metadata.item.forms if look.record and look.metadata else None,
+        )
         page = self._pages.tombstone(view, _preference(request), _here(request))
         return _response(page, HTTPStatus.GONE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -16,16 +17,17 @@ _SAFE_IN_PATH: Final = "/%:@!$&'()*+,;="
 
 
 class Links:
-    """The links of one archive; `base` is its public address, where persistent URLs begin."""
+    """The links of one archive; `base` is its public address."""
 
-    def __init__(self, base: str) -> None:
-        """Keep the address, and the path below which everything lies."""
+    def __init__(self, base: str, persistent_base: Callable[[], str] | None = None) -> None:
+        """`persistent_base` returns where persistent URLs begin: at a resolver, or here."""
         self.base = base.rstrip("/")
+        self._persistent_base = persistent_base or (lambda: self.base)
         self.root = urlsplit(self.base).path
 
     def persistent(self, label: Label) -> str:
         """Return the persistent URL of a label."""
-        return PersistentUrl(label).at(self.base)
+        return PersistentUrl(label).at(self._persistent_base())
 
     def file(self, forms: Forms, path: str) -> str:
         """Return where a file of an item lies."""

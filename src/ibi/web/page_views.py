@@ -118,6 +118,8 @@ class TombstoneView:
     forms: Forms
     tombstone: Tombstone
     title: str = ""
+    metadata: Forms | None = None
+    """What was said of it, if that is still here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

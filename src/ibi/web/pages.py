@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -58,9 +59,14 @@ class Pages:
     to the same page in another language are made from it.
     """
 
-    def __init__(self, archive_name: str, base: str) -> None:
-        """Read templates and translations; `base` is the archive's public address."""
-        self._links = Links(base)
+    def __init__(
+        self, archive_name: str, base: str, persistent_base: Callable[[], str] | None = None
+    ) -> None:
+        """Read templates and translations; `base` is the archive's public address.
+
+        `persistent_base` returns where persistent URLs begin, if that may be elsewhere.
+        """
+        self._links = Links(base, persistent_base)
         self._archive = archive_name
         self._environments = {code: self._environment(code) for code, _ in CHOICES}
 

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import (
-    ArchiveRequestError,
     BindingError,
     BusyError,
     ChecksumError,
@@ -25,10 +24,10 @@ from ibi.errors import (
     LedgerError,
     MinterClosedError,
     MinterUnreachableError,
-    MintingRequestError,
+    PersistentUrlError,
     PrefixHeldError,
     ReadingError,
-    ResolverUnreachableError,
+    RequestError,
     ShareError,
     StateError,
     StorageError,
@@ -58,7 +57,7 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
         "key-reused",
         "The idempotency key was used for another request",
     ),
-    (MintingRequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
+    (RequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
     (BindingError, HTTPStatus.CONFLICT, "cannot-bind", "The label cannot be bound"),
     (
         ShareError,
@@ -85,9 +84,13 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
     (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", "There is no room"),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE, "storage", "The storage cannot be used"),
-    (ResolverUnreachableError, HTTPStatus.BAD_GATEWAY, "resolver", "A resolver is down"),
-    (ArchiveRequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
     (KeyTextError, HTTPStatus.BAD_REQUEST, "not-a-key", "The text is not a key"),
+    (
+        PersistentUrlError,
+        HTTPStatus.BAD_REQUEST,
+        "not-a-persistent-url",
+        "The address is not a persistent URL",
+    ),
     (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", "The text is not a label"),
 )
 
@@ -152,7 +155,7 @@ def _public(error: IbiError) -> str:
     if isinstance(error, StorageFullError):
         return "There is no room left in the storage; nothing was changed."
     if isinstance(error, StorageError):
-        return "The storage cannot be used at the moment; nothing was changed."
+        return "The storage cannot be used at the moment. Ask again whether it was done."
     return str(error)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeVar
 
@@ -21,6 +22,7 @@ from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetMetadata, GetTranslation
 from ibi.metadata.formats import FORMATS
+from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State
 from ibi.ports import Held
 from ibi.web.archive_service import ArchiveService
@@ -32,6 +34,7 @@ from ibi.web.page_language import preference_of
 from ibi.web.pages import SECURITY_POLICY, STYLE_SHEET, style_sheet
 from ibi.wire.percent_encoding import path as in_url
 from ibi.wire.percent_encoding import url_mended
+from ibi.wire.url_list import UrlList
 
 T = TypeVar("T")
 
@@ -201,7 +204,7 @@ class Reading:
 
     def _is_service(self, raw: bytes) -> bool:
         found = divided(raw, b"/")
-        return found is not None and found[0] in tuple(self._urls.identity.service)
+        return found is not None and found[0] in tuple(self._urls.identity.service) and not found[1]
 
     async def _resolve(
         self, wanted: PersistentUrl, preference: LanguagePreference, request: Request
@@ -216,11 +219,21 @@ class Reading:
                 raise _no_format(verb.format)
         chosen = self._urls.choose(found, wanted, preference)
         if chosen is None:
-            raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(found.next_edition))
+            return await self._absent(found, request)
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
         return _redirect(_with_pairs(chosen.url, wanted.passed_on), varies=varies)
+
+    async def _absent(self, found: UrlList, request: Request) -> Response:
+        """Show the tombstone of what was asked for, or say from where on it may be found."""
+        known = [each.forms for each in found.related.values() if each.forms is not None]
+        known += [found.next_edition] if found.next_edition is not None else []
+        for forms in known:
+            item = await self._look(partial(self._archive.find, forms))
+            if item is not None and item.state is State.DELETED:
+                return await self._tombstone(forms.label, request)
+        raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(known))
 
 
 def _no_format(name: str) -> HTTPException:
@@ -230,8 +243,9 @@ def _no_format(name: str) -> HTTPException:
     )
 
 
-def _elsewhere(next_edition: object) -> str:
-    where = f" It may be found from {next_edition} on." if next_edition else ""
+def _elsewhere(known: Sequence[Forms]) -> str:
+    labels = ", ".join(forms.label.spelling for forms in known)
+    where = f" It may be found from {labels} on, by a resolver." if labels else ""
     return f"The item is held here, but not what was asked for of it.{where}"
 
 

@@ -10,12 +10,12 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from ibi.errors import MintingRequestError, printable, shown
+from ibi.errors import RequestError, printable, shown
 
 T = TypeVar("T")
 
 LARGEST_BODY: Final = 65_536
-"""Bytes. No request of ours needs more than a target, which is 2,048 characters."""
+"""Bytes, of a request that describes no item: none has more to say than a target or a reason."""
 
 _LONGEST_REASON: Final = 200
 """Characters: the reason repeats what was sent, a name of a field for one."""
@@ -40,7 +40,7 @@ def decoded(decode: Callable[[bytes], T], body: bytes) -> T:
         return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
-        raise MintingRequestError(msg) from None
+        raise RequestError(msg) from None
 
 
 def key_of(request: Request) -> str:
@@ -48,7 +48,7 @@ def key_of(request: Request) -> str:
     key, *others = request.headers.getlist("idempotency-key")
     if others or not key.strip(" \t"):
         msg = "One Idempotency-Key is expected, and not an empty one."
-        raise MintingRequestError(msg)
+        raise RequestError(msg)
     return key
 
 
@@ -57,7 +57,7 @@ def number_of(text: str, least: int, most: int) -> int:
     if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
         return int(text)
     msg = f"{shown(text)} is not a number from {least} to {most}."
-    raise MintingRequestError(msg)
+    raise RequestError(msg)
 
 
 def hang_up_of(request: Request) -> Callable[[], Coroutine[object, object, None]]:

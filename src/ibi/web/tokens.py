@@ -11,7 +11,7 @@ import re
 import secrets
 from typing import Final
 
-from ibi.errors import ForbiddenError, MintingRequestError, StateError, UnauthenticatedError, shown
+from ibi.errors import ForbiddenError, RequestError, StateError, UnauthenticatedError, shown
 from ibi.ports import Clock, Token, TokenStore
 
 SCOPES: Final = ("mint", "administer")
@@ -40,14 +40,14 @@ class Tokens:
         """Make a token and return its secret, which nobody can show again."""
         if _NAME.fullmatch(name) is None:
             msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
-            raise MintingRequestError(msg)
+            raise RequestError(msg)
         if scope not in self.scopes:
             msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes)}."
-            raise MintingRequestError(msg)
+            raise RequestError(msg)
         secret = f"ibi_{secrets.token_urlsafe(32)}"
         if not self._store.add_token(Token(name, digest(secret), scope, self._clock.wall())):
             msg = f"There is a token {shown(name)} already: remove it, or take another name."
-            raise MintingRequestError(msg)
+            raise RequestError(msg)
         self._read_at = None
         return secret
 
@@ -66,7 +66,7 @@ class Tokens:
         return True
 
     def is_stale(self) -> bool:
-        """Tell whether the ledger should be read before the next `authenticate`."""
+        """Tell whether the store should be read before the next `authenticate`."""
         return self._read_at is None or self._clock.uptime() - self._read_at > STALE
 
     def refresh(self) -> None:

@@ -15,7 +15,7 @@ from ibi.errors import IbiError, MessageError
 from ibi.identifier.address import canonical
 from ibi.identifier.label import Label, parse
 from ibi.identifier.limits import MAX_PORT
-from ibi.identifier.verbs import Verb, is_composition, read_verblist
+from ibi.identifier.verbs import COMPOSITIONS, Verb, is_composition, read_verblist
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey, UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
@@ -259,7 +259,8 @@ def _clients(text: str) -> tuple[str, ...]:
 def _verbs(text: str) -> tuple[tuple[Verb, ...], bool]:
     verbs, file_list = read_verblist(" ".join(text.split()))
     if not is_composition(verbs):
-        raise ValueError(text)
+        orders = " ".join(COMPOSITIONS)
+        raise MessageError("bad-value", f"The verbs are in no order of Table 6.2: {orders}")
     return verbs, file_list
 
 
