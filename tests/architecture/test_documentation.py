@@ -5,8 +5,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,10 +19,15 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-# Labels that were minted are others every time; their shape is not.
+# Labels that were minted, times and tokens are others every time; their shape is not.
 MINTED = re.compile(
     r"20[0-9]{2}([-/])[0-9]{2}[-.][0-9]{2}[T.][0-9:.]+(Z?)|(?<=W/)[2-9A-U]+(?:W[2-9A-U]+)?"
+    r"|(?<=ibi_)[A-Za-z0-9_-]{43}"
 )
+MINTING = ("ibi mint ", "ibi archive ", "python3 ")
+"""Commands that show such."""
+PATIENCE = 120
+"""Seconds, for a command that may wait for another."""
 
 
 def sessions(page: Path) -> list[tuple[str, str, str]]:
@@ -33,9 +41,14 @@ def sessions(page: Path) -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a folder for each page, in which all its commands run."""
-    return {page.name: tmp_path_factory.mktemp(page.stem) for page in PAGES}
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """Return a folder for each page, in which all its commands run; what one started is ended."""
+    made = {page.name: tmp_path_factory.mktemp(page.stem) for page in PAGES}
+    yield made
+    for folder in made.values():
+        for left in folder.glob("*.pid"):
+            with suppress(ProcessLookupError):
+                os.kill(int(left.read_text()), signal.SIGKILL)
 
 
 SESSIONS = [session for page in PAGES for session in sessions(page)]
@@ -58,13 +71,15 @@ def test_a_command_shows_what_its_page_says(
             "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
             "IBI_MACHINE_FOLDER": folder,
         },
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
+        timeout=PATIENCE,
     )
     said = done.stdout
-    if command.startswith("ibi mint "):
+    if command.startswith(MINTING):
         said, shown = MINTED.sub(r"\1\2", said), MINTED.sub(r"\1\2", shown)
     assert said.rstrip("\n") == shown.rstrip("\n")
 

@@ -30,7 +30,7 @@ from faults.sites import PostgresSite, Say, Site, SqliteSite
 from ibi.wire import pairlist
 from minting_server import PROBLEM, Answer
 
-_TMPFS: Final = "size=12m"
+_TMPFS: Final = "size=96m"
 _FULL, _FAILED = 507, 503
 _OFFERED: Final = ("contenttype", "ibi", "state", "url", "urlkey")
 """What a resolver repeats of an answer when it has sent a reader there."""
@@ -183,7 +183,7 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
         raise Violation(done.stderr)
     found = json.loads(done.stdout)
     say(f"{size} of {size} times full, {found['labels']:,} labels")
-    notes = f"{size} times full: a real tmpfs of 12 MB; {found['notes']}"
+    notes = f"{size} times full: a real tmpfs of 96 MB; {found['notes']}"
     return Figures(labels=found["labels"], kills=found["kills"], notes=notes)
 
 

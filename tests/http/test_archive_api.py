@@ -642,7 +642,7 @@ def test_items_are_listed_page_by_page(archive: ArchiveServer) -> None:
         page = archive.api("GET", f"items?kind=data&limit=2&after={after}").json()
         seen += [item["rep"] for item in page["items"]]
         after = page["after"]
-    assert len(seen) == len(set(seen)) == archive.api("GET", "archive").json()["items"]
+    assert len(seen) == len(set(seen)) >= archive.api("GET", "archive").json()["items"] > 0
     for query in ("limit=0", "limit=1001", "limit=x", "after=-1", "after=x", "kind=tea", "limit="):
         refused(archive.api("GET", f"items?{query}"), 400, "bad-request")
 
@@ -693,7 +693,7 @@ def test_reserved_labels_wait_for_their_items(archive: ArchiveServer) -> None:
     page = archive.api("GET", "reservations?limit=1").json()
     assert len(page["labels"]) == 1
     assert page["after"]
-    for body in ({"count": 0}, {"count": 1001}, {"count": "1"}, {"note": "x" * 501}, {"x": 1}):
+    for body in ({"count": 0}, {"count": 1001}, {"count": "1"}, {"note": "x" * 2001}, {"x": 1}):
         refused(archive.api("POST", "reservations", body), 400)
     assert archive.api("POST", "reservations").status == 201
 

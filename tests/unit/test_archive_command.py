@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pty
@@ -21,6 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from archive_server import ENVIRONMENT, HOST, IP, ArchiveServer, archive_environment, files_in
+from ibi.adapters import remote_archive
 from minting_server import PATIENCE, wait_until
 from resolver_double import ResolverDouble
 from shell import IBI, Done, Shell, refusal
@@ -153,6 +155,20 @@ def test_what_init_refuses_leaves_nothing_behind(tmp_path: Path, options: tuple[
     assert not place.exists()
 
 
+def test_init_names_the_folder_as_it_was_given_and_answers_programs(tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S603
+        [IBI, "archive", "init", "--data", "demo", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=archive_environment(tmp_path),
+    )
+    facts = json.loads(done.stdout)
+    assert facts.keys() == {"archive", "service", "token"}
+    assert facts["archive"] == "demo"
+
+
 def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert "file" in refusal(ibi(tmp_path, "init", "--data", str(tmp_path / "file")))
@@ -210,6 +226,13 @@ def test_serve_wants_an_archive(tmp_path: Path) -> None:
     assert "archive.toml cannot be read" in refusal(archive.ibi("serve"))
     (archive.data / "archive.toml").write_text('name = "x"\nport = "x"\n')
     assert "archive.toml cannot be read" in refusal(archive.ibi("serve"))
+
+
+def test_serve_checks_the_settings_as_init_does(tmp_path: Path) -> None:
+    archive = ArchiveServer(tmp_path)
+    archive.set(largest_file=0)
+    line = refusal(archive.ibi("serve"))
+    assert f"{archive.data}/archive.toml: largest_file = 0" in line
 
 
 def test_commands_say_that_no_archive_runs(tmp_path: Path) -> None:
@@ -361,6 +384,24 @@ def test_a_record_may_come_from_a_file(archive: ArchiveServer, tmp_path: Path) -
     assert found["descriptions"] == [{"value": "D"}]
 
 
+def test_a_record_may_be_in_xml_and_one_that_is_not_there_is_told_of(
+    archive: ArchiveServer, tmp_path: Path
+) -> None:
+    xml = (
+        b'<dc xmlns="http://www.openarchives.org/OAI/2.0/oai_dc/" '
+        b'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>By XML</dc:title></dc>'
+    )
+    given = (file(tmp_path, "a.txt"), "--metadata", file(tmp_path, "r.xml", xml), "--json")
+    found = archive.item(as_json(on(archive, "deposit", *given))["rep"])["record"]
+    assert found == {"titles": [{"value": "By XML"}]}
+    item = archive.deposit({"a.txt": b"a"})
+    for command in (("deposit",), ("describe", item["rep"])):
+        line = refusal(on(archive, *command, "--metadata", str(tmp_path / "none.json")))
+        assert "' cannot be read: no such file or directory." in line
+        line = refusal(on(archive, *command, "--metadata", file(tmp_path, "b.xml", b"<x/>")))
+        assert "' cannot be read: The document begins with 'x'" in line
+
+
 def refused_deposits(folder: Path) -> list[tuple[str, ...]]:
     good = file(folder, "good.txt")
     (folder / "empty").mkdir()
@@ -418,6 +459,8 @@ def test_revise_replaces_adds_and_removes(archive: ArchiveServer, tmp_path: Path
     ]
     assert [each["path"] for each in listed] == ["a.txt", "c.txt"]
     assert archive.get(f"/col/{item['rep']}/doc/a.txt").body == b"new"
+    on(archive, "revise", item["rep"], *new, "--target", new[1])
+    assert archive.item(item["rep"])["target"] == "c.txt"
     for arguments in (
         (item["rep"],),
         (item["rep"], "--remove", "none.txt"),
@@ -441,6 +484,9 @@ def test_items_are_listed_shown_and_described(archive: ArchiveServer, tmp_path: 
     assert [line.split("\t")[0] for line in services] == [archive.service]
     assert as_json(on(archive, "show", item["ibip"], "--json"))["rep"] == label
     assert "state             Original" in said(on(archive, "show", label))
+    sums = {name: hashlib.sha256(name[:1].encode()).hexdigest() for name in ("a.txt", "b.txt")}
+    lines = [f"{sums[name]}  {name}" for name in sums]
+    assert said(on(archive, "files", label)).splitlines() == lines
     options = ("--title", "Better", "--language", "en", "--target", "b.txt", "--private-list")
     changed = as_json(on(archive, "describe", label, *options, "--json"))
     assert changed["record"]["titles"] == [{"value": "Better"}]
@@ -454,7 +500,9 @@ def test_items_are_listed_shown_and_described(archive: ArchiveServer, tmp_path: 
     assert as_json(done)["record"]["titles"] == [{"value": "By XML"}]
     named = on(archive, "describe", label, "--name", "dpi.inpe.br/x/1999/01.01.01.01", "--json")
     assert as_json(named)["further_names"] == ["dpi.inpe.br/x/1999/01.01.01.01"]
+    xml_file = str(tmp_path / "r.xml")
     for arguments in (
+        ("describe", label, "--metadata", xml_file, "--title", "Both"),
         ("describe", label),
         ("describe", label, "--target", "none.txt"),
         ("describe", label, "--language", "xx"),
@@ -471,6 +519,33 @@ def test_items_are_listed_shown_and_described(archive: ArchiveServer, tmp_path: 
         before = archive.snapshot()
         refusal(on(archive, *arguments))
         assert archive.snapshot() == before, arguments
+
+
+def test_an_item_is_shown_in_lines_for_people(archive: ArchiveServer) -> None:
+    record = {
+        "titles": [{"value": "Um título", "language": "pt"}],
+        "creators": ["Banon, Gerald", "INPE"],
+        "descriptions": ["One line\nand another"],
+    }
+    item = archive.deposit({"a.txt": b"a"}, metadata=record, language="pt", list_public=False)
+    on(archive, "translation", item["rep"], "en", UNKNOWN)
+    lines = said(on(archive, "show", item["rep"])).splitlines()
+    for line in (
+        "title             Um título (pt)",
+        "creator           Banon, Gerald",
+        "creator           INPE",
+        "description       One line",
+        "                  and another",
+        "list_public       no",
+        f"metadata          {item['metadata']['rep']}  {item['metadata']['ibip']}",
+        f"translation en    {UNKNOWN}",
+    ):
+        assert line in lines
+    said(on(archive, "delete", item["rep"], "--reason", "Deposited twice"))
+    shown = said(on(archive, "show", item["rep"]))
+    assert "reason            Deposited twice" in shown
+    assert "{" not in shown
+    assert "reason: Deposited twice" in said(on(archive, "history", "--item", item["rep"]))
 
 
 def test_editions_and_translations_held_elsewhere_are_told_of(archive: ArchiveServer) -> None:
@@ -589,6 +664,14 @@ def test_a_clean_stop_excludes_the_archive(tmp_path: Path) -> None:
         assert "0123456789" not in archive.log()
 
 
+def test_an_archive_that_lacks_what_resolvers_must_know_is_not_linked(tmp_path: Path) -> None:
+    with ResolverDouble() as resolver, ArchiveServer(tmp_path, ip="") as archive:
+        line = refusal(on(archive, "link", resolver.address))
+        assert "set `ip` in archive.toml" in line
+        assert said(on(archive, "links")) == ""
+        assert archive.stop() == 0
+
+
 def test_statistics_and_history_are_shown(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"a"})
     assert "0 in all" in said(on(archive, "stats", "--item", item["rep"]))
@@ -614,6 +697,9 @@ def test_tokens_are_added_listed_and_removed(archive: ArchiveServer) -> None:
     assert secret not in listed
     refusal(call(archive.folder, "token", "add", "library", *here))
     refusal(call(archive.folder, "token", "add", "x", "--scope", "all", *here))
+    made = as_json(call(archive.folder, "token", "add", "other", "--json", *here))
+    assert (made["name"], made["scope"]) == ("other", "deposit")
+    assert made["secret"].startswith("ibi_")
     removed = call(archive.folder, "token", "remove", "library", *here)
     assert said(removed) == "removed library\n"
     refusal(call(archive.folder, "token", "remove", "library", *here))
@@ -649,10 +735,14 @@ def test_an_archive_elsewhere_is_named_by_options_or_variables(
 class CuttingProxy:
     """Passes bytes on to an archive, and cuts each of the first connections after a while."""
 
-    def __init__(self, address: str, cuts: list[int]) -> None:
-        """Cut the connections after so many bytes of what the client sends, one after another."""
+    def __init__(self, address: str, cuts: list[int], lost: int = 0) -> None:
+        """Cut the connections after so many bytes of what the client sends, one after another.
+
+        The first answers to a completion are `lost`: the archive gives them, and nobody gets them.
+        """
         self._target = (urlsplit(address).hostname or "", urlsplit(address).port or 0)
         self._cuts = cuts
+        self.lost = lost
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.done = 0
@@ -669,10 +759,16 @@ class CuttingProxy:
     def _pass(self, client: socket.socket) -> None:
         with client, socket.create_connection(self._target) as server:
             passed = 0
+            completing = False
             while ready := select.select([client, server], [], [], PATIENCE)[0]:
                 for source in ready:
                     data = source.recv(65_536)
                     if not data:
+                        return
+                    if source is client:
+                        completing = b"/completion " in data
+                    elif completing and self.lost:
+                        self.lost -= 1
                         return
                     (server if source is client else client).sendall(data)
                     passed += len(data) if source is client else 0
@@ -702,6 +798,40 @@ def test_a_deposit_goes_on_where_its_connection_broke(
     assert "PATCH" in archive.log()
 
 
+@pytest.mark.parametrize(("attempts", "lost"), [(6, 1), (6, 2), (1, 1)])
+def test_a_lost_answer_to_a_completion_is_asked_for_again(
+    archive: ArchiveServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    attempts: int,
+    lost: int,
+) -> None:
+    monkeypatch.setattr(remote_archive, "_ATTEMPTS", attempts)
+    title = f"Lost {attempts} {lost}"
+    proxy = CuttingProxy(archive.address, [], lost)
+    try:
+        where = ("--archive", proxy.address, "--token", archive.token)
+        out = said(call(tmp_path, "deposit", file(tmp_path, "a.txt"), "--title", title, *where))
+    finally:
+        proxy.close()
+    assert proxy.lost == 0
+    assert archive.item(out.split("\t")[0])["record"]["titles"] == [{"value": title}]
+
+
+def test_a_deposit_that_never_hears_of_its_completion_says_so(
+    archive: ArchiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_archive, "_ATTEMPTS", 1)
+    proxy = CuttingProxy(archive.address, [], 9)
+    try:
+        where = ("--archive", proxy.address, "--token", archive.token)
+        given = ("deposit", file(tmp_path, "a.txt"), "--title", "x")
+        line = refusal(call(tmp_path, *given, *where))
+    finally:
+        proxy.close()
+    assert "does not answer: the connection broke" in line
+
+
 def test_a_deposit_of_many_files_waits_its_turn(tmp_path: Path) -> None:
     for number in range(30):
         file(tmp_path / "many", f"{number:02}.txt")
@@ -717,8 +847,7 @@ def test_rebuild_restores_the_catalogue(tmp_path: Path) -> None:
         archive.api("POST", f"items/{gone['rep']}/deletion", {"reason": "x"})
         before = archive.api("GET", "items").json()["items"]
         assert archive.stop() == 0
-        kept = archive.ibi("rebuild")
-        assert kept.returncode == 0
+        assert said(archive.ibi("rebuild")) == "rebuilt 6 items\n"
         for path in archive.data.glob("catalogue.sqlite*"):
             path.unlink()
         lost = archive.ibi("rebuild")
@@ -751,7 +880,7 @@ def test_every_command_helps_with_an_example(tmp_path: Path, command: str) -> No
 
 def test_all_commands_are_known(tmp_path: Path) -> None:
     out = said(ibi(tmp_path, "--help"))
-    listed = out.partition("Commands:")[2].split("\n")
+    listed = out.partition("Commands:\n")[2].partition("\n\n")[0].split("\n")
     names = {line.split()[0] for line in listed if line.startswith("  ") and line[2] != " "}
     assert names == {command.split()[0] for command in COMMANDS}
 
