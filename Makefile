@@ -32,7 +32,7 @@ up: $(INSTALLED) ## run the best there is: for now, describe labels as you type 
 
 .PHONY: test
 test: $(INSTALLED) lint ## what CI runs: format, lint, types, import contracts, tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 .PHONY: lint
 lint: $(INSTALLED) ## format and lint checks, types, import contracts

@@ -83,7 +83,14 @@ ARCHIVE_PHASES: Final = (
     ),
     Phase("  twin: ARCHIVE says it too early", archive_kills.kill_hasty, 60, 60, twin=True),
     # On PostgreSQL a reader waits for the transaction, and never meets half a file.
-    Phase("  twin: ARCHIVE writes in place", archive_kills.kill_in_place, 60, 60, (SQLITE,), True),
+    Phase(
+        "  twin: ARCHIVE writes in place",
+        archive_kills.kill_in_place,
+        60,
+        60,
+        (SQLITE,),
+        twin=True,
+    ),
     Phase("ARCHIVE POWER lost", archive_losses.lose_power, 200, 5, (SQLITE,)),
     Phase(
         "  twin: ARCHIVE syncs no folder",
