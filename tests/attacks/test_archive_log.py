@@ -66,6 +66,9 @@ class Attack:
         self.archive = archive
         self.label = archive.deposit({"a.txt": b"x"})["rep"]
         self.deposit = archive.open_deposit()
+        archive.get("/the-attack-begins")
+        # A request is noted when it is over, which is after its client has read the answer.
+        wait_until(lambda: "/the-attack-begins" in archive.log())
         self._before = len(archive.log().splitlines())
         self._sent = 0
 

@@ -144,11 +144,12 @@ def test_items_come_page_by_page_in_the_order_in_which_they_came(catalogue: Cata
     assert catalogue.count() == 4
 
 
-def test_deleted_items_are_counted(catalogue: Catalogue) -> None:
+def test_deleted_items_are_not_counted(catalogue: Catalogue) -> None:
     put(catalogue, item(1))
+    assert catalogue.count() == 1
     gone = ItemChange(item=item(1, state=State.DELETED), version=1, cleared=True)
     catalogue.apply(change("c", gone), nothing)
-    assert catalogue.count() == 1
+    assert catalogue.count() == 0
 
 
 PATHS = [

@@ -747,8 +747,10 @@ def test_history_knows_of_what_touches_no_item(archive: ArchiveServer) -> None:
     archive.add_token(name, "read")
     archive.api("DELETE", f"tokens/{name}")
     labels = archive.api("POST", "reservations", {"count": 2}).json()["labels"]
-    archive.api("POST", "resolvers", {"resolver": "http://127.0.0.1:9"})
-    archive.api("DELETE", "resolvers/http%3A%2F%2F127.0.0.1%3A9")
+    with ResolverDouble() as resolver:
+        archive.api("POST", "resolvers", {"resolver": resolver.address})
+        archive.api("DELETE", f"resolvers/{quote(resolver.address, safe='')}")
+        wait_until(lambda: _state(archive, resolver) is None)
     lines = archive.api("GET", "history?limit=1000").json()["history"][before:]
     assert [(line["act"], line["who"], line["label"]) for line in lines] == [
         (act, "first", "") for act in ("add token", "remove token", "reserve", "link", "unlink")
@@ -757,7 +759,7 @@ def test_history_knows_of_what_touches_no_item(archive: ArchiveServer) -> None:
     assert lines[2]["detail"]["labels"] == [
         f"rep {label['rep']} ibip {label['ibip']}" for label in labels
     ]
-    assert lines[3]["detail"] == {"resolver": "http://127.0.0.1:9"}
+    assert lines[3]["detail"] == {"resolver": resolver.address}
 
 
 def test_days_of_statistics_are_days(archive: ArchiveServer) -> None:
