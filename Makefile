@@ -30,8 +30,19 @@ install: $(INSTALLED) ## create .venv from the lock file
 up: $(INSTALLED) ## run the best there is: for now, describe labels as you type them
 	@$(BIN)/ibi describe
 
+# Real judges of some tests: Tcl reads our pair lists, a browser opens what was deposited.
+JUDGES := tclsh chromium
+.PHONY: judges
+judges: ## install what some tests need of Debian, if it is not here: tclsh and chromium
+	@for judge in $(JUDGES); do command -v $$judge > /dev/null || missing=yes; done; \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  echo "Installing tcl and chromium, which some tests need (once) ..."; \
+	  export DEBIAN_FRONTEND=noninteractive; apt-get --quiet=2 update > /dev/null; \
+	  apt-get --quiet=2 install --yes --no-install-recommends tcl chromium > /dev/null; \
+	fi
+
 .PHONY: test
-test: $(INSTALLED) lint ## what CI runs: format, lint, types, import contracts, tests
+test: $(INSTALLED) judges lint ## what CI runs: format, lint, types, import contracts, tests
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 .PHONY: lint
@@ -47,11 +58,11 @@ format: $(INSTALLED) ## mend format and what the linter can mend itself
 	$(BIN)/ruff check --fix
 
 .PHONY: fuzz
-fuzz: $(INSTALLED) ## a million strings against the standard's grammars, then coverage-guided (long)
+fuzz: $(INSTALLED) judges ## a million strings against the standard's grammars, then coverage-guided (long)
 	$(BIN)/python tests/fuzz.py
 
 .PHONY: attack
-attack: $(INSTALLED) ## all attacks of the threat model in full, a browser among them (long)
+attack: $(INSTALLED) judges ## all attacks of the threat model in full, a browser among them (long)
 	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/http/test_archive_openapi.py
 
 .PHONY: faults
