@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
+from ibi.adapters import sql_tokens
 from ibi.adapters.database import Database, Execute
 from ibi.adapters.sql_intake import SqlIntake
 from ibi.adapters.sql_items import SqlItems
@@ -13,6 +14,8 @@ from ibi.errors import LedgerUnavailableError, StorageError, StorageFullError
 from ibi.ports import Token
 
 T = TypeVar("T")
+
+_TOKENS: Final = "archive_token"
 
 
 class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
@@ -29,7 +32,7 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
         except LedgerUnavailableError as failure:
             raise _storage_error(failure) from failure
 
-    def _read(self, sql: str, *values: object) -> list[tuple[object, ...]]:
+    def _read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             return self._database.read(sql, *values)
         except LedgerUnavailableError as failure:
@@ -79,27 +82,15 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
 
     def add_token(self, token: Token) -> bool:
         """Keep a token; False if one of that name is there."""
-        rows = self._write(
-            lambda execute: execute(
-                "INSERT INTO archive_token (name, digest, scope, created) "
-                "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING name",
-                token.name,
-                token.digest,
-                token.scope,
-                token.created,
-            )
-        )
-        return bool(rows)
+        return self._write(lambda execute: sql_tokens.add_token(execute, _TOKENS, token))
 
     def tokens(self) -> list[Token]:
-        """Return all tokens."""
-        rows = sorted(self._read("SELECT name, digest, scope, created FROM archive_token"))
-        return [Token(*row) for row in rows]  # type: ignore[arg-type]  # as the columns are
+        """Return all tokens, by name."""
+        return sorted(sql_tokens.all_tokens(self._read, _TOKENS), key=lambda token: token.name)
 
     def remove_token(self, name: str) -> bool:
         """Forget a token; False if there was none."""
-        delete = "DELETE FROM archive_token WHERE name = $1 RETURNING name"
-        return bool(self._write(lambda execute: execute(delete, name)))
+        return self._write(lambda execute: sql_tokens.remove_token(execute, _TOKENS, name))
 
     def close(self) -> None:
         """Let go of the database."""

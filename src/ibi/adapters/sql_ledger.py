@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ibi.adapters import sql_tokens
 from ibi.adapters.database import Database, Execute
 from ibi.adapters.sql_records import TakenError, issue_of, label_at, unbound_labels, write
 from ibi.errors import LedgerUnavailableError
 from ibi.ports import Commitment, Entry, Issue, LabelRecord, Reading, Token
 
 _VERSION: Final = 1
+_TOKENS: Final = "ibi_token"
 
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS ibi_ledger (
@@ -197,33 +199,20 @@ class SqlLedger:
 
     def add_token(self, token: Token) -> bool:
         """Keep a token; False if one of that name is there."""
-        rows = self._database.transaction(
-            lambda execute: execute(
-                "INSERT INTO ibi_token (name, digest, scope, created) VALUES ($1, $2, $3, $4) "
-                "ON CONFLICT DO NOTHING RETURNING name",
-                token.name,
-                token.digest,
-                token.scope,
-                token.created,
-            )
+        return self._database.transaction(
+            lambda execute: sql_tokens.add_token(execute, _TOKENS, token)
         )
-        return bool(rows)
 
     def tokens(self) -> list[Token]:
-        """Return all tokens."""
-        rows = self._database.transaction(
-            lambda execute: execute(
-                "SELECT name, digest, scope, created FROM ibi_token ORDER BY created, name"
-            )
-        )
-        return [Token(*row) for row in rows]
+        """Return all tokens, the oldest first."""
+        found = self._database.transaction(lambda execute: sql_tokens.all_tokens(execute, _TOKENS))
+        return sorted(found, key=lambda token: (token.created, token.name))
 
     def remove_token(self, name: str) -> bool:
         """Forget a token; False if there was none."""
-        rows = self._database.transaction(
-            lambda execute: execute("DELETE FROM ibi_token WHERE name = $1 RETURNING name", name)
+        return self._database.transaction(
+            lambda execute: sql_tokens.remove_token(execute, _TOKENS, name)
         )
-        return bool(rows)
 
     def pause(self) -> None:
         """Let go of the storage, because the process is about to fork."""
