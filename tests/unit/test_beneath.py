@@ -10,7 +10,6 @@ import pytest
 from ibi.adapters.beneath import (
     create_beneath,
     fsync_folder,
-    fsync_tree,
     open_beneath,
     rename_durably,
     storage_errors,
@@ -21,7 +20,7 @@ from ibi.errors import StorageError, StorageFullError
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     with os.fdopen(create_beneath(tmp_path, ["a", "b", "ç"]), "wb") as file:
         file.write(b"data")
-    fsync_tree(tmp_path)
+    fsync_folder(tmp_path)
     with os.fdopen(open_beneath(tmp_path, ["a", "b", "ç"]), "rb") as file:
         assert file.read() == b"data"
     assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o755

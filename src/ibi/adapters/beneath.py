@@ -19,7 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ibi.errors import FileNameError, StorageError, StorageFullError
+from ibi.adapters.disk_failure import storage_error
+from ibi.errors import FileNameError
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # To open a pipe would wait for its other end, to open a terminal might make it ours.
@@ -28,7 +29,6 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 _IN_THE_WAY: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.ENODEV}
 """What a link, a device or a file where a folder should be is reported as."""
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 
 
 @contextmanager
@@ -43,8 +43,7 @@ def storage_errors(place: Path) -> Iterator[None]:
     except (FileNotFoundError, FileExistsError):
         raise
     except OSError as failure:
-        kind = StorageFullError if failure.errno in _FULL else StorageError
-        raise kind(str(place), failure.strerror or str(failure)) from failure
+        raise storage_error(str(place), failure) from failure
 
 
 def open_beneath(root: Path, parts: Sequence[str]) -> int:
@@ -101,18 +100,6 @@ def rename_durably(source: Path, target: Path) -> None:
     fsync_folder(target.parent)
     if source.parent != target.parent:
         fsync_folder(source.parent)
-
-
-def fsync_tree(path: Path) -> None:
-    """Wait until all names beneath a folder are on the disk, whatever is in the files."""
-    with storage_errors(path):
-        folders = [Path(folder) for folder, _, _ in os.walk(path, onerror=_raised)]
-    for folder in reversed(folders):
-        fsync_folder(folder)
-
-
-def _raised(failure: OSError) -> None:
-    raise failure
 
 
 def _checked(parts: Sequence[str]) -> str:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ibi.adapters.beneath import folder_beneath, fsync_folder
-from ibi.errors import FileNameError, StorageError, StorageFullError
+from ibi.adapters.beneath import folder_beneath, fsync_folder, rename_durably
+from ibi.adapters.disk_failure import storage_error
+from ibi.errors import FileNameError
 
 A_FOLDER_IS_THERE: Final = "a folder of that name is there"
 A_FILE_IS_THERE: Final = "a file lies where it needs a folder"
 
-_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _BAD_NAME: Final = {
     errno.ENAMETOOLONG: "it is too long",
     errno.ENOTDIR: A_FILE_IS_THERE,
@@ -36,10 +36,7 @@ def disk_errors(place: str, path: str = "") -> Iterator[None]:
     except OSError as failure:
         if path and failure.errno in _BAD_NAME:
             raise FileNameError(path, _BAD_NAME[failure.errno]) from failure
-        reason = (failure.strerror or str(failure)).lower()
-        if failure.errno in _FULL:
-            raise StorageFullError(place, reason) from failure
-        raise StorageError(place, reason) from failure
+        raise storage_error(place, failure) from failure
 
 
 def write_durably(path: Path, content: bytes) -> None:
@@ -54,8 +51,7 @@ def replace_durably(path: Path, content: bytes) -> None:
     """Write a file whole, in the place of what it was, or not at all."""
     new = path.with_name(f"{path.name}.new")
     write_durably(new, content)
-    new.rename(path)
-    fsync_folder(path.parent)
+    rename_durably(new, path)
 
 
 def prune(root: Path, path: str) -> None:
@@ -78,3 +74,10 @@ def fsync_nearest(path: Path, root: Path) -> None:
         folder = folder.parent
     if folder.is_dir():
         fsync_folder(folder)
+
+
+def fsync_up(folder: Path, root: Path) -> None:
+    """Wait until a folder, and each one above it up to a root, is on the disk."""
+    while folder != root.parent:
+        fsync_folder(folder)
+        folder = folder.parent

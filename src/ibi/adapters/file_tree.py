@@ -33,6 +33,7 @@ from ibi.adapters.disk import (
     replace_durably,
     write_durably,
 )
+from ibi.adapters.disk_failure import storage_error
 from ibi.adapters.staging import Staging
 from ibi.archive.manifest import manifest
 from ibi.errors import StorageError, UnknownError
@@ -245,7 +246,7 @@ class FileTree(Staging):
             yield from [path.read_bytes() for path in self._reserved.glob("*.json")]
 
     def _fail(self, failure: OSError) -> None:
-        raise StorageError(self.name, failure.strerror or str(failure)) from failure
+        raise storage_error(self.name, failure) from failure
 
     def open(self, place: str, path: str) -> int:
         """Open a file of an item for reading; UnknownError if there is none."""

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ibi.errors import InstanceHeldError, StorageError
+from ibi.adapters.disk_failure import storage_error
+from ibi.errors import InstanceHeldError
 
 _LOCK: Final = "lock"
 _SERVING: Final = "serving"
@@ -22,7 +23,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as failure:
-        raise StorageError(str(folder), (failure.strerror or "").lower()) from failure
+        raise storage_error(str(folder), failure) from failure
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -151,7 +151,7 @@ def _upgrade_sqlite(path: str) -> None:
     with engine.connect() as connection:
         # The driver begins transactions only before it writes rows: two who make tables at once
         # would meet in the middle.
-        connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]
+        connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         _run(connection)

@@ -26,9 +26,11 @@ from ibi.adapters.disk import (
     A_FILE_IS_THERE,
     A_FOLDER_IS_THERE,
     disk_errors,
+    fsync_up,
     prune,
     replace_durably,
 )
+from ibi.adapters.unpacking_notes import UnpackingNotes
 from ibi.errors import ChecksumError, FileNameError, StateError, UnknownError, shown
 from ibi.model.item import File
 from ibi.ports import Staged
@@ -164,7 +166,7 @@ class Staging:
         with self._lock:  # nobody prunes the folder in between
             target.parent.mkdir(parents=True, exist_ok=True)
             part.rename(target)
-        _fsync_up(target.parent, self._root)
+        fsync_up(target.parent, self._root)
         self._name(deposit, path).unlink(missing_ok=True)
         self._sums.pop((deposit, path), None)
         return file
@@ -222,33 +224,24 @@ class Staging:
             self._sums.pop((deposit, path), None)
         return found is not None
 
-    def _unpacking(self, deposit: str) -> Path:
-        return self._folder(deposit) / "unpacking"
-
     def note_unpacking(self, deposit: str, path: str) -> None:
         """Note that a file is about to be written by an unpacking."""
-        with (
-            disk_errors(self.place, path),
-            self._unpacking(deposit).open("a", encoding="utf-8") as notes,
-        ):
-            notes.write(f"{path}\n")  # no path has a line end in it
+        with disk_errors(self.place, path):
+            UnpackingNotes(self._folder(deposit)).add(path)
 
     def unpacking(self, deposit: str) -> list[str]:
         """Return what an unpacking that has not ended may have written."""
         with disk_errors(self.place):
-            notes = self._unpacking(deposit)
-            text = notes.read_text(encoding="utf-8") if notes.exists() else ""
-            return [path for path in text.split("\n") if path]
+            return UnpackingNotes(self._folder(deposit)).paths()
 
     def end_unpacking(self, deposit: str, source: str = "") -> None:
         """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
         with disk_errors(self.place):
-            notes = self._unpacking(deposit)
+            notes = UnpackingNotes(self._folder(deposit))
             if source:
-                # By one rename nothing is left to clear up but the source.
-                replace_durably(notes, f"{source}\n".encode())
+                notes.keep_only(source)
                 self.unstage(deposit, source)
-            notes.unlink(missing_ok=True)
+            notes.forget()
 
     def open_staged(self, deposit: str, path: str) -> int:
         """Open a whole file of an open deposit for reading."""
@@ -303,9 +296,3 @@ def _digest(path: str) -> str:
 
 def _file(facts: Path) -> File:
     return msgspec.json.decode(facts.read_bytes(), type=File)
-
-
-def _fsync_up(folder: Path, root: Path) -> None:
-    while folder != root.parent:
-        fsync_folder(folder)
-        folder = folder.parent
