@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from ibi.archive.amendment import Amendment
 from ibi.archive.deposit_request import DepositRequest
 from ibi.web import archive_messages as messages
+from ibi.web import openapi_parts
 from ibi.web.openapi_parts import (
     IBI,
     ID,
@@ -53,21 +52,13 @@ _TYPES: Final = (
 
 def document(version: str) -> dict[str, Any]:
     """Return the document."""
-    _, schemas = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "IBI archive",
-            "version": version,
-            "summary": "Keeps identified items: deposits, descriptions, editions, statistics.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "paths": _paths(),
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }
+    return openapi_parts.document(
+        "IBI archive",
+        "Keeps identified items: deposits, descriptions, editions, statistics.",
+        version,
+        _TYPES,
+        _paths(),
+    )
 
 
 def _paths() -> dict[str, Any]:

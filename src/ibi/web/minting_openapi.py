@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
-
 from ibi.web import minting_messages as messages
+from ibi.web import openapi_parts
 from ibi.web.problems import MEDIA_TYPE, Problem
 
 _TYPES: Final = (
@@ -23,21 +22,13 @@ _TYPES: Final = (
 
 def document(version: str) -> dict[str, Any]:
     """Return the document."""
-    _, schemas = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "IBI minter",
-            "version": version,
-            "summary": "Mints Internet Based Identifiers, never the same twice.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "paths": _paths(),
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
-    }
+    return openapi_parts.document(
+        "IBI minter",
+        "Mints Internet Based Identifiers, never the same twice.",
+        version,
+        _TYPES,
+        _paths(),
+    )
 
 
 def _paths() -> dict[str, Any]:

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
+
+import msgspec
 
 from ibi.web.problems import MEDIA_TYPE
 
 _USUAL: Final = (400, 401, 403, 429, 503)
+
+
+def document(
+    title: str, summary: str, version: str, types: Iterable[type], paths: dict[str, Any]
+) -> dict[str, Any]:
+    """Return an OpenAPI document; the types that check the requests describe them."""
+    _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": title,
+            "version": version,
+            "summary": summary,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
 
 
 def operation(  # noqa: PLR0913  # the facts of an operation, by name
