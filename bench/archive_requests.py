@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import apsw
 
+from asking import AskingClient, cpu_seconds, most_memory
 from ibi.adapters.machine import FOLDER
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
@@ -174,7 +174,7 @@ def _measure(servers: list[_Server], core: int) -> list[str]:
     )
     starts = ", ".join(f"{server.start:.2f} s with {server.items:,} items" for server in servers)
     memory = ", ".join(
-        f"{_memory(server.process):.0f} MB with {server.items:,}" for server in servers
+        f"{most_memory(server.process):.0f} MB with {server.items:,}" for server in servers
     )
     lines += [
         "",
@@ -188,11 +188,6 @@ def _measure(servers: list[_Server], core: int) -> list[str]:
     return lines
 
 
-def _memory(process: int) -> float:
-    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
 @dataclass(frozen=True)
 class _Load:
     rate: float
@@ -202,7 +197,7 @@ class _Load:
 
 
 def _load(server: _Server, kind: str, core: int) -> _Load:
-    before = _cpu(server.process)
+    before = cpu_seconds(server.process)
     done = subprocess.run(  # noqa: S603
         [
             sys.executable,
@@ -218,44 +213,26 @@ def _load(server: _Server, kind: str, core: int) -> _Load:
         text=True,
     )
     rate, median, p99 = json.loads(done.stdout)
-    return _Load(rate, median, p99, (_cpu(server.process) - before) / max(1.0, rate * SECONDS))
+    return _Load(
+        rate, median, p99, (cpu_seconds(server.process) - before) / max(1.0, rate * SECONDS)
+    )
 
 
-def _cpu(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-class _Client(asyncio.Protocol):
-    """Sends a request, waits for its answer, and again; notes how long each took."""
+class _Client(AskingClient):
+    """Notes how long each answer took."""
 
     took: list[float] = []  # noqa: RUF012  # one list for all clients of the process
 
     def __init__(self, requests: list[bytes]) -> None:
+        super().__init__()
         self._requests = requests
-        self._left = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.WriteTransport", transport)
-        self._send()
-
-    def _send(self) -> None:
+    def request(self) -> bytes:
         self._sent = time.perf_counter()
-        self._transport.write(random.choice(self._requests))  # noqa: S311  # no secret
+        return random.choice(self._requests)  # noqa: S311  # no secret
 
-    def data_received(self, data: bytes) -> None:
-        if not self._left:
-            head, _, body = data.partition(b"\r\n\r\n")
-            if head[9:10] != b"2":
-                raise SystemExit(data.decode())
-            length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-            self._left = length - len(body)
-        else:
-            self._left -= len(data)
-        if self._left <= 0:
-            self._left = 0
-            _Client.took.append(time.perf_counter() - self._sent)
-            self._send()
+    def answered(self) -> None:
+        _Client.took.append(time.perf_counter() - self._sent)
 
 
 async def _clients(address: str, requests: list[bytes]) -> tuple[float, float, float]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import urllib3
 
+from asking import most_memory
 from ibi.adapters.machine import FOLDER
 
 GIGABYTES = 10
@@ -55,7 +56,7 @@ def ten_gigabytes() -> list[str]:
 def _measure(server: int, address: str, token: str) -> list[str]:
     pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(3600))
     headers = {"Authorization": f"Bearer {token}"}
-    before = _memory(server)
+    before = most_memory(server)
     opened = pool.request(
         "POST", f"{address}/api/v1/deposits", headers=headers, json={"metadata": {"title": "Large"}}
     )
@@ -80,7 +81,7 @@ def _measure(server: int, address: str, token: str) -> list[str]:
         (
             f"{GIGABYTES} GB in one file, {'whole' if whole else 'NOT whole'}: in with SHA-256 and "
             f"SHA-512 in {taken:.0f} s, out in {given:.0f} s. The server's memory was {before:.0f} "
-            f"MB before and {_memory(server):.0f} MB at the most (limit {MOST})."
+            f"MB before and {most_memory(server):.0f} MB at the most (limit {MOST})."
         )
     ]
 
@@ -88,11 +89,6 @@ def _measure(server: int, address: str, token: str) -> list[str]:
 def _pieces(size: int) -> Iterator[bytes]:
     for _ in range(size // len(_PIECE)):
         yield _PIECE
-
-
-def _memory(process: int) -> float:
-    status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Minting over HTTP: requests a second, against the same server answering a constant.
 
-Server and clients each have a core of their own. The clients are one process of bare protocols
-that send what is ready-made and count answers, so that they cost less than the server.
+Server and clients each have a core of their own; the clients are one process.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import cast
 
+from asking import AskingClient, cpu_seconds
 from ibi.adapters.machine import FOLDER
 
 CLIENTS = 64
@@ -61,10 +60,10 @@ def _measure(server: int, address: str, token: str, core: int) -> list[str]:
     costs: dict[str, list[float]] = {name: [] for name in requests}
     for _ in range(ROUNDS):
         for name, request in requests.items():
-            before = _cpu(server)
+            before = cpu_seconds(server)
             done = _load(address, request, core)
             rates[name].append(done / SECONDS)
-            costs[name].append((_cpu(server) - before) / max(done, 1))
+            costs[name].append((cpu_seconds(server) - before) / max(done, 1))
     reference = statistics.median(rates["a constant (`/healthz`)"])
     lines = [
         "| | requests a second | of the constant | server CPU, us a request |",
@@ -95,45 +94,24 @@ def _load(address: str, request: str, core: int) -> int:
     return int(json.loads(done.stdout))
 
 
-def _cpu(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+class _Client(AskingClient):
+    """Counts the answers of all."""
 
-
-class _Client(asyncio.Protocol):
-    """Sends a request, waits for its answer, and again."""
-
-    answered = 0
+    count = 0
     number = 0
 
     def __init__(self, request: str) -> None:
+        super().__init__()
         self._request = request
         self._bytes = b"" if "{key}" in request else request.encode()
-        self._left = 0
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.WriteTransport", transport)
-        self._send()
-
-    def _send(self) -> None:
+    def request(self) -> bytes:
         _Client.number += 1
-        text = self._request
         key = f"{os.getpid()}-{time.time_ns()}-{_Client.number}"
-        self._transport.write(self._bytes or text.replace("{key}", key).encode())
+        return self._bytes or self._request.replace("{key}", key).encode()
 
-    def data_received(self, data: bytes) -> None:
-        if not self._left:
-            head, _, body = data.partition(b"\r\n\r\n")
-            if head[9:10] != b"2":
-                raise SystemExit(data.decode())
-            length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-            self._left = length - len(body)
-        else:
-            self._left -= len(data)
-        if self._left <= 0:
-            self._left = 0
-            _Client.answered += 1
-            self._send()
+    def answered(self) -> None:
+        _Client.count += 1
 
 
 async def _clients(address: str, request: str) -> int:
@@ -142,9 +120,9 @@ async def _clients(address: str, request: str) -> int:
     for _ in range(CLIENTS):
         await loop.create_connection(lambda: _Client(request), host, int(port))
     await asyncio.sleep(0.3)
-    before = _Client.answered
+    before = _Client.count
     await asyncio.sleep(SECONDS)
-    return _Client.answered - before
+    return _Client.count - before
 
 
 if __name__ == "__main__":
