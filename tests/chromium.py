@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+
+from debian import program
 
 PATIENCE: Final = 60.0
 _FLAGS: Final = (
@@ -148,14 +149,14 @@ class Page:
 @contextmanager
 def chromium() -> Iterator[Chromium]:
     """Run a browser with an empty profile."""
-    program = _program()
+    browser = program("chromium", "chromium", "These tests open pages in a real browser")
     theirs_to_read, to = os.pipe()
     of, theirs_to_write = os.pipe()
 
     # Through a shell, because only it can put a descriptor at a number of one's choice.
     script = f'exec "$@" {_READ}<&{theirs_to_read} {_WRITE}>&{theirs_to_write}'
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [program, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        command = [browser, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
         process = subprocess.Popen(  # noqa: S603
             ["/bin/bash", "-c", script, "bash", *command],
             pass_fds=(theirs_to_read, theirs_to_write),
@@ -174,20 +175,3 @@ def chromium() -> Iterator[Chromium]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def _program() -> str:
-    """Return where Chromium is, after installing it where that is allowed."""
-    found = shutil.which("chromium")
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-            subprocess.run(  # noqa: S603
-                ["apt-get", "--quiet", *arguments],  # noqa: S607
-                check=False,
-                stdout=subprocess.DEVNULL,
-            )
-        found = shutil.which("chromium")
-    if found is None:
-        message = "These tests open pages in a real browser: install chromium (Debian: chromium)."
-        raise RuntimeError(message)
-    return found

@@ -6,8 +6,6 @@ Tcl's stands between them.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+
+from debian import program
 
 _SCRIPT: Final = """
 fconfigure stdin -translation lf -encoding iso8859-1
@@ -53,7 +53,7 @@ class Tcl:
         script = Path(self._folder.name, "lists.tcl")
         script.write_text(_SCRIPT, encoding="ascii")
         self._process = subprocess.Popen(  # noqa: S603  # the shell of Tcl
-            [_shell(), str(script)],
+            [program("tclsh", "tcl", "Tcl is the judge of these tests"), str(script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -98,20 +98,3 @@ def _digits(text: str) -> str:
 
 def _text(digits: str) -> str:
     return bytes.fromhex(digits).decode(f"utf-16-{sys.byteorder[0]}e", "surrogatepass")
-
-
-def _shell() -> str:
-    """Return where `tclsh` is, after installing it where that is allowed."""
-    found = shutil.which("tclsh")
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "tcl"]):
-            subprocess.run(  # noqa: S603
-                ["apt-get", "--quiet", *arguments],  # noqa: S607
-                check=False,
-                stdout=subprocess.DEVNULL,
-            )
-        found = shutil.which("tclsh")
-    if found is None:
-        message = "Tcl is the judge of these tests, and is not here: install tclsh (Debian: tcl)."
-        raise RuntimeError(message)
-    return found
