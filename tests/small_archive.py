@@ -12,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from ibi.adapters.catalogue_version import is_newest
 from ibi.adapters.file_tree import FileTree
+from ibi.adapters.schema_version import is_newest
 from ibi.adapters.sql_catalogue import SqlCatalogue
 from ibi.adapters.sql_schema import upgrade
 from ibi.adapters.sqlite import Sqlite
@@ -75,8 +75,8 @@ class ToldClock:
 def open_catalogue(path: Path) -> SqlCatalogue:
     """Open or make a catalogue in a file."""
     database = Sqlite(path)
-    if not is_newest(database):
-        upgrade(str(path), postgresql=False)
+    if not is_newest(database, "archive"):
+        upgrade(str(path), postgresql=False, part="archive")
     return SqlCatalogue(database, quick=True)
 
 

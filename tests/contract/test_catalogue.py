@@ -67,7 +67,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     else:
         url = schema(request.getfixturevalue("postgres"))
         place = Place(url, lambda: Postgres(url), postgresql=True)
-    upgrade(place.place, postgresql=place.postgresql)
+    upgrade(place.place, postgresql=place.postgresql, part="archive")
     with ExitStack() as stack:
         yield place
         for catalogue in place.opened:
@@ -469,6 +469,16 @@ def test_an_access_counts_once(catalogue: Catalogue) -> None:
     assert catalogue.accesses("2026-11-16", "2026-11-16", two) == []
     assert catalogue.accesses("2026-11-01", "2026-11-15", one) == [Accesses(first, "2026-11-15", 2)]
     assert catalogue.accesses("", "9", 2**40) == []
+
+
+def test_a_key_may_be_good_for_many_accesses(catalogue: Catalogue) -> None:
+    one, two = put(catalogue, item(1)), put(catalogue, item(2))
+    many = replace(access(one, 1), count=1000)
+    batch = [many, access(one, 2), replace(many, count=7), replace(access(two, 3), count=5)]
+    assert catalogue.count_accesses(batch) == [True, True, False, True]
+    assert catalogue.count_accesses([replace(many, count=1), access(two, 4)]) == [False, True]
+    assert [each.count for each in catalogue.accesses("", "9", one)] == [1001]
+    assert [each.count for each in catalogue.accesses("", "9", two)] == [6]
 
 
 def test_keys_are_forgotten_when_nobody_would_take_them(catalogue: Catalogue) -> None:

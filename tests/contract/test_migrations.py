@@ -1,4 +1,4 @@
-"""The tables of the catalogue: made by steps, on every database, whoever comes first."""
+"""The tables of archive and resolver: made by steps, on every database, whoever comes first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import multiprocessing
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,33 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from ibi.adapters.catalogue_version import NEWEST, is_newest
-from ibi.adapters.database import Database
+from ibi.adapters import archive_schema, resolver_schema
+from ibi.adapters.database import Database, Execute
 from ibi.adapters.postgres import Postgres
+from ibi.adapters.schema_version import NEWEST, Part, is_newest, version_table
 from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_schema import SCHEMA, upgrade
+from ibi.adapters.sql_resolver_store import SqlResolverStore
+from ibi.adapters.sql_schema import upgrade
 from ibi.adapters.sqlite import Sqlite
 from ibi.errors import StorageError
+from ibi.ports import Token
 from postgres_server import PostgresServer
 
+PARTS: list[Part] = ["archive", "resolver"]
+SCHEMAS = {"archive": archive_schema.SCHEMA, "resolver": resolver_schema.SCHEMA}
 
-def compared(connection: sa.Connection) -> Any:  # noqa: ANN401  # Alembic's own values
+
+def compared(part: Part, connection: sa.Connection) -> Any:  # noqa: ANN401  # Alembic's own values
     """Return what differs between the database and the tables that the program knows."""
 
     def is_ours(_: object, name: str | None, kind: str, *__: object) -> bool:
-        ours = (name or "").startswith("archive_") and name != "archive_version"
+        ours = (name or "").startswith(f"{part}_") and name != version_table(part)
         return ours or kind != "table"
 
     context = MigrationContext.configure(
         connection, opts={"compare_type": True, "include_object": is_ours}
     )
-    return compare_metadata(context, SCHEMA)
+    return compare_metadata(context, SCHEMAS[part])
 
 
 def read_sqlite(path: str, read: Callable[[sa.Connection], Any]) -> Any:  # noqa: ANN401
@@ -69,9 +76,13 @@ class Place:
         self.place = place
         self.postgresql = postgresql
 
-    def upgrade(self) -> None:
+    def upgrade(self, part: Part) -> None:
         """Make the tables."""
-        upgrade(self.place, postgresql=self.postgresql)
+        upgrade(self.place, postgresql=self.postgresql, part=part)
+
+    def differences(self, part: Part) -> Any:  # noqa: ANN401
+        """Compare them by SQLAlchemy with what the program knows."""
+        return self.read(partial(compared, part))
 
     def read(self, read: Callable[[sa.Connection], Any]) -> Any:  # noqa: ANN401
         """Look at them by SQLAlchemy."""
@@ -85,69 +96,146 @@ class Place:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
-        yield Place(str(tmp_path / "catalogue.sqlite"), postgresql=False)
+        yield Place(str(tmp_path / "tables.sqlite"), postgresql=False)
         return
     server: PostgresServer = request.getfixturevalue("postgres")
     yield Place(server.database(), postgresql=True)
 
 
-def test_the_steps_make_the_tables_that_the_program_knows(place: Place) -> None:
-    assert place.read(compared) != []
-    place.upgrade()
-    assert place.read(compared) == []
+@pytest.fixture(params=PARTS)
+def part(request: pytest.FixtureRequest) -> Part:
+    which: Part = request.param
+    return which
 
 
-def test_the_newest_step_is_known_without_alembic(place: Place) -> None:
+def test_the_steps_make_the_tables_that_the_program_knows(place: Place, part: Part) -> None:
+    assert place.differences(part) != []
+    place.upgrade(part)
+    assert place.differences(part) == []
+
+
+def definitions(connection: sa.Connection) -> dict[str, str]:
+    """Return how SQLite was told to make each table of ours."""
+    rows = connection.exec_driver_sql(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    )
+    return {name: sql for name, sql in rows if not name.endswith("_version")}
+
+
+def test_the_steps_make_tables_of_the_same_kind_in_sqlite(tmp_path: Path, part: Part) -> None:
+    """Alembic compares columns, not how SQLite keeps rows and numbers them."""
+    path = str(tmp_path / "steps.sqlite")
+    upgrade(path, postgresql=False, part=part)
+
+    def known(connection: sa.Connection) -> dict[str, str]:
+        SCHEMAS[part].create_all(connection)
+        return definitions(connection)
+
+    def kinds(found: dict[str, str]) -> dict[str, tuple[bool, bool]]:
+        return {
+            name: ("WITHOUT ROWID" in sql, "AUTOINCREMENT" in sql) for name, sql in found.items()
+        }
+
+    made = kinds(read_sqlite(path, definitions))
+    assert made == kinds(read_sqlite(str(tmp_path / "known.sqlite"), known))
+    assert any(without_rowid for without_rowid, _ in made.values())
+
+
+def test_the_newest_step_is_known_without_alembic(place: Place, part: Part) -> None:
     database = place.open()
-    assert not is_newest(database)
-    place.upgrade()
-    assert is_newest(database)
-    assert database.read("SELECT version_num FROM archive_version") == [(NEWEST,)]
+    assert not is_newest(database, part)
+    place.upgrade(part)
+    assert is_newest(database, part)
+    assert version(database, part) == NEWEST[part]
     database.close()
 
 
-def test_to_upgrade_twice_changes_nothing(place: Place) -> None:
-    place.upgrade()
-    catalogue = SqlCatalogue(place.open(), quick=True)
-    catalogue.keep_setting("name", "value")
-    place.upgrade()
-    assert catalogue.setting("name") == "value"
-    catalogue.close()
-    assert place.read(compared) == []
+def version(database: Database, part: Part) -> str:
+    [(found,)] = database.read(f"SELECT version_num FROM {version_table(part)}")  # noqa: S608
+    return str(found)
 
 
-def work(place: Place, barrier: Any) -> None:  # noqa: ANN401  # a type that depends on the system
+def store(place: Place, part: Part) -> SqlCatalogue | SqlResolverStore:
+    kind = SqlCatalogue if part == "archive" else SqlResolverStore
+    return kind(place.open(), quick=True)
+
+
+def test_to_upgrade_twice_changes_nothing(place: Place, part: Part) -> None:
+    place.upgrade(part)
+    opened = store(place, part)
+    token = Token("me", "digest", "read", 1)
+    opened.add_token(token)
+    place.upgrade(part)
+    assert opened.tokens() == [token]
+    opened.close()
+    assert place.differences(part) == []
+
+
+@pytest.mark.parametrize("order", [PARTS, PARTS[::-1]], ids=["archive first", "resolver first"])
+def test_both_parts_live_in_one_database(place: Place, order: list[Part]) -> None:
+    first, second = order
+    place.upgrade(first)
+    database = place.open()
+    assert not is_newest(database, second)
+    place.upgrade(second)
+    for part in (first, second, first):
+        place.upgrade(part)
+        assert is_newest(database, part)
+        assert place.differences(part) == []
+    database.close()
+    stores = {part: store(place, part) for part in order}
+    for part, opened in stores.items():
+        assert opened.add_token(Token("me", part, "read", 1))
+    for part, opened in stores.items():
+        assert [token.digest for token in opened.tokens()] == [part]
+        opened.close()
+
+
+def work(place: Place, part: Part, barrier: Any) -> None:  # noqa: ANN401  # a type that depends on the system
     """Upgrade in a process of its own, at the same moment as others."""
     barrier.wait()
-    place.upgrade()
+    place.upgrade(part)
 
 
 def test_processes_that_upgrade_at_once_do_no_harm(place: Place) -> None:
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(4)
-    processes = [context.Process(target=work, args=(place, barrier)) for _ in range(4)]
+    processes = [
+        context.Process(target=work, args=(place, part, barrier)) for part in PARTS for _ in "ab"
+    ]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0] * 4
-    assert place.read(compared) == []
+    assert [place.differences(part) for part in PARTS] == [[], []]
 
 
-def test_a_catalogue_that_a_newer_program_made_is_left_alone(place: Place) -> None:
-    place.upgrade()
+def test_tables_that_a_newer_program_made_are_left_alone(place: Place, part: Part) -> None:
+    for each in PARTS:
+        place.upgrade(each)
     database = place.open()
-    database.transaction(lambda execute: execute("UPDATE archive_version SET version_num = '9999'"))
-    assert not is_newest(database)
-    with pytest.raises(StorageError, match="a newer ibi made it"):
-        place.upgrade()
-    assert database.read("SELECT version_num FROM archive_version") == [("9999",)]
+    other = next(each for each in PARTS if each != part)
+    # The other part's step is as unknown here as one of the future.
+    for newer in ("9999", NEWEST[other]):
+        update = f"UPDATE {version_table(part)} SET version_num = '{newer}'"  # noqa: S608
+        database.transaction(partial(_execute, update))
+        assert not is_newest(database, part)
+        with pytest.raises(StorageError, match="a newer ibi made it"):
+            place.upgrade(part)
+        assert version(database, part) == newer
+        assert is_newest(database, other)
+        place.upgrade(other)
     database.close()
+
+
+def _execute(statement: str, execute: Execute) -> None:
+    execute(statement)
 
 
 def complaint(place: str, *, postgresql: bool) -> str:
     with pytest.raises(StorageError) as refused:
-        upgrade(place, postgresql=postgresql)
+        upgrade(place, postgresql=postgresql, part="archive")
     text = str(refused.value)
     assert "\n" not in text
     assert text.endswith(".")
@@ -158,11 +246,11 @@ def complaint(place: str, *, postgresql: bool) -> str:
 @pytest.mark.parametrize("name", ["a?b=c", "a#b", "a%41b", "a b'c", "ç%", "a;b", ":memory:x"])
 def test_a_path_may_have_any_character(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    upgrade(str(path), postgresql=False)
+    upgrade(str(path), postgresql=False, part="archive")
     assert [each.name for each in tmp_path.iterdir() if not each.name.startswith(f"{name}-")] == [
         name
     ]
-    assert read_sqlite(str(path), compared) == []
+    assert read_sqlite(str(path), partial(compared, "archive")) == []
 
 
 def test_a_wrong_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -178,7 +266,7 @@ def test_a_file_that_another_process_keeps_locked_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "c.sqlite")
-    upgrade(path, postgresql=False)
+    upgrade(path, postgresql=False, part="archive")
     connect = sqlite3.connect
     monkeypatch.setattr(
         "sqlite3.dbapi2.connect", lambda *each, **named: connect(*each, **named | {"timeout": 0.1})
@@ -215,8 +303,8 @@ def test_whatever_asyncpg_reads_in_a_url_is_good(postgres: PostgresServer) -> No
     database = Postgres(postgres.url)
     database.transaction(lambda execute: execute(f"CREATE SCHEMA {schema}"))
     url = f"{postgres.url}?sslmode=prefer&application_name=test&search_path={schema}"
-    upgrade(url, postgresql=True)
+    upgrade(url, postgresql=True, part="archive")
     tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = $1"
     [(count,)] = database.read(tables, schema)
-    assert count == len(SCHEMA.tables) + 1
+    assert count == len(SCHEMAS["archive"].tables) + 1
     database.close()

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Final
 
 import apsw
 
-from ibi import wiring
 from ibi.adapters.sqlite import Sqlite
+from ibi.wiring import databases
 
 OPEN, KILL, NO_SPACE, BROKEN, POWER = range(5)
 """What the trap does when it is reached: nothing, SIGKILL, ENOSPC, EIO, a power loss."""
@@ -149,7 +149,7 @@ def lay(trap: Trap, disk: str = "") -> None:
     if not disk:
         _DISKS.append(_TrappedDisk(trap))
         disk = _TrappedDisk.name
-    vars(wiring)["Sqlite"] = partial(Sqlite, vfs=disk)
+    vars(databases)["Sqlite"] = partial(Sqlite, vfs=disk)
 
 
 def _trapped(call: Callable[..., Any], trap: Trap, *, removes: bool) -> Callable[..., Any]:

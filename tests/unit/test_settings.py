@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ibi.errors import ArchiveRequestError
-from ibi.settings import missing_for_linking, read_archive, write_archive
+from ibi.settings import missing_for_linking, read_archive, written
 
 GOOD = {
     "name": '"An archive"',
@@ -26,7 +26,7 @@ def settings_file(folder: Path, /, **changed: str) -> Path:
 def test_the_settings_that_are_usual_need_not_be_written(tmp_path: Path) -> None:
     settings = read_archive(settings_file(tmp_path))
     assert settings.listen == "127.0.0.1:8801"
-    assert write_archive(settings).splitlines() == [f"{name} = {GOOD[name]}" for name in GOOD]
+    assert written(settings).splitlines() == [f"{name} = {GOOD[name]}" for name in GOOD]
 
 
 @pytest.mark.parametrize(

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
-
-from ibi.adapters import sql_tokens
-from ibi.adapters.database import Database, Execute
+from ibi.adapters.database import Execute
 from ibi.adapters.sql_intake import SqlIntake
 from ibi.adapters.sql_items import SqlItems
 from ibi.adapters.sql_statistics import SqlStatistics
-from ibi.errors import LedgerUnavailableError, StorageError, StorageFullError
-from ibi.ports import Token
-
-T = TypeVar("T")
-
-_TOKENS: Final = "archive_token"
+from ibi.adapters.sql_store import SqlStore
 
 
-class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
-    """A catalogue on a database; `quick` says that a point read takes microseconds."""
+class SqlCatalogue(SqlStore, SqlItems, SqlIntake, SqlStatistics):
+    """A catalogue on a database."""
 
-    def __init__(self, database: Database, *, quick: bool) -> None:
-        """Take a database that has the newest tables (`sql_schema.upgrade`)."""
-        self._database = database
-        self.quick = quick
-
-    def _write(self, work: Callable[[Execute], T]) -> T:
-        try:
-            return self._database.transaction(work)
-        except LedgerUnavailableError as failure:
-            raise _storage_error(failure) from failure
-
-    def _read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            return self._database.read(sql, *values)
-        except LedgerUnavailableError as failure:
-            raise _storage_error(failure) from failure
+    token_table = "archive_token"  # noqa: S105  # the name of a table
 
     def setting(self, name: str) -> str:
         """Return what was kept under a name; empty if nothing was."""
@@ -60,7 +36,7 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
     def links(self) -> dict[str, str]:
         """Return what is kept of each resolver."""
         rows = self._read("SELECT resolver, document FROM archive_link")
-        # Sorted here and below: a database has an order of its own for texts.
+        # Sorted here: a database has an order of its own for texts.
         return {str(resolver): str(document) for resolver, document in sorted(rows)}
 
     def keep_link(self, resolver: str, document: str) -> None:
@@ -79,24 +55,3 @@ class SqlCatalogue(SqlItems, SqlIntake, SqlStatistics):
         self._write(
             lambda execute: execute("DELETE FROM archive_link WHERE resolver = $1", resolver)
         )
-
-    def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
-        return self._write(lambda execute: sql_tokens.add_token(execute, _TOKENS, token))
-
-    def tokens(self) -> list[Token]:
-        """Return all tokens, by name."""
-        return sorted(sql_tokens.all_tokens(self._read, _TOKENS), key=lambda token: token.name)
-
-    def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
-        return self._write(lambda execute: sql_tokens.remove_token(execute, _TOKENS, name))
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._database.close()
-
-
-def _storage_error(failure: LedgerUnavailableError) -> StorageError:
-    kind = StorageFullError if failure.reason == "the disk is full" else StorageError
-    return kind(failure.ledger, failure.reason)

@@ -48,7 +48,7 @@ def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
     for number in sorted(range(len(accesses)), key=lambda each: _key(accesses[each])):
         access = accesses[number]
         counted[number] = _use(execute, access)
-        counts[access.item, access.day] += counted[number]
+        counts[access.item, access.day] += access.count if counted[number] else 0
     for (item, day), count in sorted(counts.items()):
         if count:
             execute(

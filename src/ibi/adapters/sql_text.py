@@ -1,4 +1,4 @@
-"""Texts that come from outside and are only compared with what a database keeps."""
+"""Texts that come from outside, of which a database cannot have all."""
 
 from __future__ import annotations
 
@@ -16,3 +16,10 @@ def place_in_order(text: str) -> str:
     """Return a text with the same place in the order of those that a database can have."""
     end = next((i for i, each in enumerate(text) if not is_storable(each)), len(text))
     return text[:end]
+
+
+def storable(text: str) -> str:
+    """Return a text, with a mark in the place of each character that no database can have."""
+    if is_storable(text):
+        return text
+    return "".join(each if is_storable(each) else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -34,6 +34,15 @@
     │   ├── InstanceHeldError              another process serves this folder, or none does
     │   ├── ArchiveRefusedError            an archive asked over HTTP said no
     │   └── ArchiveUnreachableError        an archive does not answer over HTTP
+    ├── ResolverError                      the resolver did not do it; nothing was changed
+    │   ├── ResolverRequestError (also a RequestError)   no resolver can take it
+    │   ├── NotOnRecordError               no such archive, conflict or challenge
+    │   ├── RegistrationKeyError           an archive is not registered, or not by this key
+    │   ├── OverloadError                  more is asked of it than it can do at once
+    │   ├── ProofError                     control of a domain name was not shown
+    │   ├── MailError                      a message was not taken by the mail server
+    │   ├── ResolverRefusedError           a resolver asked over HTTP said no
+    │   └── ResolverUnreachableError       a resolver does not answer over HTTP
     └── MintingError                       no label was given out
         ├── MintingRequestError (also a RequestError)   no label can be minted with it
         │   └── KeyReusedError             an idempotency key came again with another request
@@ -101,6 +110,17 @@ from ibi.errors.reading import (
     ReadingError,
     RepositoryNameError,
 )
+from ibi.errors.resolver import (
+    MailError,
+    NotOnRecordError,
+    OverloadError,
+    ProofError,
+    RegistrationKeyError,
+    ResolverError,
+    ResolverRefusedError,
+    ResolverRequestError,
+    ResolverUnreachableError,
+)
 from ibi.errors.root import (
     IbiError,
     RequestError,
@@ -136,6 +156,7 @@ __all__ = [
     "LedgerRestoredError",
     "LedgerUnavailableError",
     "LegacyLabelError",
+    "MailError",
     "MessageError",
     "MetadataError",
     "MinterClosedError",
@@ -143,13 +164,21 @@ __all__ = [
     "MintingError",
     "MintingRequestError",
     "ModifierOrderError",
+    "NotOnRecordError",
+    "OverloadError",
     "PairListError",
     "PersistentUrlError",
     "PrefixHeldError",
+    "ProofError",
     "ReadingError",
+    "RegistrationKeyError",
     "RelationError",
     "RepositoryNameError",
     "RequestError",
+    "ResolverError",
+    "ResolverRefusedError",
+    "ResolverRequestError",
+    "ResolverUnreachableError",
     "ShareError",
     "StateError",
     "StorageError",

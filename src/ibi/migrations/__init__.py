@@ -1,1 +1,4 @@
-"""Steps from one schema of the catalogue to the next, run by Alembic; never changed afterwards."""
+"""Steps from one schema to the next, run by Alembic; never changed afterwards.
+
+Files named r are the archive's catalogue, files named s the resolver's registry: a branch each.
+"""

@@ -7,6 +7,7 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+branch_labels = ("archive",)
 
 
 def upgrade() -> None:

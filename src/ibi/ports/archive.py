@@ -151,7 +151,7 @@ class Intake(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An item was read, as a key proves that counts once."""
+    """An item was read, once or more often, as a key proves that counts once."""
 
     item: int
     day: str
@@ -159,6 +159,7 @@ class Access:
     nonce: int
     until: int
     """Seconds of POSIX time after which the key is refused for its age: it may be forgotten."""
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,129 +1,26 @@
-"""The only place that knows all parts: settings in, working objects out.
-
-What a quick command does not need, a web server above all, is imported where it is used.
-"""
+"""A running archive."""
 
 from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Callable, Sequence
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ibi.adapters.clock import SystemClock
-from ibi.adapters.database import Database
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
-from ibi.errors import (
-    ArchiveRequestError,
-    LedgerUnavailableError,
-    MintingRequestError,
-    StorageError,
-    shown,
-)
-from ibi.identifier import ibip, repository_name
-from ibi.minting.granularity import AUTO, parse_granularity
+from ibi.errors import ArchiveRequestError
 from ibi.minting.minter import Minter
-from ibi.minting.pool import Member, Pool
-from ibi.minting.reservation import Limits
-from ibi.minting.subsystem import Subsystem
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
-from ibi.settings import POSTGRESQL, ArchiveSettings, MinterSettings, missing_for_linking
+from ibi.settings import ArchiveSettings, missing_for_linking
+from ibi.wiring.databases import open_catalogue
+from ibi.wiring.minting import minter_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from ibi.adapters.sql_catalogue import SqlCatalogue
     from ibi.archive.announcement import Link
     from ibi.archive.announcer import Announcer
-    from ibi.web.minting_app import MintingService
-
-
-def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
-    """Open the ledger at a path or a postgresql:// URL; make it, unless it should exist."""
-    if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
-        msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
-        raise MintingRequestError(msg)
-    return SqlLedger(_database(place))
-
-
-def subsystem_of(settings: MinterSettings) -> Subsystem:
-    """Return the subsystem that the settings describe, if it can be one."""
-    return Subsystem(
-        settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
-    )
-
-
-def minter_of(
-    settings: MinterSettings,
-    observe: Callable[[float], None] = lambda _: None,
-    *,
-    existing: bool = False,
-) -> Minter:
-    """Open the minter that the settings describe; `existing` wants its ledger to be there."""
-    # Checked before anything is touched: a bad host leaves no ledger behind.
-    parse_granularity(settings.granularity)
-    subsystem = subsystem_of(settings)
-    ledger = open_ledger(settings.place, existing=existing)
-    try:
-        return Minter(
-            subsystem,
-            ledger,
-            SystemClock(),
-            MachineFolder(),
-            granularity=settings.granularity,
-            limits=settings.limits,
-            observe=observe,
-        )
-    except BaseException:
-        ledger.close()
-        raise
-
-
-def open_minter(  # noqa: PLR0913  # what a developer may choose, all by name
-    *,
-    host: str | None = None,
-    port: int = repository_name.DEFAULT_PORT,
-    ip: str | None = None,
-    ip_port: int = ibip.DEFAULT_PORT,
-    ledger: str | Path = "",
-    granularity: str = AUTO,
-    allow_private: bool = False,
-    limits: Limits | None = None,
-) -> Minter:
-    """Open a minter for a host, an IP address or both; use it in a `with` statement."""
-    return minter_of(
-        MinterSettings(
-            host, port, ip, ip_port, str(ledger), granularity, allow_private, limits or Limits()
-        )
-    )
-
-
-def remote_pool(addresses: Sequence[str], token: str) -> Pool:
-    """Return the minters at these addresses as one."""
-    from ibi.adapters.remote_minter import RemoteMinter
-
-    return Pool([RemoteMinter(address, token) for address in addresses], SystemClock())
-
-
-def open_pool(members: Sequence[Member]) -> Pool:
-    """Return minters, here or elsewhere, as one."""
-    return Pool(members, SystemClock())
-
-
-def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette]:
-    """Return a minting service and its application."""
-    from ibi.web.minting_app import MintingService, minting_app
-    from ibi.web.minting_metrics import MintingMetrics
-
-    metrics = MintingMetrics()
-    minter = minter_of(settings, metrics.observe)
-    service = MintingService(minter, SystemClock(), metrics, metadata.version("ibi"))
-    return service, minting_app(service)
 
 
 class Instance:
@@ -169,36 +66,6 @@ class Instance:
         if self.minter is not None:
             self.minter.close()
         self.catalogue.close()
-
-
-def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
-    """Open the catalogue of an archive, and bring it to the newest version."""
-    from ibi.adapters.catalogue_version import is_newest
-    from ibi.adapters.sql_catalogue import SqlCatalogue
-
-    place = settings.place(settings.catalogue)
-    postgresql = place.startswith(POSTGRESQL)
-    try:
-        database = _database(place)
-    except LedgerUnavailableError as failure:
-        raise StorageError(failure.ledger, failure.reason) from failure
-    if not is_newest(database):
-        from ibi.adapters.sql_schema import upgrade
-
-        try:
-            upgrade(place, postgresql=postgresql)
-        except BaseException:
-            database.close()
-            raise
-    return SqlCatalogue(database, quick=not postgresql)
-
-
-def _database(place: str) -> Database:
-    if not place.startswith(POSTGRESQL):
-        return Sqlite(place)
-    from ibi.adapters.postgres import Postgres
-
-    return Postgres(place)
 
 
 def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:

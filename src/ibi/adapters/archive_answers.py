@@ -1,0 +1,121 @@
+"""What comes back from the address of an archive, over HTTP: the text of an answer, or why not.
+
+Strangers choose every byte of it. So there is a limit on each part, and nothing of it is repeated
+in a reason.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from http import HTTPStatus
+from typing import Any, Final
+
+from aiohttp import ClientConnectorError, ClientOSError, ClientResponse
+from aiohttp.client_proto import ResponseHandler
+
+from ibi.adapters.places import NoPlaceError
+
+LARGEST_ANSWER: Final = 64 * 1024
+"""Bytes, as archives allow a resolver; the same before and after decoding."""
+LARGEST_PROOF: Final = 1024
+# On the wire, with headers and chunks: more than an honest answer can have.
+_MOST_OCTETS: Final = 2 * LARGEST_ANSWER
+_TOO_LONG: Final = "its answer is too long"
+
+
+class NoAnswerError(Exception):
+    """Says in a few words why there is no answer."""
+
+
+class RefusalError(NoAnswerError):
+    """The archive is there, and did not serve this request."""
+
+
+class BoundedAnswers(ResponseHandler):
+    """Reads the answers on a connection, each up to a number of bytes, whatever they are.
+
+    There are many ways to be long in HTTP that never become a body: beginnings before the
+    beginning (1xx), chunks of a byte. Reading them keeps the event loop from everything else.
+    """
+
+    _left = 0
+
+    def set_response_params(self, **params: Any) -> None:  # noqa: ANN401  # they are the library's
+        """Begin an answer."""
+        self._left = _MOST_OCTETS
+        super().set_response_params(**params)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, or have no more of it."""
+        self._left -= len(data)
+        if self._left >= 0:
+            super().data_received(data)
+            return
+        body, failure = self._payload, NoAnswerError(_TOO_LONG)
+        self.abort()
+        self.set_exception(failure)
+        if body is not None:
+            body.set_exception(failure)
+
+
+async def message_of(answer: ClientResponse) -> bytes:
+    """Read a message of the protocol: text/plain (004, section 4.2), or text of another kind.
+
+    Old archives are behind servers that call every text an HTML page.
+    """
+    # As it was written: the library stumbles over some that a stranger may write.
+    kind = answer.headers.get("Content-Type", "").strip().lower()
+    if answer.status == HTTPStatus.OK and not kind.startswith("text/"):
+        raise NoAnswerError("its answer is no text")
+    return await _body(answer, LARGEST_ANSWER)
+
+
+async def proof_of(answer: ClientResponse) -> str:
+    """Read the text that proves control of a host; servers call such files what they like."""
+    try:
+        return (await _body(answer, LARGEST_PROOF)).decode()
+    except UnicodeDecodeError:
+        raise NoAnswerError("its answer is no text") from None
+
+
+async def _body(answer: ClientResponse, largest: int) -> bytes:
+    if answer.status != HTTPStatus.OK:
+        is_refusal = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        raise (RefusalError if is_refusal else NoAnswerError)(f"it answered {answer.status}")
+    if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise NoAnswerError("its answer is compressed, which nobody asked for")
+    octets = bytearray()
+    async for part in answer.content.iter_any():
+        octets += part
+        if len(octets) > largest:
+            raise NoAnswerError(_TOO_LONG)
+    if not octets and answer.content_length is None and "Transfer-Encoding" not in answer.headers:
+        # Nothing, of unknown length: it may have had something to say. Nobody is to take a
+        # crash for the empty list, which says that an item is not there.
+        raise NoAnswerError("its answer broke off")
+    return bytes(octets)
+
+
+_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (TimeoutError, "it did not answer in time"),
+    (PermissionError, "its address is not one that this resolver may call"),
+    (socket.gaierror, "its name is not known"),
+    (ssl.SSLCertVerificationError, "its certificate is not good"),
+    (ssl.SSLError, "there is no secure connection to it"),
+    (ConnectionResetError, "it broke off, or does not speak HTTP"),
+    (ClientOSError, "it broke off, or does not speak HTTP"),
+    (OSError, "there is no connection to it"),
+    (ValueError, "its address cannot be used"),
+    (Exception, "it broke off, or does not speak HTTP"),
+)
+
+
+def words(failure: BaseException) -> str:
+    """Say what happened without a word of the failure's own, which may repeat a stranger's."""
+    if isinstance(failure, NoAnswerError):
+        return str(failure)
+    if isinstance(failure, NoPlaceError):
+        return "too much is asked of it at once"
+    cause = failure.__cause__ if isinstance(failure, ClientConnectorError) else None
+    return next(said for kind, said in _WORDS if isinstance(cause or failure, kind))

@@ -1,0 +1,209 @@
+"""Archives, over HTTP: what a resolver says to them, and what they make of it (004, 5 and 6).
+
+Whoever is at the address of an archive may be anybody and do anything. Nothing of that raises, and
+nothing takes longer than it may: the deadline is for everything, from the look-up of the name to
+the last byte. Redirects are not followed, cookies not kept, compressed answers not taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, TypeVar
+
+from aiohttp import ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
+
+from ibi.adapters.archive_answers import (
+    BoundedAnswers,
+    NoAnswerError,
+    RefusalError,
+    message_of,
+    proof_of,
+    words,
+)
+from ibi.adapters.outbound_guard import GuardedResolver, OutboundGuard
+from ibi.adapters.places import NoPlaceError, Places
+from ibi.errors import IbiError, ProofError
+from ibi.identifier.label import Label
+from ibi.identifier.limits import MAX_PORT
+from ibi.model.registration import RegisteredArchive
+from ibi.ports.resolver import Answer, Heard, Silence
+from ibi.wire import responses
+from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
+from ibi.wire.responses import Confirmation, ErrorAnswer, Notice, Response, UrlList
+
+# Half of what aiohttp, nginx and Apache allow a header: an archive needs hardly any.
+_LONGEST_LINE: Final = 4096
+_MOST_HEADERS: Final = 64
+_IDLE_SECONDS: Final = 30.0
+# An address that was looked up and checked serves new connections for that long.
+_NAME_SECONDS: Final = 10
+_HEADERS: Final = {
+    "Accept": "text/plain",
+    "Accept-Encoding": "identity",
+    "User-Agent": "ibi-resolver",
+}
+# RFC 2396, 3.2.2: hostport = host [":" port]. Nothing that hides a host in front of another.
+_HOST_AND_PORT: Final = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?"
+)
+_PATH: Final = re.compile(r"/?([A-Za-z0-9._~@/-]{0,1024})")
+_HTTPS: Final = 443
+_ANSWERS: Final[type[ResponseHandler]] = BoundedAnswers
+
+_Read = TypeVar("_Read")
+
+
+class HttpArchiveClient:
+    """Speaks to archives, over connections that it keeps; for one event loop."""
+
+    def __init__(
+        self, guard: OutboundGuard, *, connections: int = 512, per_archive: int = 32
+    ) -> None:
+        """Open nothing yet: that needs the event loop."""
+        self._guard = guard
+        self._places = Places(connections, per_archive)
+        self._session: ClientSession | None = None
+        self._resolver: GuardedResolver | None = None
+        self._is_closed = False
+
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+        """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
+        if not archive.address:
+            return Silence(archive.id, "it is not included", asked=False)
+        begun = time.monotonic()
+        try:
+            url = url_of(archive.address, archive.service.spelling, encode(request))
+            listed = _url_list(await self._said(url, seconds))
+        except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
+            is_alive = isinstance(failure, (RefusalError, NoPlaceError))
+            seconds = time.monotonic() - begun
+            return Silence(archive.id, words(failure), seconds, alive=is_alive)
+        return Answer(archive.id, listed, time.monotonic() - begun)
+
+    async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
+        query = encode(InclusionConfirmationRequest())
+        return await self._expect(Confirmation, address, service, query, seconds)
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Send an acknowledgment; empty if the archive took notice, else why not."""
+        query = encode(request)
+        return await self._expect(Notice, archive.address, archive.service, query, seconds)
+
+    async def challenge(self, host: str, path: str, seconds: float) -> str:
+        """Return what stands at http://host/path, a short text; ProofError says why it cannot."""
+        try:
+            return await self._get(url_of(host, path), seconds, proof_of)
+        except Exception as failure:  # noqa: BLE001  # likewise
+            raise ProofError(
+                f"The host did not show the text that proves control of it: {words(failure)}."
+            ) from None
+
+    async def close(self) -> None:
+        """Close all connections; whoever still waits for an answer gets none."""
+        self._is_closed = True
+        if self._session is not None and self._resolver is not None:
+            await self._session.close()
+            await self._resolver.close()
+
+    async def _expect(
+        self,
+        expected: type[Confirmation | Notice],
+        address: str,
+        service: Label,
+        query: str,
+        seconds: float,
+    ) -> str:
+        try:
+            said = await self._said(url_of(address, service.spelling, query), seconds)
+        except Exception as failure:  # noqa: BLE001  # likewise
+            return words(failure)
+        return "" if isinstance(said, expected) else _beside_the_point(said)
+
+    async def _said(self, url: URL, seconds: float) -> Response | None:
+        body = await self._get(url, seconds, message_of)
+        try:
+            return responses.decode(body)
+        except IbiError:
+            raise NoAnswerError("its answer makes no sense") from None
+
+    async def _get(
+        self, url: URL, seconds: float, read: Callable[[ClientResponse], Awaitable[_Read]]
+    ) -> _Read:
+        session = self._opened()
+        async with (
+            self._places.place(url.authority, seconds),
+            asyncio.timeout(seconds),
+            session.get(url, allow_redirects=False) as answer,
+        ):
+            return await read(answer)
+
+    def _opened(self) -> ClientSession:
+        if self._is_closed:
+            raise NoAnswerError("this resolver is being switched off")
+        if self._session is None:
+            self._resolver = GuardedResolver(self._guard)
+            self._session = ClientSession(
+                connector=_Connector(self._guard, self._resolver),
+                headers=_HEADERS,
+                cookie_jar=DummyCookieJar(),
+                timeout=ClientTimeout(),
+                auto_decompress=False,
+                trust_env=False,
+                max_line_size=_LONGEST_LINE,
+                max_field_size=_LONGEST_LINE,
+                max_headers=_MOST_HEADERS,
+            )
+        return self._session
+
+
+class _Connector(TCPConnector):
+    """Connects to where the guard lets it."""
+
+    def __init__(self, guard: OutboundGuard, resolver: GuardedResolver) -> None:
+        super().__init__(
+            resolver=resolver,
+            # Numbers in the place of a name never come to the resolver, but every address here.
+            socket_factory=guard.socket_to,
+            ttl_dns_cache=_NAME_SECONDS,
+            keepalive_timeout=_IDLE_SECONDS,
+            limit=0,  # there is a place for each, or nobody comes here
+        )
+        # aiohttp has no other way in; the floods among the tests notice if this one closes.
+        self._factory = partial(_ANSWERS, loop=self._loop)
+
+
+def url_of(address: str, path: str, query: str = "") -> URL:
+    """Write the URL at which an archive is asked; ValueError if there can be none.
+
+    The standard has http alone. Nobody answers that at the port of https.
+    """
+    divided = _HOST_AND_PORT.fullmatch(address)
+    within = _PATH.fullmatch(path)
+    port = int(divided[1] or 80) if divided else 0
+    if within is None or not 0 < port <= MAX_PORT:
+        raise ValueError(address)
+    scheme = "https" if port == _HTTPS else "http"
+    asked = f"?{query}" if query else ""
+    return URL(f"{scheme}://{address}/{within[1]}{asked}", encoded=True)
+
+
+def _url_list(said: Response | None) -> UrlList | None:
+    if said is None or isinstance(said, UrlList):
+        return said
+    error = RefusalError if isinstance(said, ErrorAnswer) else NoAnswerError
+    raise error(_beside_the_point(said))
+
+
+def _beside_the_point(said: Response | None) -> str:
+    if isinstance(said, ErrorAnswer):
+        return "it answered with an error"
+    return "its answer makes no sense"

@@ -1,0 +1,13 @@
+"""The database of a resolver, the same for every database behind it."""
+
+from __future__ import annotations
+
+from ibi.adapters.sql_acknowledgments import SqlAcknowledgments
+from ibi.adapters.sql_conflicts import SqlConflicts
+from ibi.adapters.sql_registry import SqlRegistry
+
+
+class SqlResolverStore(SqlRegistry, SqlConflicts, SqlAcknowledgments):
+    """What a resolver keeps, on a database that has its newest tables."""
+
+    token_table = "resolver_token"  # noqa: S105  # the name of a table

@@ -1,0 +1,49 @@
+"""Many rows by one statement: to a server each statement is a journey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final, TypeVar
+
+from ibi.adapters.database import Execute
+
+T = TypeVar("T")
+
+GROUP: Final = 100
+"""Rows to a statement: more gain nothing on a server, and SQLite looks for each parameter among
+all of them (1,000 rows took 54 ms at once, and 3 ms so)."""
+
+
+def insert_rows(
+    execute: Execute, into: str, rows: Sequence[tuple[object, ...]], then: str
+) -> list[tuple[Any, ...]]:
+    """Insert rows into `table (columns)`; `then` says what of conflicts and what to return."""
+    returned: list[tuple[Any, ...]] = []
+    for group in groups(rows):
+        marks = _marks(len(group), len(group[0]))
+        statement = f"INSERT INTO {into} VALUES {marks} {then}"  # noqa: S608  # our own names
+        returned += execute(statement, *chain.from_iterable(group))
+    return returned
+
+
+def delete_rows(execute: Execute, table: str, column: str, values: Sequence[object]) -> None:
+    """Delete the rows that have one of these values in a column."""
+    for group in groups(values):
+        execute(f"DELETE FROM {table} WHERE {column} IN {_marks(1, len(group))}", *group)  # noqa: S608  # our own names
+
+
+def groups(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Return rows by as many as go into a statement."""
+    return (rows[start : start + GROUP] for start in range(0, len(rows), GROUP))
+
+
+@lru_cache(maxsize=32)
+def _marks(rows: int, columns: int) -> str:
+    """Write ($1, $2), ($3, $4) and so on."""
+    firsts = range(1, rows * columns + 1, columns)
+    return ", ".join(
+        f"({', '.join(f'${number}' for number in range(first, first + columns))})"
+        for first in firsts
+    )

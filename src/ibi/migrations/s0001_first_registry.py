@@ -1,0 +1,97 @@
+"""The first registry: archives, events, challenges, conflicts, owners, what is to be sent."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "s0001"
+down_revision = None
+branch_labels = ("resolver",)
+
+
+def upgrade() -> None:
+    """Make all tables."""
+    op.create_table(
+        "resolver_archive",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "resolver_event",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("act", sa.Text(), nullable=False),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("detail", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    op.create_table(
+        "resolver_challenge",
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("service", sa.Text(), nullable=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("administrator", sa.Text(), nullable=False),
+        sa.Column("made", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("token"),
+    )
+    op.create_table(
+        "resolver_conflict",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("is_open", sa.Boolean(), nullable=False),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    op.create_index(
+        "resolver_conflict_of_label", "resolver_conflict", ["label", "number"], unique=False
+    )
+    op.create_index(
+        "resolver_conflict_open", "resolver_conflict", ["is_open", "number"], unique=False
+    )
+    op.create_table(
+        "resolver_owner",
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("settled", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("label"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "resolver_acknowledgment",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("request", sa.Text(), nullable=False),
+        sa.Column("acknowledgment", sa.Text(), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "resolver_token",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )

@@ -1,0 +1,143 @@
+"""The settings of an archive: the file `archive.toml` in its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ibi.errors import ArchiveRequestError, RequestError, shown
+from ibi.identifier import ibip
+from ibi.identifier.limits import MAX_PORT
+from ibi.minting.granularity import AUTO, parse_granularity
+from ibi.minting.subsystem import Subsystem
+from ibi.settings import file
+from ibi.settings.file import is_address, is_mail_address, place_of, place_to_listen, refuse_bad
+from ibi.settings.minter import MinterSettings
+
+ARCHIVE_FILE: Final = "archive.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSettings:
+    """An archive, as its administrator set it up: the file `archive.toml` in its folder."""
+
+    folder: Path
+    name: str
+    address: str
+    """Where readers find it: http://archive.example.org"""
+    host: str
+    port: int
+    ip: str = ""
+    ip_port: int = ibip.DEFAULT_PORT
+    administrator: str = ""
+    """An e-mail address."""
+    listen: str = "127.0.0.1:8801"
+    storage: str = ""
+    """Where `col/` lies; empty for the folder itself."""
+    catalogue: str = "catalogue.sqlite"
+    """The path of a file, or a postgresql:// URL."""
+    ledger: str = "ledger.sqlite"
+    granularity: str = AUTO
+    allow_private: bool = False
+    keep_replaced: bool = True
+    """Whether the bytes of a file that is replaced or removed are kept."""
+    largest_file: int = 1 << 40
+    requests_a_second: int = 100
+    """Of the API, for one token; bursts of five times that."""
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the files lie."""
+        return self.folder / self.storage if self.storage else self.folder
+
+    def place(self, given: str) -> str:
+        """Return a database's place: a URL as it is, a path from the folder of the archive."""
+        return place_of(self.folder, given)
+
+    @property
+    def minter(self) -> MinterSettings:
+        """The subsystem that mints for it."""
+        return MinterSettings(
+            self.host,
+            self.port,
+            self.ip or None,
+            self.ip_port,
+            self.place(self.ledger),
+            self.granularity,
+            self.allow_private,
+        )
+
+
+def read_archive(folder: Path) -> ArchiveSettings:
+    """Read the settings of the archive in a folder."""
+    nothing = f"There is no archive in {shown(str(folder))}: make one with 'ibi archive init'."
+    try:
+        return file.read(folder / ARCHIVE_FILE, ArchiveSettings, checked, nothing)
+    except RequestError as fault:
+        raise ArchiveRequestError(str(fault)) from None
+
+
+def checked(settings: ArchiveSettings) -> ArchiveSettings:
+    """Return settings that an archive can run with, the address as resolvers write it.
+
+    What it cannot run with is told in one sentence, by the name of the setting.
+    """
+    settings = replace(settings, address=settings.address.lower().rstrip("/"))
+    try:
+        _check(settings)
+    except RequestError as fault:
+        raise ArchiveRequestError(str(fault)) from None
+    return settings
+
+
+def _check(settings: ArchiveSettings) -> None:
+    refuse_bad(
+        settings,
+        (
+            ("name", settings.name.strip() and settings.name.isprintable(), "one line, for people"),
+            ("address", is_address(settings.address), "http://host[:port]"),
+            ("port", 1 <= settings.port <= MAX_PORT, f"a port from 1 to {MAX_PORT}"),
+            ("ip_port", 1 <= settings.ip_port <= MAX_PORT, f"a port from 1 to {MAX_PORT}"),
+            (
+                "administrator",
+                not settings.administrator or is_mail_address(settings.administrator),
+                "an e-mail address",
+            ),
+            ("catalogue", settings.catalogue, "a file, or a postgresql:// URL"),
+            ("ledger", settings.ledger, "a file, or a postgresql:// URL"),
+            ("largest_file", settings.largest_file >= 1, "1 byte or more"),
+            ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
+        ),
+    )
+    _check_parts(settings)
+
+
+def _check_parts(settings: ArchiveSettings) -> None:
+    """Check what other parts of the program know best: how labels are minted, where to listen."""
+    minter = settings.minter
+    for name, check in (
+        ("host", lambda: Subsystem(minter.host, minter.port)),
+        ("ip", lambda: minter.ip and Subsystem(None, 1, minter.ip, 1, minter.allow_private)),
+        ("granularity", lambda: parse_granularity(minter.granularity)),
+        ("listen", lambda: place_to_listen(settings.listen)),
+    ):
+        try:
+            check()
+        except RequestError as fault:
+            msg = f"{name}: {fault}"
+            raise RequestError(msg) from None
+
+
+def missing_for_linking(settings: ArchiveSettings) -> str:
+    """Say what resolvers must be told of an archive and its settings lack; empty if nothing.
+
+    Both are mandatory when it announces itself (004, Table 5.2).
+    """
+    missing = [name for name in ("ip", "administrator") if not getattr(settings, name)]
+    if not missing:
+        return ""
+    names = " and ".join(f"`{name}`" for name in missing)
+    return (
+        f"Resolvers want to know more of this archive: set {names} in {ARCHIVE_FILE}, restart it."
+    )

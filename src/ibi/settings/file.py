@@ -1,0 +1,115 @@
+"""Settings lie in a TOML file in the folder of an instance, and are checked when they are read."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ibi.errors import RequestError, printable, shown
+from ibi.identifier.limits import MAX_PORT
+
+POSTGRESQL: Final = ("postgresql://", "postgres://")
+
+# What resolvers take for the address of an archive, and for one of mail (`wire.requests`).
+_ADDRESS: Final = re.compile(
+    r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
+_MAIL_ADDRESS: Final = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
+
+T = TypeVar("T")
+
+
+def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
+    """Read the settings in a file; `nothing` says what to do where there is none.
+
+    What an instance cannot run with is a RequestError, in one sentence.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        _refuse_unknown(found, kind)
+        settings = msgspec.convert({**found, "folder": path.parent}, kind, dec_hook=_as_is)
+        return check(settings)
+    except RequestError as fault:
+        msg = f"{path}: {fault}"
+        raise RequestError(msg) from None
+    except FileNotFoundError:
+        raise RequestError(nothing) from None
+    except (OSError, ValueError) as fault:
+        msg = f"{path} cannot be read: {printable(str(fault))}."
+        raise RequestError(msg) from None
+
+
+def _refuse_unknown(found: dict[str, Any], kind: type) -> None:
+    known = {each.name for each in fields(kind)} - {"folder"}
+    for name in sorted(found.keys() - known):
+        msg = f"There is no setting {shown(name)}."
+        raise RequestError(msg)
+
+
+def _as_is(kind: type, value: object) -> object:
+    del kind
+    return value
+
+
+def written(settings: Any) -> str:  # noqa: ANN401  # any dataclass of settings
+    """Write settings as TOML, all but those that are as usual."""
+    lines = []
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        usual = each.default_factory() if callable(each.default_factory) else each.default
+        if each.name != "folder" and value != usual:
+            lines.append(f"{each.name} = {_toml(value)}\n")
+    return "".join(lines)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + " }"
+    # What JSON writes for a string, a number or a list of them, TOML reads the same.
+    return msgspec.json.encode(value).decode()
+
+
+def refuse_bad(settings: object, checks: Iterable[tuple[str, object, str]]) -> None:
+    """Refuse the first setting that is not good: its name, whether it is, and what would be."""
+    for name, good, expected in checks:
+        if not good:
+            given = getattr(settings, name)
+            text = shown(given) if isinstance(given, str) else given
+            msg = f"{name} = {text} cannot be: expected {expected}."
+            raise RequestError(msg)
+
+
+def is_address(address: str) -> bool:
+    """Tell whether a text is http://host[:port]."""
+    try:
+        port = urlsplit(address).port
+    except ValueError:
+        return False
+    return _ADDRESS.fullmatch(address) is not None and port != 0
+
+
+def is_mail_address(text: str) -> bool:
+    """Tell whether a text is an e-mail address."""
+    return _MAIL_ADDRESS.fullmatch(text) is not None
+
+
+def place_to_listen(listen: str) -> tuple[str, int]:
+    """Read ADDRESS:PORT."""
+    host, _, port = listen.rpartition(":")
+    digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
+    if not host or not digits or int(port) > MAX_PORT:
+        msg = f"{shown(listen)} is not where one can listen: expected ADDRESS:PORT."
+        raise RequestError(msg)
+    return (host[1:-1] if host[0] + host[-1] == "[]" else host), int(port)
+
+
+def place_of(folder: Path, given: str) -> str:
+    """Return a database's place: a URL as it is, a path from the folder of the instance."""
+    return given if given.startswith(POSTGRESQL) else str(folder / given)

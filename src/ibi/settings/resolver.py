@@ -1,0 +1,162 @@
+"""The settings of a resolver: the file `resolver.toml` in its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Final, Literal
+
+from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
+from ibi.identifier.label import Label, parse
+from ibi.settings import file
+from ibi.settings.file import is_address, is_mail_address, place_of, place_to_listen, refuse_bad
+
+RESOLVER_FILE: Final = "resolver.toml"
+ClientAddress = Literal["network", "full", "none"]
+
+
+def _gateways() -> dict[str, str]:
+    return {
+        "doi": "https://doi.org/",
+        "hdl": "https://hdl.handle.net/",
+        "ark": "https://n2t.net/ark:",
+        "urn": "https://nbn-resolving.org/urn:",
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolverSettings:
+    """A resolver, as its operator set it up."""
+
+    folder: Path
+    name: str
+    address: str
+    """Where readers find it: http://resolver.example.org"""
+    listen: str = "127.0.0.1:8800"
+    service: str = "J8LNKB5R7W/3FUQHC5"
+    """The label of its own service (004, section 4.1)."""
+    operator: str = ""
+    """An e-mail address."""
+    database: str = "registry.sqlite"
+    """The path of a file, or a postgresql:// URL."""
+    client_address: ClientAddress = "network"
+    """What archives are told of a reader's address: its network, all of it, or nothing."""
+    trusted_proxies: list[str] = field(default_factory=list)
+    """Networks whose word on a reader's address is taken (X-Forwarded-For)."""
+    allowed_networks: list[str] = field(default_factory=list)
+    """Networks that are not public, where archives may be all the same."""
+    gateways: dict[str, str] = field(default_factory=_gateways)
+    """Where identifiers of other systems are sent on to; an empty text closes one."""
+    open_registration: bool = False
+    """Whether whoever controls a domain name may register its archive."""
+    archive_seconds: float = 2.0
+    """How long one archive may take."""
+    hot_seconds: float = 10.0
+    """How long an answer is given again without asking: the bound on staleness."""
+    absent_seconds: float = 2.0
+    """The same for an item that no archive has."""
+    searches_a_second: int = 50
+    """For one client's network; bursts of ten times that."""
+    requests_a_second: int = 100
+    """Of the API, for one token."""
+    smtp: str = ""
+    """HOST:PORT of the mail server; empty if messages are not sent."""
+    mail_from: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the database is."""
+        return place_of(self.folder, self.database)
+
+    @property
+    def service_label(self) -> Label:
+        """The label of its own service."""
+        return parse(self.service, strict=True)
+
+
+def read_resolver(folder: Path) -> ResolverSettings:
+    """Read the settings of the resolver in a folder."""
+    nothing = f"There is no resolver in {shown(str(folder))}: make one with 'ibi resolver init'."
+    try:
+        return file.read(folder / RESOLVER_FILE, ResolverSettings, checked_resolver, nothing)
+    except RequestError as fault:
+        raise ResolverRequestError(str(fault)) from None
+
+
+def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
+    """Return settings that a resolver can run with; what it cannot is told in one sentence."""
+    settings = replace(
+        settings,
+        address=settings.address.lower().rstrip("/"),
+        gateways=_gateways() | settings.gateways,
+    )
+    try:
+        _check(settings)
+    except RequestError as fault:
+        raise ResolverRequestError(str(fault)) from None
+    return settings
+
+
+def _check(settings: ResolverSettings) -> None:
+    networks = "a list of networks, as 10.0.0.0/8"
+    refuse_bad(
+        settings,
+        (
+            ("name", settings.name.strip() and settings.name.isprintable(), "one line, for people"),
+            ("address", is_address(settings.address), "http://host[:port]"),
+            ("service", _is_label(settings.service), "a label"),
+            (
+                "operator",
+                not settings.operator or is_mail_address(settings.operator),
+                "an e-mail address",
+            ),
+            ("database", settings.database, "a file, or a postgresql:// URL"),
+            ("trusted_proxies", _are_networks(settings.trusted_proxies), networks),
+            ("allowed_networks", _are_networks(settings.allowed_networks), networks),
+            ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
+            ("archive_seconds", 0 < settings.archive_seconds <= _LONGEST, "seconds, up to 60"),
+            ("hot_seconds", 0 <= settings.hot_seconds <= _LONGEST, "seconds, up to 60"),
+            ("absent_seconds", 0 <= settings.absent_seconds <= _LONGEST, "seconds, up to 60"),
+            ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
+            ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
+            ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
+            (
+                "mail_from",
+                is_mail_address(settings.mail_from) if settings.smtp else True,
+                "an e-mail address, if `smtp` is set",
+            ),
+        ),
+    )
+    place_to_listen(settings.listen)
+
+
+_LONGEST: Final = 60.0
+
+
+def _is_label(text: str) -> bool:
+    try:
+        parse(text, strict=True)
+    except LabelError:
+        return False
+    return True
+
+
+def _are_networks(texts: list[str]) -> bool:
+    try:
+        return all(ip_network(text) for text in texts)
+    except ValueError:
+        return False
+
+
+def _are_gateways(gateways: dict[str, str]) -> bool:
+    return gateways.keys() == _gateways().keys() and all(
+        not url or url.startswith(("http://", "https://")) for url in gateways.values()
+    )
+
+
+def _is_place(text: str) -> bool:
+    try:
+        return bool(place_to_listen(text))
+    except RequestError:
+        return False
