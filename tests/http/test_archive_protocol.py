@@ -86,6 +86,16 @@ def count(archive: ArchiveServer, item: dict[str, Any]) -> int:
     return total
 
 
+def told(archive: ArchiveServer) -> float:
+    """Return how many accesses its metrics tell of."""
+    [line] = [
+        line
+        for line in archive.get("/metrics").body.decode().splitlines()
+        if line.startswith("ibi_archive_accesses_counted ")
+    ]
+    return float(line.split()[1])
+
+
 RECEIVED = (200, {"notice": "acknowledgment received"})
 
 
@@ -284,6 +294,24 @@ def test_an_access_is_counted_once(archive: ArchiveServer) -> None:
         for _ in range(3):
             assert asked(archive, sent) == RECEIVED
         assert count(archive, item) == counted
+
+
+def test_many_accesses_are_counted_by_one_key_once(archive: ArchiveServer) -> None:
+    item = archive.deposit({"a.txt": b"a"})
+    persistent = f"http://urlib.net/{item['ibip']}"
+    answer = url_request(archive, item["ibip"])
+    before = told(archive)
+    for refused in ("0", "1001", "x"):
+        status, said = asked(archive, acknowledgment(answer, persistent, accesses=refused))
+        assert (status, said["status.error"]) == (400, "bad-value")
+    for accesses in ("1000", "1000", "7", None):
+        sent = acknowledgment(answer, persistent, accesses=accesses)
+        assert asked(archive, sent) == RECEIVED
+        assert count(archive, item) == 1000
+    assert told(archive) == before + 1000
+    again = acknowledgment(url_request(archive, item["ibip"]), persistent, accesses="2")
+    assert asked(archive, again) == RECEIVED
+    assert count(archive, item) == 1002
 
 
 def test_the_url_of_an_acknowledgment_may_come_decoded(archive: ArchiveServer) -> None:

@@ -806,7 +806,7 @@ def test_a_lost_answer_to_a_completion_is_asked_for_again(
     attempts: int,
     lost: int,
 ) -> None:
-    monkeypatch.setattr(remote_archive, "_ATTEMPTS", attempts)
+    monkeypatch.setattr(remote_archive, "ATTEMPTS", attempts)
     title = f"Lost {attempts} {lost}"
     proxy = CuttingProxy(archive.address, [], lost)
     try:
@@ -821,7 +821,7 @@ def test_a_lost_answer_to_a_completion_is_asked_for_again(
 def test_a_deposit_that_never_hears_of_its_completion_says_so(
     archive: ArchiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_archive, "_ATTEMPTS", 1)
+    monkeypatch.setattr(remote_archive, "ATTEMPTS", 1)
     proxy = CuttingProxy(archive.address, [], 9)
     try:
         where = ("--archive", proxy.address, "--token", archive.token)

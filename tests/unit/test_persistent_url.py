@@ -189,12 +189,17 @@ def test_a_raw_character_in_a_pair_is_passed_on_encoded() -> None:
     assert PersistentUrl.parse(f"{ITEM}?q=é").passed_on == ("q=%C3%A9",)
 
 
-def test_a_language_in_the_url_is_a_preference_and_nonsense_is_passed_on() -> None:
+def test_a_language_in_the_url_is_a_preference_and_is_never_passed_on() -> None:
     url = PersistentUrl.parse(f"{ITEM}?ibiurl.language=pt-BR")
     assert (url.language, url.passed_on) == (Language("pt", "BR"), ())
     assert str(url) == f"{ITEM}?ibiurl.language=pt-BR"
     nonsense = PersistentUrl.parse(f"{ITEM}?ibiurl.language=klingon")
-    assert (nonsense.language, nonsense.passed_on) == (None, ("ibiurl.language=klingon",))
+    assert (nonsense.language, nonsense.passed_on) == (None, ())
+    for pair in ("ibiurl.Language=pt", "ibiurl%2Elanguage=pt", "IBIURL.LANGUAGE=pt"):
+        spelled = PersistentUrl.parse(f"{ITEM}?{pair}&ibiurl.language=fr&a=b")
+        assert (str(spelled.language), spelled.passed_on) == ("pt", ("a=b",))
+    required = PersistentUrl.parse(f"{ITEM}?ibiurl.requiredItemStatus=Original&a=b")
+    assert (required.original_required, required.passed_on) == (True, ("a=b",))
 
 
 def test_further_formats_of_metadata_are_asked_for_by_the_same_syntax() -> None:

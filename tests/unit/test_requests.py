@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ibi import parse
@@ -89,6 +91,34 @@ def test_a_url_keeps_its_escapes_and_is_sent_without_its_own_marks() -> None:
     query = requests.encode(sent)
     assert "&url=http://a.br/col/x/doc/50%25%20off%3Fchoice%3Doai_dc%26b%3D1%2B1%23c&" in query
     assert requests.decode(query) == sent
+
+
+SENT = Acknowledgment(
+    ("::1",), ContentType.DATA, "http://a.br/x", "http://b.br/x", UrlKey("1234567890")
+)
+
+
+def test_one_access_is_what_the_table_tells_of() -> None:
+    query = requests.encode(SENT)
+    assert query.endswith("&urlkey=1234567890")
+    assert requests.decode(f"{query}&accesses=1") == requests.decode(query) == SENT
+
+
+@pytest.mark.parametrize("accesses", [2, 10, 999, 1000])
+def test_more_accesses_are_told_by_a_pair_of_our_own(accesses: int) -> None:
+    sent = replace(SENT, accesses=accesses)
+    query = requests.encode(sent)
+    assert query == f"{requests.encode(SENT)}&accesses={accesses}"
+    assert requests.decode(query) == sent
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "1001", "01", "1.0", "1e3", "%2B5", "١", "9" * 5000, "1,5", "5%20", "x"]
+)
+def test_what_is_no_number_of_accesses_is_refused(text: str) -> None:
+    with pytest.raises(MessageError) as refused:
+        requests.decode(f"{requests.encode(SENT)}&accesses={text}")
+    assert refused.value.code == "bad-value"
 
 
 def test_a_percent_sign_that_escapes_nothing_is_one() -> None:

@@ -236,3 +236,9 @@ def test_encoding_adds_nothing(text: str, times: int) -> None:
 
 def test_a_url_that_is_encoded_without_end_ends() -> None:
     assert normalised("%" + "25" * 100_000).startswith("%25")
+
+
+def test_how_many_accesses_there_were_is_not_known_when_a_key_is_issued() -> None:
+    given = acknowledgment(DATA, issue(DATA))
+    found = {check(replace(given, accesses=accesses)) for accesses in (1, 7, 1000)}
+    assert found == {Receipt(Issuing(NOW, NONCE), DATA)}

@@ -118,8 +118,13 @@ def _steps(
             if last is not None:
                 yield verb, last
         case GetMetadata(format=name):
-            if item.metadata is not None and name in {"", *formats}:
+            if name not in {"", *formats}:
+                return
+            if item.metadata is not None:
                 yield verb, Reached(item.metadata, held(knowledge, item.metadata), name)
+            elif item.kind == "metadata" and name:
+                # A resolver that was led to metadata from another archive asks for their format.
+                yield verb, Reached(start.forms, item, name)
         case GetTranslation(language=wanted):
             known = dict(item.translations)
             for language in fitting(wanted, {item.language, *known}):

@@ -8,6 +8,11 @@ where a block is a keyed digest of all that an acknowledgment of that URL has to
 one of everything before it. That a key counts once is for whoever keeps the counts to see to, by
 the time and the nonce (`Issuing`), never by the text of the key. Times are seconds of POSIX time,
 because the key shows them.
+
+How many accesses an acknowledgment tells of is no part of what is sealed: it is not known when the
+key is issued. That gives nobody a power that he lacks. Whoever may ask for a key may ask for a
+thousand, and have each counted; a number that is altered on its way still counts once by its key,
+and never for more than `MOST_ACCESSES`.
 """
 
 from __future__ import annotations

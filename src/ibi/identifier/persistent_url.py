@@ -233,16 +233,18 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
             raise _error(text, "the query", start, 'pairs name=value divided by "&"', pair)
         _refuse_control(text, "the query", pair, start)
         name, _, value = pair.partition("=")
-        if name == _VERBLIST:
+        # Whatever the spelling: what is a reader's own is never passed on.
+        known = _decoded(name).lower()
+        if known == _VERBLIST:
             verblist_at = start + len(name) + 1
             more, files = _read_verbs(text, value, verblist_at)
             verbs, file_list = verbs + more, file_list or files
-        elif name == _REQUIRED_STATUS:
+        elif known == _REQUIRED_STATUS:
             if _decoded(value).lower() != "original":
                 raise _error(text, name, start + len(name) + 1, "Original", value)
             original_required = True
-        elif name == _LANGUAGE and language is None and (known := _known_language(value)):
-            language = known
+        elif known == _LANGUAGE:
+            language = language or _known_language(value)
         elif pair:
             passed_on.append(quote(pair, safe=_SAFE_IN_QUERY))
         start += len(pair) + 1

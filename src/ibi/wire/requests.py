@@ -26,6 +26,9 @@ _HOST_AND_PORT: Final = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?"
 )
 _ADDRESS_OF_MAIL: Final = re.compile(r"[^\s<>,;]{1,320}")
+_COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
+MOST_ACCESSES: Final = 1000
+"""That one acknowledgment tells of."""
 
 Pairs: TypeAlias = Iterator[tuple[str, str]]
 _Read = TypeVar("_Read")
@@ -123,6 +126,9 @@ class Acknowledgment:
     forms: Forms | None = None
     state: State | None = None
     """The table wants it; Example 6.9 has none."""
+    accesses: int = 1
+    """How many users were sent there (our Decision: the table has no such pair, nor any need of
+    one where there is none; an archive that does not know it counts one)."""
 
     subject: ClassVar[str] = "acknowledgment"
 
@@ -137,6 +143,8 @@ class Acknowledgment:
         yield "url", self.url
         yield "url.persistent", self.persistent_url
         yield "urlkey", str(self.key)
+        if self.accesses > 1:
+            yield "accesses", str(self.accesses)
 
 
 Request: TypeAlias = (
@@ -184,6 +192,7 @@ def _read_acknowledgment(pairs: Query) -> Acknowledgment:
         key=_value(pairs, "urlkey", UrlKey),
         forms=_value(pairs, "ibi", _forms, optional=True),
         state=_value(pairs, "state", _state, optional=True),
+        accesses=_value(pairs, "accesses", _accesses, optional=True),
     )
 
 
@@ -243,6 +252,14 @@ def _state(text: str) -> State | None:
     if state is State.DELETED:  # nobody is sent to what is not there
         raise ValueError(text)
     return state
+
+
+def _accesses(text: str) -> int:
+    if not text:
+        return 1
+    if _COUNT.fullmatch(text) is None or int(text) > MOST_ACCESSES:
+        raise ValueError(text)
+    return int(text)
 
 
 # Table 6.10: Rules defining the formation of a list of IPs.

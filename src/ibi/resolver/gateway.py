@@ -1,0 +1,60 @@
+"""Gateways: identifiers of other systems are sent on to the resolvers of those."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from ibi.errors import ResolverRequestError
+from ibi.identifier.limits import MAX_TEXT
+from ibi.wire.percent_encoding import url_mended
+
+# /doi/10.1000/182 and /doi:10.1000/182; programs that percent-encode the colon are understood.
+_SYSTEM: Final = re.compile(r"/(doi|hdl|ark|urn)(?:/|:|%3A)", re.IGNORECASE)
+# Control characters, and what an upstream that decodes them would make of escapes.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|%[01][0-9A-Fa-f]|%7[Ff]")
+
+# How each begins: the prefix, what divides it from the rest, and the first character of that.
+_DOI: Final = re.compile(r"10\.[0-9.]{1,40}(?:/|%2[Ff])[^?]")
+_HANDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}(?:/|%2[Ff])[^?]")
+_ARK: Final = re.compile(r"[A-Za-z0-9]{5,16}(?:/|%2[Ff])[^?]")
+_URN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{1,31}(?::|%3[Aa])[^?]")
+
+
+class _System(NamedTuple):
+    shape: re.Pattern[str]
+    right: str
+
+
+_SYSTEMS: Final = {
+    "doi": _System(_DOI, "a DOI begins with 10., as /doi/10.1000/182"),
+    "hdl": _System(_HANDLE, "a handle has a prefix and a suffix, as /hdl/20.1000/100"),
+    "ark": _System(_ARK, "an ARK has the number of its authority and a name, as /ark:/12148/x"),
+    "urn": _System(_URN, "a URN has a namespace and a name, as /urn:nbn:de:101:1-201102033592"),
+}
+
+
+def onward(path_and_query: str, gateways: Mapping[str, str]) -> str | None:
+    """Return where an identifier of another system is resolved; None if that is not asked for.
+
+    The path and query are as they came, percent-encoded. `gateways` are URLs by doi, hdl, ark and
+    urn, to which the rest is appended; an empty one is closed. ResolverRequestError says what
+    would be right.
+    """
+    found = _SYSTEM.match(path_and_query)
+    name = found[1].lower() if found is not None else ""
+    upstream = gateways.get(name, "")
+    if found is None or not upstream:
+        return None
+    # Leading slashes would leave the path of the upstream, or even its host.
+    rest = path_and_query[found.end() :].lstrip("/")
+    shape, right = _SYSTEMS[name]
+    if len(rest) > MAX_TEXT or _CONTROL.search(rest) or shape.match(rest) is None:
+        raise ResolverRequestError(f"This cannot be sent on: {right}.")
+    return _base(upstream) + url_mended(rest).replace("#", "%23")
+
+
+def _base(upstream: str) -> str:
+    """Return an upstream whose host is at an end: what follows could else be taken for more."""
+    return upstream if "/" in upstream.partition("://")[2] else f"{upstream}/"

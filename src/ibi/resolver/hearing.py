@@ -1,0 +1,73 @@
+"""What was heard of a question, and who of those who speak is believed before others.
+
+One archive has the Original of an item, and whoever is registered
+can say that it is the one. So an archive that was known to have it is the item's *owner*; an
+archive whose service label was made where the item's label was made is its *home*; and of two
+archives the one registered earlier is *senior*. An owner that the operator has settled comes
+before a home that claims the item, and that before any other owner. Where none of them is, others
+get a moment to speak up. A claim is not believed against an owner that is silent or has deleted
+the item: copies are served then, or nobody is sent anywhere (docs/adr/0018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ibi.ports import Answer, Owner, Silence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """What was heard of a question so far."""
+
+    answers: tuple[Answer, ...] = ()
+    """In the order in which they came."""
+    silences: tuple[Silence, ...] = ()
+    """Who will not answer any more."""
+    awaited: frozenset[str] = frozenset()
+    """Who may still answer."""
+    patient: bool = False
+    """Whether there is still a moment for others to speak up."""
+    owner: Owner | None = None
+    homes: frozenset[str] = frozenset()
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    """By archive; the lowest is the most senior."""
+
+    def is_owner(self, archive: str) -> bool:
+        """Tell whether an archive is on record as the owner."""
+        return self.owner is not None and self.owner.archive == archive
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the operator has said who the owner is."""
+        return self.owner is not None and self.owner.settled
+
+    def rank(self, archive: str) -> tuple[bool, bool, bool, int]:
+        """Return what archives are sorted by, as the module says."""
+        is_owner = self.is_owner(archive)
+        last = len(self.ranks)
+        return (
+            not (is_owner and self.is_settled),
+            archive not in self.homes,
+            not is_owner,
+            self.ranks.get(archive, last),
+        )
+
+    @property
+    def of_owner(self) -> Answer | None:
+        """What the owner answered."""
+        return next((each for each in self.answers if self.is_owner(each.archive)), None)
+
+    @property
+    def may_others_claim(self) -> bool:
+        """Whether the owner has let go of the item, or there is none on record.
+
+        One that deleted it, or whose answer was set aside, has not.
+        """
+        if self.owner is None:
+            return True
+        answer = self.of_owner
+        if answer is None or self.is_settled or answer.fault:
+            return False
+        return answer.listed is None or not answer.listed.deleted

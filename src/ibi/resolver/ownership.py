@@ -1,0 +1,50 @@
+"""Who owns an item after a hearing, and who contends for it (docs/adr/0018)."""
+
+from __future__ import annotations
+
+from ibi.identifier.label import Label
+from ibi.ports import Answer, Owner
+from ibi.resolver.hearing import Hearing
+from ibi.resolver.offer import by_rank, of_one_item, offers_of
+from ibi.resolver.question import Question
+
+
+def rivals(question: Question, hearing: Hearing) -> tuple[Label, tuple[Answer, ...]] | None:
+    """Return the item that archives contend for and their answers, the incumbent's first.
+
+    A claim to the item itself is also in rivalry with an owner that did not let go of it. None if
+    nobody contends.
+    """
+    claims = by_rank(hearing, [each for each in offers_of(question, hearing) if each.claims])
+    if not claims:
+        return None
+    contending = of_one_item(question, claims)
+    by_owner = any(hearing.is_owner(each.answer.archive) for each in contending)
+    against_owner = not question.verbs and not by_owner and not hearing.may_others_claim
+    if len(contending) == 1 and not against_owner:
+        return None
+    return claims[0].claimed(question), tuple(each.answer for each in contending)
+
+
+def owner_after(question: Question, hearing: Hearing, now: int) -> Owner | None:
+    """Return who is to be on record as the owner after a hearing that has ended.
+
+    Nobody new is put on record while one is silent who would come before; nor while the owner
+    claims the item, or has not let go of it, unless its home claims it.
+    """
+    owner = hearing.owner
+    if question.verbs or hearing.awaited or hearing.is_settled:
+        return owner
+    claims = [
+        each.answer.archive
+        for each in by_rank(hearing, [each for each in offers_of(question, hearing) if each.claims])
+    ]
+    if not claims or hearing.is_owner(claims[0]):
+        return owner
+    first = claims[0]
+    is_home = first in hearing.homes
+    if not is_home and not hearing.may_others_claim:
+        return owner
+    if any(hearing.rank(each.archive) < hearing.rank(first) for each in hearing.silences):
+        return owner
+    return Owner(first, now)

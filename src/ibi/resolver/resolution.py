@@ -1,0 +1,165 @@
+"""Resolution: from a reader's question to a URL, by as many hops as it takes (004, 6.2 and 8.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from ibi.identifier.label import Label
+from ibi.model.archive_record import UrlKey
+from ibi.resolver.decision import (
+    Alert,
+    Decision,
+    Gone,
+    Hop,
+    NotFound,
+    Redirect,
+    Unserved,
+    Unsure,
+    Wait,
+    decide,
+)
+from ibi.resolver.hearing import Hearing
+from ibi.resolver.question import Question
+from ibi.resolver.searching import RunningSearch, Searching
+from ibi.wire.requests import UrlRequest
+
+MOST_HOPS: Final = 32
+"""An archive goes through its own editions by itself: so many archives in a row have no end."""
+LONGEST: Final = 15.0
+"""Seconds after which no further hop is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Items that lead from one to the other in a circle, or without an end."""
+
+    labels: tuple[Label, ...]
+    is_loop: bool
+
+
+Outcome: TypeAlias = Redirect | Alert | Gone | Unserved | NotFound | Unsure | Chain
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One question on the way, what was heard of it, and what was decided."""
+
+    question: Question
+    request: UrlRequest
+    hearing: Hearing
+    decision: Decision
+    began: float
+    """When its search was begun, by the clock of the event loop."""
+    seconds: float
+    key: UrlKey | None = None
+    """That of the answer that was chosen, if nobody has it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What became of a question, and how."""
+
+    question: Question
+    steps: tuple[Step, ...]
+    outcome: Outcome
+
+    @property
+    def began(self) -> float:
+        """When the first search was begun: since then anything may have changed."""
+        return min(step.began for step in self.steps)
+
+    @property
+    def last(self) -> Step:
+        """The last step."""
+        return self.steps[-1]
+
+    @property
+    def abridged(self) -> Resolution:
+        """The same without what was heard on the way: enough to send another reader there."""
+        steps = tuple(replace(step, hearing=Hearing(), key=None) for step in self.steps)
+        return replace(self, steps=steps)
+
+
+def _free() -> None:
+    """Searches cost nothing."""
+
+
+class Resolving:
+    """Resolves questions."""
+
+    def __init__(self, searching: Searching) -> None:
+        """Search by these searches."""
+        self._searching = searching
+
+    async def resolve(
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        *,
+        spend: Callable[[], None] = _free,
+        share: str = "",
+        hear_all: bool = False,
+    ) -> Resolution:
+        """Resolve a question; `spend` is called before each search that is begun for it.
+
+        `share` is whose searches these are, of which nobody has more than a part at a time.
+        `hear_all` decides nothing before every archive has been heard: so it can be explained.
+        """
+        began = asyncio.get_running_loop().time()
+        steps: list[Step] = []
+        seen = {question.search}
+        current = question
+        while True:
+            step = await self._step(current, clients, spend, share, hear_all=hear_all)
+            steps.append(step)
+            decision = step.decision
+            if not isinstance(decision, Hop):
+                assert not isinstance(decision, Wait)  # noqa: S101  # nobody was awaited any more
+                return Resolution(question, tuple(steps), decision)
+            current = current.onward(decision.label, decision.verbs)
+            is_loop = current.search in seen
+            if (
+                is_loop
+                or len(steps) > MOST_HOPS
+                or asyncio.get_running_loop().time() - began > LONGEST
+            ):
+                labels = (*(each.question.label for each in steps), current.label)
+                return Resolution(question, tuple(steps), Chain(labels, is_loop))
+            seen.add(current.search)
+
+    async def _step(
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        spend: Callable[[], None],
+        share: str,
+        *,
+        hear_all: bool,
+    ) -> Step:
+        began = asyncio.get_running_loop().time()
+        running = self._searching.join(question)
+        if running is None:
+            spend()
+            running = self._searching.begin(question, clients, share)
+        hearing, decision = await _decided(question, running, hear_all=hear_all)
+        key = None
+        if isinstance(decision, Redirect) and not hear_all:
+            key = running.take_key(decision.answer)
+        seconds = asyncio.get_running_loop().time() - began
+        return Step(question, running.request, hearing, decision, running.began, seconds, key)
+
+
+async def _decided(
+    question: Question, running: RunningSearch, *, hear_all: bool
+) -> tuple[Hearing, Decision]:
+    while not running.begun:
+        await running.more()
+    while True:
+        hearing = running.hearing()
+        decision = decide(question, hearing)
+        if not isinstance(decision, Wait) and (running.ended or not hear_all):
+            return hearing, decision
+        await running.more()

@@ -1,0 +1,103 @@
+"""Which archive is the home of a label."""
+
+from __future__ import annotations
+
+import pytest
+
+from ibi.identifier.label import parse
+from ibi.model.registration import Inclusion, RegisteredArchive
+from ibi.resolver.home import host_of, is_home
+
+REP = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
+REP_8080 = "sid.inpe.br/mtc-m21.8080/2012/06.05.15.34.39"
+IBIP = "8JMKD3MGP7W/3EPGUE5"
+OTHER_IBIP = "LK47B6W/362SFKH"
+LEGACY = "6qtX3pFwXQZGivnK2Y/SskcB"  # of sid.inpe.br/mtc-m17@80
+
+
+def archive(service: str, address: str = "", *, confirmed: bool = False) -> RegisteredArchive:
+    inclusion = Inclusion(
+        address=address,
+        ip="150.163.34.242",
+        platform_version="",
+        administrator="",
+        since=1,
+        seen=1,
+        confirmed=confirmed,
+    )
+    return RegisteredArchive(
+        service=parse(service, strict=True),
+        key="",
+        confirmed=1,
+        inclusion=inclusion if address else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("service", "label", "expected"),
+    [
+        (REP, "sid.inpe.br/mtc-m21/1999/01.01.00.00", True),
+        (REP, "SID.inpe.br./MTC-m21@80/1999/01.01.00.00", True),
+        (REP, "sid.inpe.br/mtc-m21.8080/1999/01.01.00.00", False),
+        (REP_8080, "sid.inpe.br/mtc-m21@8080/1999/01.01.00.00", True),
+        (REP_8080, "sid.inpe.br/mtc-m21/1999/01.01.00.00", False),
+        (REP, "sid.inpe.br/mtc-m2/1999/01.01.00.00", False),
+        (REP, "inpe.br/sid/1999/01.01.00.00", False),
+        (REP, IBIP, False),
+        (IBIP, IBIP, True),
+        (IBIP, "8JMKD3MGP7W/3EPGUE6", True),
+        (IBIP, "8JMKD3MGP7W34P/3EPGUE6", True),  # another port of the same address
+        (IBIP, OTHER_IBIP, False),
+        (IBIP, REP, False),
+        (LEGACY, LEGACY, False),
+        (REP, LEGACY, False),
+        (LEGACY, "sid.inpe.br/mtc-m17/1999/01.01.00.00", False),
+    ],
+)
+def test_a_label_is_at_home_where_it_was_made(service: str, label: str, expected: bool) -> None:  # noqa: FBT001  # a column
+    assert is_home(archive(service), parse(label, strict=True)) is expected
+
+
+@pytest.mark.parametrize(
+    ("address", "label", "expected"),
+    [
+        ("mtc-m21.sid.inpe.br", REP, True),
+        ("MTC-M21.sid.inpe.br.:8080", REP, True),
+        ("mtc-m21.sid.inpe.br", REP_8080, True),
+        ("evil.mtc-m21.sid.inpe.br", REP, False),
+        ("sid.inpe.br", REP, False),
+        ("[2001:db8::1]:80", REP, False),
+        ("150.163.34.242", IBIP, False),
+    ],
+)
+def test_an_archive_that_was_found_at_a_host_is_at_home_there(
+    address: str,
+    label: str,
+    expected: bool,  # noqa: FBT001  # a column
+) -> None:
+    wanted = parse(label, strict=True)
+    assert is_home(archive(OTHER_IBIP, address, confirmed=True), wanted) is expected
+    assert not is_home(archive(OTHER_IBIP, address), wanted)
+
+
+def test_what_an_archive_says_of_its_ip_makes_it_no_home() -> None:
+    label = parse(IBIP, strict=True)
+    said = archive(OTHER_IBIP, "archive.example.org", confirmed=True)
+    assert said.inclusion is not None
+    assert label.kind == "ibip"
+    assert said.inclusion.ip == label.ip
+    assert not is_home(said, label)
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("Example.org", "example.org"),
+        ("example.org:8801", "example.org"),
+        ("example.org.", "example.org"),
+        ("[2001:db8::1]", "[2001:db8::1]"),
+        ("[2001:DB8::1]:80", "[2001:db8::1]"),
+    ],
+)
+def test_the_host_of_an_address(address: str, host: str) -> None:
+    assert host_of(address) == host

@@ -1,0 +1,407 @@
+"""Searches and hops among archives on paper: who is asked, who is waited for, what is learned."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from hearings import ITEM, NEXT, copy, leads, original, question, unknown
+from ibi.adapters.clock import SystemClock
+from ibi.errors import OverloadError
+from ibi.identifier.label import Label, parse
+from ibi.identifier.verbs import read_modifiers
+from ibi.model.archive_record import ArchiveRecord
+from ibi.model.forms import Forms
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import Heard, Owner, Silence
+from ibi.resolver import searching as module
+from ibi.resolver.bookkeeping import Bookkeeping
+from ibi.resolver.conflicts import Conflicts
+from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
+from ibi.resolver.memory import Memory
+from ibi.resolver.owners import Owners
+from ibi.resolver.question import Question
+from ibi.resolver.registry import Registry
+from ibi.resolver.resolution import MOST_HOPS, Chain, Resolution, Resolving
+from ibi.resolver.searching import Searching
+from ibi.wire.requests import Acknowledgment, UrlRequest
+from registry_shelf import KEY, RegistryShelf, until
+
+CLIENTS = ("192.0.2.0",)
+NAMES = ("a", "b", "c")
+SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in (*NAMES, "d", "e")}
+
+
+@dataclass
+class Paper:
+    """Archives that say what they are told to, when they are told to."""
+
+    sayings: dict[str, Callable[[UrlRequest], Heard]] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[tuple[str, UrlRequest]] = field(default_factory=list)
+
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+        """Answer a urlRequest."""
+        del seconds
+        name = archive.address.partition(".")[0]
+        self.requests.append((name, request))
+        if name in self.held:
+            await self.free.wait()
+        heard = self.sayings[name](request) if name in self.sayings else unknown(name)
+        return replace(heard, archive=archive.id)
+
+    async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Ask nobody: no test here is about it."""
+        raise NotImplementedError
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Tell nobody, likewise."""
+        raise NotImplementedError
+
+    async def challenge(self, host: str, path: str, seconds: float) -> str:
+        """Look nowhere, likewise."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Have nothing to close."""
+
+
+@dataclass
+class Desk:
+    """A resolver without its edges."""
+
+    paper: Paper
+    shelf: RegistryShelf
+    registry: Registry
+    searching: Searching
+    resolving: Resolving
+    owners: Owners
+    bookkeeping: Bookkeeping
+    forgotten: list[str]
+
+    async def resolve(self, asked: Question, *, hear_all: bool = False) -> Resolution:
+        """Resolve a question of a reader."""
+        return await self.resolving.resolve(asked, CLIENTS, hear_all=hear_all)
+
+    async def quiet(self) -> None:
+        """Wait until no search is under way."""
+        await until(lambda: not len(self.searching))
+        await self.bookkeeping.close()
+        await self.owners.close()
+
+
+def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NAMES) -> None:
+    async def run() -> None:
+        shelf, clock, paper = RegistryShelf(), SystemClock(), Paper()
+        registry = Registry(shelf, clock)
+        await registry.open()
+        for name in names:
+            archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")
+            record = ArchiveRecord(f"{name}.example", SERVICES[name], "192.0.2.1", "1", "a@b.c")
+            await registry.include(archive.id, record, confirmed=True)
+        owners = Owners(shelf, quick=True)
+        conflicts = Conflicts(shelf, shelf, registry, clock, owners.learn)
+        forgotten: list[str] = []
+        bookkeeping = Bookkeeping(owners, conflicts, registry, clock, forgotten.append)
+        searching = Searching(registry, paper, owners, bookkeeping.learn, seconds=5)
+        resolving = Resolving(searching)
+        desk = Desk(paper, shelf, registry, searching, resolving, owners, bookkeeping, forgotten)
+        try:
+            await work(desk)
+        finally:
+            paper.free.set()
+            await searching.close()
+            await registry.close()
+
+    asyncio.run(run())
+
+
+@pytest.fixture(autouse=True)
+def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is slow to guess is slow to keep, and no test here is about keys."""
+    monkeypatch.setattr("ibi.resolver.registry.kept", str)
+
+
+def says(answer: Heard) -> Callable[[UrlRequest], Heard]:
+    return lambda _: answer
+
+
+def winner(resolution: Resolution) -> str:
+    assert isinstance(resolution.outcome, Redirect)
+    return resolution.outcome.answer.archive.partition(".")[0]
+
+
+def test_all_included_archives_are_asked_and_nothing_private_is_told() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings["b"] = says(original("b"))
+        asked = question("+(pt)", required=True, languages="pt-BR,fr;q=0.8")
+        await desk.resolve(asked)
+        assert sorted(name for name, _ in desk.paper.requests) == ["a", "b", "c"]
+        for _, request in desk.paper.requests:
+            assert request == UrlRequest(CLIENTS, asked.label, asked.verbs)
+            text = " ".join(map(str, request.pairs()))
+            assert "Original" not in text
+            assert "BR" not in text
+
+    at_desk(work)
+
+
+def test_one_search_at_a_time_for_one_question() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.held = set(NAMES)
+        desk.paper.sayings["b"] = says(original("b"))
+        readers = [asyncio.create_task(desk.resolve(question())) for _ in range(100)]
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        desk.paper.free.set()
+        assert {winner(each) for each in await asyncio.gather(*readers)} == {"b"}
+        assert desk.searching.begun == 1
+        assert len(desk.paper.requests) == len(NAMES)
+
+    at_desk(work)
+
+
+def test_the_key_of_an_answer_is_for_one_reader() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.held = set(NAMES)
+        desk.paper.sayings["b"] = says(original("b"))
+        readers = [asyncio.create_task(desk.resolve(question())) for _ in range(5)]
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        desk.paper.free.set()
+        keys = [each.last.key for each in await asyncio.gather(*readers)]
+        assert sum(key is not None for key in keys) == 1
+        explained = await desk.resolve(question(), hear_all=True)
+        assert explained.last.key is None
+
+    at_desk(work)
+
+
+def test_a_slow_archive_delays_nobody_whose_item_lies_elsewhere() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.held = {"a", "c"}
+        desk.paper.sayings["b"] = says(original("b"))
+        assert winner(await desk.resolve(question())) == "b"
+        assert not desk.paper.free.is_set()
+
+    at_desk(work)
+
+
+def test_the_owner_on_record_is_believed_though_a_rogue_is_faster() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings["c"] = says(original("c"))
+        assert winner(await desk.resolve(question())) == "c"
+        await desk.quiet()
+        desk.paper.sayings["a"] = says(original("a"))
+        desk.paper.held = {"c"}
+        reader = asyncio.create_task(desk.resolve(question()))
+        # Long after others have had their moment, the rogue is still not believed.
+        await until(lambda: len(desk.paper.requests) == 2 * len(NAMES))
+        await asyncio.sleep(2 * module.MOMENT)
+        assert not reader.done()
+        desk.paper.free.set()
+        assert winner(await reader) == "c"
+        await desk.quiet()
+        [conflict] = desk.shelf.conflicts(0, 10, only_open=True)
+        assert conflict.label == ITEM.label.canonical
+        assert [claim.archive[0] for claim in conflict.claims] == ["c", "a"]
+
+    at_desk(work)
+
+
+def test_a_rival_claim_that_comes_late_is_recorded_all_the_same() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": says(original("a")), "c": says(original("c"))}
+        desk.paper.held = {"c"}
+        assert winner(await desk.resolve(question())) == "a"
+        assert not desk.shelf.conflicts(0, 10, only_open=True)
+        desk.paper.free.set()
+        await desk.quiet()
+        assert len(desk.shelf.conflicts(0, 10, only_open=True)) == 1
+        decided = await desk.resolve(replace(question(), original_required=True))
+        assert isinstance(decided.outcome, Alert)
+
+    at_desk(work)
+
+
+def test_who_moved_is_learned() -> None:
+    async def work(desk: Desk) -> None:
+        label = ITEM.label.canonical
+        desk.paper.sayings = {"a": says(original("a"))}
+        await desk.resolve(question(), hear_all=True)
+        await desk.quiet()
+        assert desk.shelf.owned[label].archive.startswith("a.")
+        desk.paper.sayings = {"a": says(copy("a")), "b": says(original("b"))}
+        await desk.resolve(question(), hear_all=True)
+        await desk.quiet()
+        assert desk.shelf.owned[label].archive.startswith("b.")
+        assert not desk.shelf.conflicts(0, 10, only_open=True)
+
+    at_desk(work)
+
+
+def test_what_the_operator_settled_is_not_unlearned() -> None:
+    async def work(desk: Desk) -> None:
+        label = ITEM.label.canonical
+        desk.paper.sayings = {"a": says(original("a"))}
+        settled = Owner(SERVICES["b"].canonical, 1, settled=True)
+        desk.owners.learn(label, Owner(SERVICES["a"].canonical, 2))
+        desk.shelf.keep_owners([(label, settled)])
+        await desk.quiet()
+        assert desk.shelf.owned[label] == settled
+
+    at_desk(work)
+
+
+def test_an_owner_that_is_switched_off_is_named() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": says(original("a"))}
+        await desk.resolve(question(), hear_all=True)
+        await desk.registry.exclude(SERVICES["a"].canonical)
+        outcome = (await desk.resolve(question())).outcome
+        assert isinstance(outcome, Unsure)
+        assert [each.archive for each in outcome.silences] == [SERVICES["a"].canonical]
+        await desk.registry.remove(SERVICES["a"].canonical, "test")
+        assert isinstance((await desk.resolve(question())).outcome, NotFound)
+
+    at_desk(work)
+
+
+def test_an_archive_that_is_down_is_not_asked_and_counts_as_silent() -> None:
+    async def work(desk: Desk) -> None:
+        silent = Silence("b", "it did not answer in time")
+        desk.paper.sayings = {"b": says(silent)}
+        for _ in range(5):
+            assert isinstance((await desk.resolve(question())).outcome, Unsure)
+        asked = [name for name, _ in desk.paper.requests]
+        assert asked.count("b") == 3
+        assert asked.count("a") == 5
+
+    at_desk(work)
+
+
+def test_a_url_that_is_not_the_archives_own_serves_nobody() -> None:
+    async def work(desk: Desk) -> None:
+        evil = original("a")
+        assert evil.listed is not None
+        offered = {
+            relation: replace(each, url="http://evil.example/")
+            for relation, each in evil.listed.related.items()
+        }
+        evil = replace(evil, listed=replace(evil.listed, related=offered))
+        desk.paper.sayings = {"a": says(evil)}
+        resolution = await desk.resolve(question())
+        assert isinstance(resolution.outcome, Unsure)
+        [silence] = resolution.outcome.silences
+        assert "not on its own host" in silence.reason
+        # It is there, though: it answered.
+        assert desk.registry.is_asked(silence.archive)
+
+    at_desk(work)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 50])
+def test_circles_are_cut(length: int) -> None:
+    ring = [parse(f"a.example/ring/2012/01.01.01.{number:02}") for number in range(length)]
+
+    def answer(request: UrlRequest) -> Heard:
+        at = ring.index(request.label)
+        following = ring[(at + 1) % length]
+        return leads("a", Forms.of(following))
+
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": answer}
+        asked = Question(ring[0], read_modifiers("!")[0])
+        resolution = await desk.resolve(asked)
+        assert isinstance(resolution.outcome, Chain)
+        assert resolution.outcome.is_loop == (length <= MOST_HOPS)
+        assert resolution.outcome.labels[0] == ring[0]
+        assert len(resolution.steps) <= MOST_HOPS + 1
+
+    at_desk(work, ("a",))
+
+
+def test_hops_go_on_with_the_verbs_that_remain() -> None:
+    async def work(desk: Desk) -> None:
+        def first(request: UrlRequest) -> Heard:
+            return leads("a", NEXT) if request.label == ITEM.label else unknown("a")
+
+        def second(request: UrlRequest) -> Heard:
+            assert request.label != ITEM.label or request.verbs
+            return original("b") if not request.verbs else unknown("b")
+
+        desk.paper.sayings = {"a": first, "b": second}
+        resolution = await desk.resolve(question("!"))
+        # The next edition is asked for with the same verbs, and nobody has it.
+        assert [step.question.verbs for step in resolution.steps] == [read_modifiers("!")[0]] * 2
+        assert isinstance(resolution.outcome, NotFound)
+
+    at_desk(work)
+
+
+def test_there_is_a_bound_on_searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
+
+    async def work(desk: Desk) -> None:
+        desk.paper.held = set(NAMES)
+        labels = [parse(f"x.example/y/2012/01.01.01.{number:02}") for number in range(3)]
+        readers = [asyncio.create_task(desk.resolve(Question(label))) for label in labels]
+        await until(lambda: any(each.done() for each in readers))
+        with pytest.raises(OverloadError):
+            await readers[2]
+        desk.paper.free.set()
+        await asyncio.gather(*readers[:2])
+
+    at_desk(work)
+
+
+def test_whoever_waits_is_let_go_when_searches_are_given_up() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.held = set(NAMES)
+        reader = asyncio.create_task(desk.resolve(question()))
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        await desk.searching.close()
+        assert isinstance((await reader).outcome, Unsure)
+
+    at_desk(work)
+
+
+def test_memory_keeps_no_longer_than_it_may() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": says(original("a"))}
+        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        version = memory.version
+        found = await desk.resolve(question())
+        memory.keep(found, version, found.began)
+        kept = memory.recall(question(), found.began + 9.9)
+        assert kept is not None
+        assert kept.resolution == found.abridged
+        assert memory.recall(question(), found.began + 10) is None
+        assert memory.recall(question("!"), found.began) is None
+        assert memory.recall(question(required=True), found.began) is None
+        # Who prefers which language does not matter where nothing depends on it.
+        assert memory.recall(question(languages="pt"), found.began) is kept
+        await desk.registry.exclude(SERVICES["c"].canonical)
+        assert memory.recall(question(), found.began) is None
+        assert memory.keep(found, version, found.began) is None
+
+    at_desk(work)
+
+
+def test_memory_keeps_nothing_unsure() -> None:
+    async def work(desk: Desk) -> None:
+        memory = Memory(lambda: 0, hot_seconds=10, absent_seconds=2)
+        absent = await desk.resolve(question())
+        kept = memory.keep(absent, 0, absent.began)
+        assert kept is not None
+        assert kept.until == absent.began + 2
+        desk.paper.sayings = {"b": says(Silence("b", "it did not answer in time"))}
+        unsure = await desk.resolve(question())
+        assert isinstance(unsure.outcome, Unsure)
+        assert memory.keep(unsure, 0, unsure.began) is None
+
+    at_desk(work)
