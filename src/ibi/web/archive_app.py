@@ -9,8 +9,6 @@ from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,9 +16,9 @@ from starlette.routing import Route
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
 from ibi.errors import IbiError, StorageError
-from ibi.web import archive_metrics, archive_openapi, problems
-from ibi.web.access_log import AccessLog
+from ibi.web import archive_metrics, archive_openapi
 from ibi.web.administration_api import AdministrationApi
+from ibi.web.application import application
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
 from ibi.web.deposits_api import DepositsApi
@@ -62,25 +60,14 @@ class ArchiveApp:
 
     def asgi(self) -> Starlette:
         """Return the application."""
-        app = Starlette(
-            routes=[
-                *(route for api in self._apis for route in api.routes),
-                Route("/openapi.json", self.openapi),
-                Route("/healthz", self.healthz),
-                Route("/readyz", self.readyz),
-                Route("/metrics", self.metrics),
-                *self._reading.routes,
-            ],
-            middleware=[Middleware(AccessLog, observe=self._metrics.observe)],
-            exception_handlers={
-                IbiError: self._on_error,
-                HTTPException: self._on_error,
-                Exception: problems.on_bug,
-            },
-            lifespan=self._lifespan,
-        )
-        app.router.redirect_slashes = False  # an address that is not there is not there
-        return app
+        routes = [
+            *(route for api in self._apis for route in api.routes),
+            Route("/openapi.json", self.openapi),
+            Route("/readyz", self.readyz),
+            Route("/metrics", self.metrics),
+            *self._reading.routes,
+        ]
+        return application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -104,24 +91,9 @@ class ArchiveApp:
                 await asyncio.to_thread(self._archive.catalogue.forget_keys, now)
             await asyncio.sleep(_ROUND)
 
-    async def _on_error(self, request: Request, error: Exception) -> Response:
-        """Answer what went wrong: to people with a page, to programs with a problem document."""
-        if request.url.path.startswith("/api/") or not _wants_page(request):
-            if isinstance(error, IbiError):
-                return await problems.on_ibi_error(request, error)
-            return await problems.on_http_error(request, error)
-        problem, headers = problems.problem_of(error)
-        response = self._pages.problem(problem, request)
-        response.headers.update(headers)
-        return response
-
     async def openapi(self, _: Request) -> Response:
         """Describe the API."""
         return Response(self._openapi, media_type="application/json")
-
-    async def healthz(self, _: Request) -> Response:
-        """Tell that the process lives."""
-        return Response(b"alive\n", media_type="text/plain", headers=FRESH)
 
     async def readyz(self, _: Request) -> Response:
         """Tell whether the archive can be read."""
@@ -133,7 +105,3 @@ class ArchiveApp:
     async def metrics(self, _: Request) -> Response:
         """Tell Prometheus."""
         return Response(self._metrics.page(), media_type=archive_metrics.MEDIA_TYPE)
-
-
-def _wants_page(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -101,7 +102,8 @@ class ArchiveService:
             return None
         issued = receipt.issued
         day = Instant(self._clock.wall() // _SECOND).iso8601[:10]
-        return Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
+        access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
+        return replace(access, count=asked.accesses)
 
     def _forms_at(self, url: str) -> list[Forms]:
         """Return the forms of the item at one of our URLs."""

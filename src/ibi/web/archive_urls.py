@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -11,12 +12,13 @@ from ibi.archive.holdings import Holdings
 from ibi.identifier.label import Label, longest_match
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.identifier.verbs import GetTranslation
 from ibi.model.archive_record import UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import Item
 from ibi.model.relation import Relation
 from ibi.ports import Catalogue
+from ibi.resolver.choice import Lead, Served, choose
+from ibi.resolver.question import Question
 from ibi.wire.percent_encoding import text_of
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList
@@ -57,53 +59,18 @@ class ArchiveUrls:
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
         return answer(Holdings(self.catalogue), self.identity, request, lambda _: _NO_KEY)
 
-    @staticmethod
     def choose(
-        found: UrlList, wanted: PersistentUrl, preference: LanguagePreference
+        self, found: UrlList, wanted: PersistentUrl, preference: LanguagePreference
     ) -> Related | None:
-        """Return what serves a reader best of what was found."""
-        steps = len(wanted.verbs)
-        reached = {
-            relation: related
-            for relation, related in found.related.items()
-            if related.url and len(relation.steps) == steps
-        }
-        open_steps = [
-            step
-            for step, verb in enumerate(wanted.verbs)
-            if isinstance(verb, GetTranslation) and verb.language is None
-        ]
-        for step in open_steps:
-            reached = _in_best_language(reached, step, preference, found.forms)
-        return next(iter(reached.values()), None)
-
-
-def _in_best_language(
-    reached: dict[Relation, Related],
-    step: int,
-    preference: LanguagePreference,
-    itself: Forms | None,
-) -> dict[Relation, Related]:
-    """Keep those in the language that a reader prefers; the item itself if none is better."""
-    translations = {relation: relation.steps[step] for relation in reached}
-    languages = {
-        verb.language
-        for verb in translations.values()
-        if isinstance(verb, GetTranslation) and verb.language is not None
-    }
-    best = preference.look_up(sorted(languages, key=str))
-    if best is not None:
-        return {
-            relation: reached[relation]
-            for relation, verb in translations.items()
-            if isinstance(verb, GetTranslation) and verb.language == best
-        }
-    own = {
-        relation: related
-        for relation, related in reached.items()
-        if itself is not None and related.forms is not None and related.forms.names(itself)
-    }
-    return own or reached
+        """Return what serves a reader best of what is held here."""
+        here = {relation: related for relation, related in found.related.items() if related.url}
+        choice = choose(replace(found, related=here), Question.of(wanted, preference))
+        # What is not translated fits best: it is asked for without that verb.
+        if isinstance(choice, Lead) and len(choice.verbs) < len(wanted.verbs):
+            again = replace(wanted, verbs=choice.verbs)
+            further = self.ask(again)
+            return self.choose(further, again, preference) if further is not None else None
+        return choice.related if isinstance(choice, Served) else None
 
 
 def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:

@@ -36,6 +36,8 @@ class BoundedHttp(HttpToolsProtocol):
     """Bytes of a head that has not ended; None outside of one."""
     _body: int = 0
     """Bytes of a body since its time was last counted anew."""
+    _is_between: bool = True
+    """Whether no part of a message has come that has not ended."""
     _ended: bool = False
     """Whether a message ended in the bytes that are being read."""
     _timer: asyncio.TimerHandle | None = None
@@ -68,6 +70,7 @@ class BoundedHttp(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin to count."""
         super().on_message_begin()
+        self._is_between = False
         self._head = 0
         self._expect(HEAD_SECONDS)
 
@@ -87,6 +90,7 @@ class BoundedHttp(HttpToolsProtocol):
         """Wait for nothing more: the answer takes as long as it takes."""
         self._end()
         super().on_message_complete()
+        self._is_between = True
         self._head = 0
         self._ended = True
 

@@ -63,7 +63,9 @@ class Counting:
             failure: IbiError | None = None
             try:
                 counted = await asyncio.to_thread(self._catalogue.count_accesses, accesses)
-                self.counted += sum(counted)
+                self.counted += sum(
+                    access.count for access, is_new in zip(accesses, counted, strict=True) if is_new
+                )
             except IbiError as error:
                 failure = error
             for waiting in group:

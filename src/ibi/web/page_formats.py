@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from babel import Locale
-from babel.dates import format_date, format_datetime, format_skeleton
+from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 from babel.units import format_unit
 
 from ibi.errors import MetadataError
+from ibi.identifier.instant import Instant
 from ibi.metadata.dates import Moment, read_date
 
 _NANO: Final = 1_000_000_000
+_LAST_SECOND: Final = 253_402_300_799
+"""Of the year 9999, with which calendars of programs end."""
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -51,6 +54,22 @@ class Formats:
         moment = datetime.fromtimestamp(nanoseconds // _NANO, UTC)
         shown = format_datetime(moment, "long", tzinfo=UTC, locale=self._locale)
         return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0"), shown
+
+    def moment_of(self, instant: Instant) -> tuple[str, str]:
+        """Return the instant of a label, which may lie after all calendars."""
+        if not 0 <= instant.seconds <= _LAST_SECOND:
+            return "", instant.iso8601
+        return self.instant(instant.seconds * _NANO)
+
+    def ago(self, nanoseconds: int) -> str:
+        """Return how long ago something was that took place so many nanoseconds before now."""
+        passed = timedelta(seconds=-max(nanoseconds // _NANO, 1))
+        return format_timedelta(passed, add_direction=True, locale=self._locale)
+
+    def seconds(self, seconds: float) -> str:
+        """Return a duration in seconds, to the thousandth."""
+        number = format_decimal(round(seconds, 3), "#,##0.000", self._locale)
+        return f"{number}\N{NO-BREAK SPACE}s"
 
     def size(self, size: int) -> str:
         """Return a size in the unit that suits it, decimal as disks are sold."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from gettext import NullTranslations
 from importlib.resources import files
 from typing import Final
 
@@ -52,6 +54,53 @@ def style_sheet() -> bytes:
     return files("ibi.web").joinpath("static", "ibi.css").read_bytes()
 
 
+class Templates:
+    """The templates of one site in all languages; whatever they show is escaped."""
+
+    def __init__(self, site: str, links: Links, names: Mapping[str, object]) -> None:
+        """Read templates and translations; `names` are what else the templates call by name."""
+        shared = {"site": site, "links": links, "choices": CHOICES, "style_sheet": STYLE_SHEET}
+        self._words = {code: translations(code) for code, _ in CHOICES}
+        self._environments = {
+            code: _environment(
+                words, {**shared, "told": partial(_told, words), "formats": Formats(code), **names}
+            )
+            for code, words in self._words.items()
+        }
+
+    def told(self, sentence: str, preference: LanguagePreference) -> str:
+        """Return a sentence that is made elsewhere in the reader's language, if it is known."""
+        return _told(self._words[page_language(preference).code], sentence)
+
+    def page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
+        """Make the page of a view; `here` is the path and query at which it is shown."""
+        language = page_language(preference)
+        template = self._environments[language.code].get_template(name)
+        html = template.render(view=view, page_language=str(language), here=here)
+        return Page(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", html), str(language))
+
+
+def _environment(words: NullTranslations, names: Mapping[str, object]) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("ibi.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
+        words.gettext, words.ngettext, newstyle=True
+    )
+    environment.globals |= names
+    return environment
+
+
+def _told(words: NullTranslations, sentence: str) -> str:
+    """Translate a text that is not a template's own: unlike _() this marks nothing as safe."""
+    return words.gettext(sentence) if sentence else ""  # The empty id is the catalogue's header.
+
+
 class Pages:
     """The pages of one archive.
 
@@ -66,9 +115,15 @@ class Pages:
 
         `persistent_base` returns where persistent URLs begin, if that may be elsewhere.
         """
-        self._links = Links(base, persistent_base)
-        self._archive = archive_name
-        self._environments = {code: self._environment(code) for code, _ in CHOICES}
+        names = {
+            "archive": archive_name,
+            "media_type_of": media_type_of,
+            "dublin_core": elements,
+            "metadata_formats": FORMATS,
+            "licence_address": licence.address_of,
+            "orcid_address": orcid.address_of,
+        }
+        self._page = Templates(archive_name, Links(base, persistent_base), names).page
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
         """Show an item and what is said of it."""
@@ -97,36 +152,3 @@ class Pages:
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Say what went wrong, and what to do."""
         return self._page("problem.html", view, preference, here)
-
-    def _page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
-        language = page_language(preference)
-        template = self._environments[language.code].get_template(name)
-        html = template.render(view=view, page_language=str(language), here=here)
-        return Page(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", html), str(language))
-
-    def _environment(self, code: str) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("ibi.web"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=["jinja2.ext.i18n"],
-        )
-        words = translations(code)
-        environment.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
-            words.gettext, words.ngettext, newstyle=True
-        )
-        environment.globals |= {
-            "archive": self._archive,
-            "links": self._links,
-            "formats": Formats(code),
-            "choices": CHOICES,
-            "style_sheet": STYLE_SHEET,
-            "media_type_of": media_type_of,
-            "dublin_core": elements,
-            "metadata_formats": FORMATS,
-            "licence_address": licence.address_of,
-            "orcid_address": orcid.address_of,
-        }
-        return environment

@@ -22,12 +22,20 @@ from ibi.errors import (
     KeyReusedError,
     KeyTextError,
     LedgerError,
+    MailError,
+    MessageError,
     MinterClosedError,
     MinterUnreachableError,
+    NotOnRecordError,
+    OverloadError,
     PersistentUrlError,
     PrefixHeldError,
+    ProofError,
     ReadingError,
+    RegistrationKeyError,
     RequestError,
+    ResolverRefusedError,
+    ResolverUnreachableError,
     ShareError,
     StateError,
     StorageError,
@@ -84,6 +92,19 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
     (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", "There is no room"),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE, "storage", "The storage cannot be used"),
+    (NotOnRecordError, HTTPStatus.NOT_FOUND, "not-on-record", "It is not on record here"),
+    (
+        RegistrationKeyError,
+        HTTPStatus.FORBIDDEN,
+        "registration-key",
+        "The archive is not registered by this key",
+    ),
+    (OverloadError, HTTPStatus.SERVICE_UNAVAILABLE, "overload", "Too much is asked for"),
+    (ProofError, HTTPStatus.UNPROCESSABLE_ENTITY, "proof", "Control was not shown"),
+    (MailError, HTTPStatus.BAD_GATEWAY, "mail", "The message was not sent"),
+    (ResolverRefusedError, HTTPStatus.BAD_GATEWAY, "refused", "Another resolver said no"),
+    (ResolverUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
+    (MessageError, HTTPStatus.BAD_REQUEST, "bad-message", "The message cannot be served"),
     (KeyTextError, HTTPStatus.BAD_REQUEST, "not-a-key", "The text is not a key"),
     (
         PersistentUrlError,
@@ -124,7 +145,7 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
     headers: dict[str, str] = {}
     retry_after = 0
     if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
-        if isinstance(error, (BusyError, TooManyRequestsError)):
+        if isinstance(error, (BusyError, OverloadError, TooManyRequestsError)):
             retry_after = error.retry_after
         else:
             retry_after = RETRY_AFTER

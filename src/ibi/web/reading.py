@@ -217,7 +217,7 @@ class Reading:
         for verb in wanted.verbs:
             if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
                 raise _no_format(verb.format)
-        chosen = self._urls.choose(found, wanted, preference)
+        chosen = await self._look(lambda: self._urls.choose(found, wanted, preference))
         if chosen is None:
             return await self._absent(found, request)
         if wanted.original_required and chosen.state is not State.ORIGINAL:

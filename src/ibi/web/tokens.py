@@ -18,6 +18,8 @@ SCOPES: Final = ("mint", "administer")
 """Of a minting service. A scope includes those before it."""
 ARCHIVE_SCOPES: Final = ("read", "deposit", "administer")
 """Of an archive."""
+RESOLVER_SCOPES: Final = ("read", "operate")
+"""Of a resolver."""
 
 STALE: Final = 5_000_000_000
 """Nanoseconds until a token that was removed elsewhere is noticed here."""

@@ -1,0 +1,89 @@
+"""Who asks: the address of a reader, how much of it archives are told, and whose share it is.
+
+X-Forwarded-For is what anybody can write. It is believed of proxies that the operator named, and
+read from its end, where they wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+from starlette.requests import Request
+
+NOBODY: Final = "0.0.0.0"  # noqa: S104  # what archives are told of whom they are told nothing
+_MOST_PROXIES: Final = 16
+_BITS: Final = {4: 24, 6: 48}
+"""The network of a reader: as much of an address as a licence of an institution needs."""
+
+
+class Clients:
+    """Tells readers apart, and to archives as much of them as a setting says."""
+
+    def __init__(self, trusted_proxies: Sequence[str], reveal: str) -> None:
+        """Believe these networks; reveal `full`, `network` or `none`."""
+        self._trusted = [ip_network(network) for network in trusted_proxies]
+        self._told = _REVEALED[reveal]
+        self._told_of_peer = lru_cache(maxsize=4096)(
+            lambda peer, forwarded: self.told(self.of_peer(peer, forwarded))
+        )
+
+    def of(self, request: Request) -> tuple[str, ...]:
+        """Return the addresses of a reader and of the proxies between, the reader's first."""
+        peer = request.client.host if request.client else ""
+        return self.of_peer(peer, ",".join(request.headers.getlist("x-forwarded-for")))
+
+    def of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
+        """Return the same of who is connected, and of what it says for whom."""
+        nearest = _read(peer)
+        if nearest is None:
+            return (NOBODY,)
+        found = [str(nearest)]
+        if not self._is_trusted(nearest):
+            return tuple(found)
+        for text in reversed(forwarded.split(",")[-_MOST_PROXIES:]):
+            address = _read(text.strip())
+            if address is None:
+                break
+            found.insert(0, str(address))
+            if not self._is_trusted(address):
+                break
+        return tuple(found)
+
+    def told_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
+        """Return what archives are told of them."""
+        return self._told_of_peer(peer, forwarded)
+
+    def _is_trusted(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._trusted)
+
+    def told(self, addresses: Sequence[str]) -> tuple[str, ...]:
+        """Return what archives are told of them."""
+        return tuple(dict.fromkeys(map(self._told, addresses)))
+
+
+@lru_cache(maxsize=4096)
+def network_of(address: str) -> str:
+    """Return the first address of the network that an address is in."""
+    version = ip_address(address).version
+    return str(ip_network((address, _BITS[version]), strict=False).network_address)
+
+
+_REVEALED: Final[dict[str, Callable[[str], str]]] = {
+    "full": str,
+    "network": network_of,
+    "none": lambda _: NOBODY,
+}
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    inner = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    if isinstance(address, IPv6Address) and address.scope_id:
+        return None
+    return inner or address

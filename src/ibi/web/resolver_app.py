@@ -1,0 +1,148 @@
+"""A resolver over HTTP: the whole of it, readable in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.model.registration import ArchiveState
+from ibi.ports import ArchiveClient, ConflictStore
+from ibi.resolver.acknowledging import Acknowledging
+from ibi.resolver.bookkeeping import Bookkeeping
+from ibi.resolver.conflicts import Conflicts
+from ibi.resolver.owners import Owners
+from ibi.resolver.registry import Registry
+from ibi.resolver.searching import Searching
+from ibi.resolver.watch import Watch
+from ibi.web import resolver_metrics, resolver_openapi
+from ibi.web.application import application
+from ibi.web.json_answers import FRESH
+from ibi.web.resolver_metrics import ResolverMetrics
+from ibi.web.resolver_reading import ResolverReading
+from ibi.web.warm_path import WarmAnswers
+
+
+class Part(Protocol):
+    """A part of the API, or a page that is no reading."""
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where it answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What runs in the background while a resolver serves."""
+
+    registry: Registry
+    searching: Searching
+    owners: Owners
+    conflicts: Conflicts
+    bookkeeping: Bookkeeping
+    acknowledging: Acknowledging
+    watch: Watch
+    client: ArchiveClient
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Begin with everything, and end it in the opposite order."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.client.close)
+            await self.registry.open()
+            stack.push_async_callback(self.registry.close)
+            stack.push_async_callback(self.conflicts.close)
+            self.owners.open()
+            stack.push_async_callback(self.owners.close)
+            stack.push_async_callback(self.bookkeeping.close)
+            self.acknowledging.open()
+            stack.push_async_callback(self.acknowledging.close)
+            stack.push_async_callback(self.searching.close)
+            watching = asyncio.create_task(self.watch.run(), name="ibi-watch")
+            stack.push_async_callback(_end, watching)
+            yield
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+class ResolverApp:
+    """What a resolver's application is made of."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        running: Running,
+        parts: Sequence[Part],
+        reading: ResolverReading,
+        metrics: ResolverMetrics,
+        warm: WarmAnswers,
+        store: ConflictStore,
+        version: str,
+    ) -> None:
+        """Put it together."""
+        self._running = running
+        self._parts = parts
+        self._reading = reading
+        self._metrics = metrics
+        self._store = store
+        self._open_conflicts = 0
+        self._openapi = msgspec.json.encode(resolver_openapi.document(version))
+        self._watch(warm)
+
+    def _watch(self, warm: WarmAnswers) -> None:
+        registry, told = self._running.registry, self._running.acknowledging
+        self._metrics.watch_states(
+            lambda state: sum(archive.state == state for archive in registry.all()),
+            tuple(ArchiveState),
+        )
+        for name, what, read in (
+            ("warm_answers", "Redirections given again at once", lambda: warm.given),
+            ("searches", "Searches begun", lambda: self._running.searching.begun),
+            ("searches_under_way", "Searches", lambda: len(self._running.searching)),
+            ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
+            ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
+            ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
+            ("conflicts_open", "Conflicts that need a person", lambda: self._open_conflicts),
+        ):
+            self._metrics.watch(name, what, read)
+
+    def asgi(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            *(route for part in self._parts for route in part.routes),
+            Route("/openapi.json", self.openapi),
+            Route("/readyz", self.readyz),
+            Route("/metrics", self.metrics),
+            *self._reading.routes,
+        ]
+        return application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        async with self._running.open():
+            yield
+
+    async def openapi(self, _: Request) -> Response:
+        """Describe the API."""
+        return Response(self._openapi, media_type="application/json")
+
+    async def readyz(self, _: Request) -> Response:
+        """Tell whether the registry can be read."""
+        await asyncio.to_thread(self._store.count_conflicts)
+        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
+
+    async def metrics(self, _: Request) -> Response:
+        """Tell Prometheus."""
+        self._open_conflicts = await asyncio.to_thread(self._store.count_conflicts)
+        return Response(self._metrics.page(), media_type=resolver_metrics.MEDIA_TYPE)

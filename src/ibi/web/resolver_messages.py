@@ -1,0 +1,203 @@
+"""What the API of a resolver says and hears, as types: they check the requests and describe it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class ResolverAnswer(msgspec.Struct, frozen=True):
+    """The resolver itself."""
+
+    name: str
+    address: str
+    service: str
+    """The label of its own service."""
+    version: str
+    archives: dict[str, int] = {}
+    """How many, by state."""
+
+
+class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An archive on record; who has no token is not told what follows `reason`."""
+
+    service_ibi: str
+    address: str
+    """Host and port; empty while it is not included."""
+    state: str
+    since: str
+    confirmed: bool
+    """Whether it confirmed, when asked, that it is there."""
+    seen: str = ""
+    """When it last announced itself."""
+    reason: str = ""
+    """Why it is down."""
+    administrator: str = ""
+    origin: str = ""
+    hosts: list[str] = []
+    key: str = ""
+    """`good` or `revoked`."""
+    previous_key_until: str = ""
+
+
+class ArchivesAnswer(msgspec.Struct, frozen=True):
+    """All archives on record."""
+
+    archives: list[ArchiveAnswer]
+
+
+class RegistrationRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """An archive that the operator registers."""
+
+    service_ibi: str
+    administrator: str = ""
+    hosts: list[str] = []
+    """Further hosts, with or without a port, that its URLs may be on."""
+    key: str = ""
+    """A registration key that its administrator has already; empty for a new one."""
+
+
+class KeyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An archive and its registration key, which is shown only now."""
+
+    service_ibi: str
+    registration_key: str
+    previous_key_until: str = ""
+    """Until when the key before it is good as well."""
+
+
+class HostsRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Further hosts that the URLs of an archive may be on, in the place of those before."""
+
+    hosts: list[str]
+
+
+class NoticeAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a registration stands, and whether its administrator was told by e-mail."""
+
+    service_ibi: str
+    state: str
+    administrator: str
+    mail_sent: bool
+    reason: str = ""
+    """Why no message was sent."""
+
+
+class ClaimAnswer(msgspec.Struct, frozen=True):
+    """What one archive said when it claimed an Original."""
+
+    archive: str
+    address: str
+    url: str
+    timestamp: str
+    first_seen: str
+    last_seen: str
+    answer: str
+    """The pair list of the first such answer, without its key."""
+
+
+class ConflictAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Rival claims to one Original, the incumbent's first."""
+
+    number: int
+    label: str
+    claims: list[ClaimAnswer]
+    opened: str
+    last_seen: str
+    seen: int
+    """How often."""
+    settled: str = ""
+    owner: str = ""
+    note: str = ""
+
+
+class ConflictsAnswer(msgspec.Struct, frozen=True):
+    """A page of conflicts."""
+
+    conflicts: list[ConflictAnswer]
+    after: str = ""
+    """Where the next page begins; empty on the last."""
+
+
+class SettlementRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Whose an Original is, in the operator's judgement."""
+
+    owner: str
+    """The label of an archive service."""
+    note: str = ""
+
+
+class HistoryLine(msgspec.Struct, frozen=True):
+    """Who did what."""
+
+    number: int
+    at: str
+    who: str
+    act: str
+    archive: str
+    detail: str
+
+
+class HistoryAnswer(msgspec.Struct, frozen=True):
+    """A page of the history."""
+
+    history: list[HistoryLine]
+    after: str = ""
+
+
+class OpenRegistrationRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """An archive that somebody wants to register who controls its host."""
+
+    service_ibi: str
+    administrator: str
+
+
+class ProofRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A challenge that is said to be met."""
+
+    token: str
+
+
+class ProofAnswer(msgspec.Struct, frozen=True):
+    """One way to show control of a host."""
+
+    way: Literal["http", "dns"]
+    place: str
+    """A URL, or the name of a TXT record."""
+    text: str
+    """What must stand there."""
+    instruction: str
+
+
+class ChallengeAnswer(msgspec.Struct, frozen=True):
+    """What to do next: any one of the proofs, then `next`."""
+
+    token: str
+    service_ibi: str
+    host: str
+    until: str
+    proofs: list[ProofAnswer]
+    next: str
+
+
+class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A token to be made."""
+
+    name: str
+    scope: str
+
+
+class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A token; what is secret of it is shown only when it is made."""
+
+    name: str
+    scope: str
+    created: str
+    secret: str = ""
+
+
+class TokensAnswer(msgspec.Struct, frozen=True):
+    """All tokens."""
+
+    tokens: list[TokenAnswer]

@@ -1,0 +1,66 @@
+"""Whose address it is, and how much of it archives are told."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.requests import Request
+
+from ibi.web.clients import NOBODY, Clients, network_of
+
+
+def request(peer: str, *forwarded: str) -> Request:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    return Request({"type": "http", "client": (peer, 1), "headers": headers})
+
+
+PROXIES = ["10.0.0.0/8", "2001:db8:ffff::/48"]
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "expected"),
+    [
+        ("192.0.2.7", (), ("192.0.2.7",)),
+        # What a stranger says of others is not believed.
+        ("192.0.2.7", ("198.51.100.1",), ("192.0.2.7",)),
+        ("10.0.0.1", ("198.51.100.1",), ("198.51.100.1", "10.0.0.1")),
+        ("10.0.0.1", ("198.51.100.1, 10.0.0.2",), ("198.51.100.1", "10.0.0.2", "10.0.0.1")),
+        # What the reader wrote stands before what the proxy wrote.
+        ("10.0.0.1", ("203.0.113.9, 198.51.100.1",), ("198.51.100.1", "10.0.0.1")),
+        ("10.0.0.1", ("203.0.113.9", "198.51.100.1"), ("198.51.100.1", "10.0.0.1")),
+        ("10.0.0.1", ("nonsense",), ("10.0.0.1",)),
+        ("10.0.0.1", ("198.51.100.1, nonsense",), ("10.0.0.1",)),
+        ("10.0.0.1", ("",), ("10.0.0.1",)),
+        ("10.0.0.1", (), ("10.0.0.1",)),
+        ("2001:db8:ffff::1", ("2001:db8:1:2::3",), ("2001:db8:1:2::3", "2001:db8:ffff::1")),
+        ("::ffff:10.0.0.1", ("::ffff:198.51.100.1",), ("198.51.100.1", "10.0.0.1")),
+        ("10.0.0.1", ("fe80::1%eth0",), ("10.0.0.1",)),
+        ("", (), (NOBODY,)),
+        ("/run/socket", (), (NOBODY,)),
+    ],
+)
+def test_the_address_of_a_reader(
+    peer: str, forwarded: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert Clients(PROXIES, "full").of(request(peer, *forwarded)) == expected
+
+
+def test_no_proxy_makes_the_list_long() -> None:
+    many = ", ".join(f"10.0.{number}.1" for number in range(200))
+    assert len(Clients(PROXIES, "full").of(request("10.0.0.1", many))) <= 17
+
+
+@pytest.mark.parametrize(
+    ("reveal", "expected"),
+    [
+        ("full", ("198.51.100.77", "10.1.2.3")),
+        ("network", ("198.51.100.0", "10.1.2.0")),
+        ("none", (NOBODY,)),
+    ],
+)
+def test_what_archives_are_told(reveal: str, expected: tuple[str, ...]) -> None:
+    assert Clients([], reveal).told(("198.51.100.77", "10.1.2.3")) == expected
+
+
+def test_networks() -> None:
+    assert network_of("150.163.2.175") == "150.163.2.0"
+    assert network_of("2001:db8:1:2:3::4") == "2001:db8:1::"
