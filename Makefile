@@ -27,8 +27,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 install: $(INSTALLED) ## create .venv from the lock file
 
 .PHONY: up
-up: $(INSTALLED) ## run the best there is: for now, describe labels as you type them
-	@$(BIN)/ibi describe
+up: $(INSTALLED) ## run a resolver and an archive with a few items, until Ctrl-C
+	@$(BIN)/ibi up --demo
 
 # Real judges of some tests: Tcl reads our pair lists, a browser opens what was deposited.
 JUDGES := tclsh chromium

@@ -29,6 +29,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.repository_name import RepositoryName
 
 if TYPE_CHECKING:
+    from ibi.adapters.client import Client
     from ibi.adapters.remote_minter import RemoteMinter
     from ibi.minting.label_generator import Minted
     from ibi.minting.minter import Minter
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BusyError",
     "CheckCharacterError",
+    "Client",
     "ClockError",
     "Description",
     "IbiError",
@@ -73,6 +75,7 @@ __all__ = [
 ]
 
 _LATER = {
+    "Client": "ibi.adapters.client",
     "Minted": "ibi.minting.label_generator",
     "Minter": "ibi.minting.minter",
     "Pool": "ibi.minting.pool",

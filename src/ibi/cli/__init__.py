@@ -11,7 +11,7 @@ import click
 
 from ibi.errors import IbiError
 
-_COMMANDS = ("archive", "describe", "mint", "minter")
+_COMMANDS = ("archive", "describe", "doctor", "mint", "minter", "resolve", "resolver", "up")
 
 
 class _Commands(click.Group):
@@ -31,9 +31,12 @@ class _Commands(click.Group):
 
 _EXAMPLES = """\b
 Examples:
+  ibi up --demo
   ibi describe 8JMKD3MGP7W/3EPGUE5
   ibi mint --host archive.example.org
   ibi archive init
+  ibi resolver init
+  ibi resolve 8JMKD3MGP7W/3EPGUE5
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from collections import Counter
@@ -18,7 +17,15 @@ from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
 from ibi.archive import rebuilding
 from ibi.cli import archive_administration, archive_deposit, archive_items
-from ibi.cli.archive_options import folder_option, is_terminal, json_option, show, usual_folder
+from ibi.cli.archive_options import (
+    folder_of,
+    folder_option,
+    is_terminal,
+    json_option,
+    show,
+    usual_folder,
+)
+from ibi.cli.instance_folder import keep, made
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ArchiveRequestError, LabelError, shown
 from ibi.identifier.instant import Instant
@@ -30,7 +37,7 @@ from ibi.settings import (
     checked,
     missing_for_linking,
     read_archive,
-    write_archive,
+    written,
 )
 from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
 
@@ -85,7 +92,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
         raise ArchiveRequestError(msg)
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
-    with _made(place):
+    with made(place, "an archive"):
         with instance.held(place), _opened(settings) as opened:
             service = opened.archive.found(record, settings.administrator or "init")
             tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
@@ -94,35 +101,13 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
             secret = tokens.add("first", "administer")
             instance.keep_token(place, tokens.add("local", "administer"))
         # Last: a folder with settings is an archive.
-        _keep(place / ARCHIVE_FILE, write_archive(settings))
+        keep(place / ARCHIVE_FILE, written(settings))
     facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
     show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
     click.echo("This token may do everything. It is shown only now: keep it.", err=True)
     if settings.host == _LOCAL_HOST:
         text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
         click.echo(text, err=True)
-
-
-@contextmanager
-def _made(place: Path) -> Iterator[None]:
-    try:
-        # For its owner alone: the keys by which resolvers know the archive lie in it.
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        yield
-    except OSError as failure:
-        msg = f"Cannot make an archive in {shown(str(place))}: {failure.strerror or failure}."
-        raise ArchiveRequestError(msg) from None
-
-
-def _keep(path: Path, text: str) -> None:
-    """Write settings whole or not at all; they may have the password of a database."""
-    new = path.with_suffix(".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
-    new.replace(path)
 
 
 def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
@@ -177,7 +162,7 @@ def serve(folder: Path | None, *, listen: str) -> None:
     """
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
-    settings = read_archive((folder or usual_folder()).absolute())
+    settings = read_archive(folder_of(folder).absolute())
     with (
         instance.held(settings.folder),
         listening_at(listen or settings.listen) as listener,
@@ -212,7 +197,7 @@ def rebuild(folder: Path | None) -> None:
 
     Example: ibi archive rebuild --data /srv/archive
     """
-    settings = read_archive((folder or usual_folder()).absolute())
+    settings = read_archive(folder_of(folder).absolute())
     with (
         instance.held(settings.folder),
         _opened(settings) as opened,

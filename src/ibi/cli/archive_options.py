@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -15,15 +14,21 @@ from click.core import ParameterSource
 
 from ibi.adapters.instance import serving_at, token_of
 from ibi.adapters.remote_archive import RemoteArchive
+from ibi.cli.instance_folder import inner_folder, usual
 from ibi.errors import InstanceHeldError
+from ibi.settings import ARCHIVE_FILE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def usual_folder() -> Path:
     """Return where an archive lies if nobody says otherwise (XDG base directories)."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "ibi" / "archive"
+    return usual("archive")
+
+
+def folder_of(given: Path | None) -> Path:
+    """Return the folder of the archive that is meant."""
+    return inner_folder(given or usual_folder(), "archive", ARCHIVE_FILE)
 
 
 def folder_option(command: F) -> F:
@@ -58,12 +63,12 @@ def archive_options(command: F) -> F:
 
 def _archive(folder: Path | None, address: str | None, token: str | None) -> RemoteArchive:
     """Return the archive that is meant: what was typed goes before what the environment says."""
-    typed = _typed("folder", "address", "token")
+    typed = typed_options("folder", "address", "token")
     if {"folder", "address"} <= typed:
         raise click.UsageError("An archive is named by --data or by --archive, not by both.")
     if address and ("address" in typed or folder is None):
         return RemoteArchive(address, token or "")
-    place = folder or usual_folder()
+    place = folder_of(folder)
     found = serving_at(place)
     if not found:
         msg = f"No archive is running on {place}: start it with 'ibi archive serve --data {place}'."
@@ -73,7 +78,8 @@ def _archive(folder: Path | None, address: str | None, token: str | None) -> Rem
     return RemoteArchive(found, own or token or "")
 
 
-def _typed(*names: str) -> set[str]:
+def typed_options(*names: str) -> set[str]:
+    """Return which of these options somebody typed, rather than set or left out."""
     context = click.get_current_context()
     source = ParameterSource.COMMANDLINE
     return {name for name in names if context.get_parameter_source(name) is source}

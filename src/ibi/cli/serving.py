@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final, TextIO, cast
 
 import structlog
@@ -22,30 +25,72 @@ MOST_CONNECTIONS: Final = 4000
 """More are told that the service is unavailable: one process has a bounded number of files."""
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """An application, and where it is served."""
+
+    app: ASGIApp
+    listener: socket.socket
+    http: type[BoundedHttp] = BoundedHttp
+
+    @property
+    def config(self) -> uvicorn.Config:
+        """How it is served."""
+        _raise_file_limit()
+        return uvicorn.Config(
+            self.app,
+            http=self.http,
+            log_config=None,
+            access_log=False,
+            ws="none",
+            limit_concurrency=MOST_CONNECTIONS,
+            server_header=False,
+            proxy_headers=False,  # whose word is taken on an address is a setting of ours
+            log_level="critical",  # what goes wrong is said once, by the application
+            timeout_graceful_shutdown=5,
+        )
+
+
 def run(
     app: ASGIApp,
     listener: socket.socket,
     on_ready: Callable[[], None],
     on_stop: Callable[[], None],
+    http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
     """Serve an application; `on_ready` when it answers, `on_stop` before it stops to."""
     _log_to_stderr()
-    # uvicorn ends in order, then raises the signal that it was ended by once more. By default
-    # SIGTERM would kill us there, before what must be given back is given back.
+    end_in_order()
+    server = _Server(Service(app, listener, http).config, on_ready, on_stop)
+    with suppress(KeyboardInterrupt), _saying_so():  # how a service is ended, and no failure
+        server.run(sockets=[listener])
+
+
+def _raise_file_limit() -> None:
+    """Let this process have as many files as connections need, and calls to others besides."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        granted = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        with suppress(ValueError, OSError):  # then it is as it is
+            resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
+
+
+@contextmanager
+def _saying_so() -> Generator[None, None, None]:
+    """Say that a service could not start: the server only exits, and the log has the reason."""
+    try:
+        yield
+    except SystemExit:
+        raise RequestError("The service could not start: its log says why.") from None
+
+
+def end_in_order() -> None:
+    """Let SIGTERM end this process as SIGINT does: what must be given back is given back.
+
+    uvicorn ends in order too, but raises the signal that it was ended by once more then.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    config = uvicorn.Config(
-        app,
-        http=BoundedHttp,
-        log_config=None,
-        access_log=False,
-        ws="none",
-        limit_concurrency=MOST_CONNECTIONS,
-        server_header=False,
-        log_level="critical",  # what goes wrong is said once, by the application
-        timeout_graceful_shutdown=5,
-    )
-    with suppress(KeyboardInterrupt):  # how a service is ended, and no failure
-        _Server(config, on_ready, on_stop).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
@@ -70,6 +115,86 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
+def run_together(
+    services: Sequence[Service],
+    on_ready: Callable[[], Coroutine[None, None, None]],
+    on_stop: Callable[[], None],
+    *,
+    verbose: bool = True,
+) -> None:
+    """Serve applications that need each other, in one loop.
+
+    `on_ready` begins when all of them answer, and may ask them; `on_stop` runs while all of them
+    still do. Only who is `verbose` logs what went well.
+    """
+    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    loop_factory = services[0].config.get_loop_factory()
+    with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(_Company(services).serve(on_ready, on_stop))
+
+
+class _Company:
+    """Servers that begin and end together."""
+
+    def __init__(self, services: Sequence[Service]) -> None:
+        self._answering = {service.listener: asyncio.Event() for service in services}
+        self._stopping = asyncio.Event()
+        self._servers = {
+            service.listener: _Member(
+                service.config, self._answering[service.listener].set, lambda: None
+            )
+            for service in services
+        }
+
+    async def serve(
+        self, on_ready: Callable[[], Coroutine[None, None, None]], on_stop: Callable[[], None]
+    ) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self._stop)
+        serving = [
+            asyncio.create_task(server.serve(sockets=[listener]))
+            for listener, server in self._servers.items()
+        ]
+        attending = asyncio.create_task(self._attend(on_ready))
+        try:
+            # Whichever ends by itself has failed, and all end with it.
+            await asyncio.wait((attending, *serving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            attending.cancel()
+            await asyncio.to_thread(on_stop)
+            for server in self._servers.values():
+                server.should_exit = True
+            await asyncio.gather(*serving, return_exceptions=True)
+        for task in (attending, *serving):
+            if task.done() and not task.cancelled():
+                task.result()
+
+    async def _attend(self, on_ready: Callable[[], Coroutine[None, None, None]]) -> None:
+        for answering in self._answering.values():
+            await answering.wait()
+        beginning = asyncio.create_task(on_ready())
+        stopped = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait((beginning, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if not stopped.done():
+            beginning.result()
+            await stopped
+        beginning.cancel()
+
+    def _stop(self) -> None:
+        """End in order; who insists does not wait for readers."""
+        for server in self._servers.values():
+            server.force_exit = self._stopping.is_set()
+        self._stopping.set()
+
+
+class _Member(_Server):
+    """A server that leaves signals to the company."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
 def address_of(listener: socket.socket) -> str:
     """Return where a listener is reached on this machine."""
     address, port = listener.getsockname()[:2]
@@ -84,6 +209,8 @@ def listening_at(listen: str) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((bare, port))
+        # At once: until somebody listens, another process could begin to at the same port.
+        listener.listen()
     except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
         listener.close()
         msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
@@ -107,7 +234,7 @@ class _Log:
                 sys.stderr.flush()
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(level: int = logging.INFO) -> None:
     people = sys.stderr is not None and sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
     begun: list[structlog.types.Processor] = [
@@ -117,6 +244,7 @@ def _log_to_stderr() -> None:
     ]
     structlog.configure(
         processors=[*begun, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Log())),
     )
     # What the server and other libraries say goes the same way: one line each, whatever is in it.

@@ -1,0 +1,63 @@
+"""`ibi doctor`: what is wrong with an installation, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from ibi.adapters.schema_version import Part
+from ibi.cli import archive_options, resolver_options
+from ibi.cli.finding import Finding
+from ibi.cli.instance_checks import instance_findings
+from ibi.cli.machine_checks import machine_findings
+from ibi.errors import printable, shown
+from ibi.metadata.web_address import is_web_address
+from ibi.settings import ARCHIVE_FILE, RESOLVER_FILE
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi doctor
+  ibi doctor --data /srv/ibi --server https://www.example.org
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--data",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="IBI_DATA",
+    help="The folder of both, or of one of them.  [default: ~/.local/share/ibi]",
+)
+@click.option("--server", default="", metavar="URL", help="Whose clock is right.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
+    """Look at an installation, running or not, and say what to do; change nothing.
+
+    One line for each thing: ok, a warning, or a failure; with a failure the exit code is 1.
+    """
+    if server and not is_web_address(server):
+        raise click.UsageError(f"{shown(server)} is no address: expected http://host[:port].")
+    is_failing = False
+    for finding in _findings(folder, server):
+        click.echo(msgspec.json.encode(finding) if as_json else printable(str(finding)))
+        is_failing |= finding.verdict == "failure"
+    if is_failing:
+        raise click.exceptions.Exit(1)
+
+
+def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
+    yield from machine_findings(server)
+    places: dict[Part, Path] = {
+        "resolver": resolver_options.folder_of(folder),
+        "archive": archive_options.folder_of(folder),
+    }
+    files = {"resolver": RESOLVER_FILE, "archive": ARCHIVE_FILE}
+    there = [part for part, place in places.items() if (place / files[part]).exists()]
+    # Of an installation of one, nobody misses the other.
+    for part in there or places:
+        yield from instance_findings(part, places[part].absolute())

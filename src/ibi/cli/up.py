@@ -1,0 +1,153 @@
+"""`ibi up`: a resolver and an archive that know each other, by one command."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ibi.adapters.instance import token_of
+from ibi.adapters.remote_archive import RemoteArchive
+from ibi.cli.demo import Demo
+from ibi.cli.instance_folder import usual
+from ibi.cli.local_installation import Installation, opened
+from ibi.cli.local_settings import Wanted, is_local
+from ibi.cli.serving import address_of, end_in_order, run_together
+from ibi.identifier.limits import MAX_PORT
+
+_SOON: Final = 0.02
+"""Seconds between two looks at whether the resolver includes the archive."""
+_INCLUDED: Final = frozenset({"included", "unconfirmed"})
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi up
+  ibi up --demo
+  ibi up --data /srv/ibi --archive-address http://archive.example.org
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--data",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="IBI_DATA",
+    help="The folder of both.  [default: ~/.local/share/ibi]",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, MAX_PORT - 1),
+    default=8800,
+    show_default=True,
+    help="Of the resolver; the archive has the next one.",
+)
+@click.option("--demo", is_flag=True, help="Put a few items into it, once, that show what it does.")
+@click.option("--resolver-address", default="", metavar="URL", help="Where readers find it.")
+@click.option(
+    "--archive-address",
+    default="",
+    metavar="URL",
+    help="Where readers find it; labels are minted under its host.",
+)
+@click.option("--ip", default="", help="The public IP address of that host.  [default: by DNS]")
+@click.option(
+    "--listen", default="", metavar="ADDRESS", help="Where to serve HTTP.  [default: 127.0.0.1]"
+)
+@click.option("--verbose", is_flag=True, help="Log every request to standard error.")
+def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -> None:
+    """Run a resolver and an archive that is linked to it, until SIGINT or SIGTERM.
+
+    The first start makes both. Every other command finds them in their folder.
+    """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
+    end_in_order()
+    place = (folder or usual("archive").parent).absolute()
+    with opened(place, Wanted(**wanted)) as installation:  # type: ignore[arg-type]  # by click
+        start = _Start(installation, is_usual=folder is None, wants_demo=demo)
+        services = (installation.resolver, installation.archive)
+        run_together(services, start.run, installation.announcer.stop, verbose=verbose)
+
+
+class _Start:
+    """What is done and said once both answer."""
+
+    def __init__(self, installation: Installation, *, is_usual: bool, wants_demo: bool) -> None:
+        self._installation = installation
+        self._is_usual = is_usual
+        self._wants_demo = wants_demo
+        self._resolver = address_of(installation.resolver.listener)
+        self._archive = address_of(installation.archive.listener)
+
+    async def run(self) -> None:
+        """Wait until the resolver includes the archive, fill it if that is wanted, and say so."""
+        self._installation.announcer.start()
+        await self._inclusion()
+        demo = Demo(
+            RemoteArchive(self._archive, token_of(self._installation.settings.folder)),
+            self._installation.settings.folder,
+        )
+        if self._wants_demo:
+            await demo.fill()
+        if is_local(self._installation.settings):
+            _say(
+                "Labels are minted under archive.localhost and 127.0.0.1: good for a try, and for "
+                "nobody else."
+            )
+        if self._installation.tokens:
+            self._welcome()
+        if self._wants_demo:
+            _say("\nOpen in a browser:")
+            addresses = self._installation.link.resolver, self._installation.settings.address
+            for line in demo.tour(*addresses):
+                _say(f"  {line}")
+        # Last: whoever waits for it finds all the rest said.
+        click.echo(f"ready resolver={self._resolver} archive={self._archive}")
+        sys.stdout.flush()
+
+    async def _inclusion(self) -> None:
+        said = ""
+        while True:
+            links = await asyncio.to_thread(self._installation.links.all)
+            for link in links:
+                if link.resolver != self._installation.link.resolver:
+                    continue
+                if link.reason and link.reason != said:
+                    said = link.reason
+                    _say(f"The resolver answers, but {said}.")
+                if link.state in _INCLUDED:
+                    return
+            await asyncio.sleep(_SOON)
+
+    def _welcome(self) -> None:
+        """Say, once, what was made and what to try."""
+        command = _command()
+        data = "" if self._is_usual else f" --data {shlex.quote(str(self._installation.folder))}"
+        _say(f"\nMade in {self._installation.folder}. Tokens that may do everything, kept there:")
+        for folder, secret in self._installation.tokens.items():
+            _say(f"  {secret}  {folder / 'token'}")
+        _say(f"\nPages: {self._resolver}/ and {self._archive}/. In another terminal, try:")
+        _say(
+            f"  echo 'Hello, world.' > hello.txt; {command} archive deposit hello.txt "
+            f"--title Greetings --language en{data} | tee label"
+        )
+        _say(f"  {command} resolve $(cut -f2 label){data}")
+        _say(f"  {command} resolve $(cut -f2 label) --explain{data}")
+
+
+def _command() -> str:
+    """Return how this program is called from another terminal."""
+    called = Path(sys.argv[0]).absolute()
+    found = shutil.which("ibi")
+    is_found = found is not None and Path(found).resolve() == called.resolve()
+    return "ibi" if is_found or called.name != "ibi" else shlex.quote(str(called))
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
