@@ -25,7 +25,8 @@ from ibi.cli import ibi
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
 from minting_server import PATIENCE
-from resolver_server import ENVIRONMENT, ResolverServer
+from resolver_server import ResolverServer
+from served import ENVIRONMENT
 
 FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 ELSEWHERE: Final = "203.0.113.9"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from minting_server import PATIENCE, Answer, Client
-from resolver_server import resolver_environment
+from served import own_environment
 from shell import IBI, Done
 
 _HIGHEST: Final = 65_535
@@ -115,7 +115,7 @@ class InstallationServer:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of its owner's shell, which finds `ibi`."""
-        found = resolver_environment(self.folder)
+        found = own_environment(self.folder)
         return {**found, "PATH": f"{Path(IBI).parent}{os.pathsep}{found['PATH']}"}
 
     def log(self) -> str:

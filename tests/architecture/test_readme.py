@@ -35,7 +35,7 @@ def test_the_readme_says_how_it_is_started_and_what_it_says_then() -> None:
 def test_make_up_runs_it_with_items_to_look_at() -> None:
     # -o: as if everything were installed.
     made = subprocess.run(
-        ["make", "--dry-run", "-o", ".venv/.installed", "up"],  # noqa: S607
+        ["make", "--no-print-directory", "--dry-run", "-o", ".venv/.installed", "up"],  # noqa: S607
         cwd=ROOT,
         capture_output=True,
         text=True,

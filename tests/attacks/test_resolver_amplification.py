@@ -109,6 +109,9 @@ def test_made_up_identifiers_cost_no_more_than_a_share(tmp_path: Path) -> None:
             # And what is known costs nobody anything.
             assert reader.ask(f"/{label(0)}", flooder).status == 302
             shut_out = reader.ask(f"/{label(10**6 + 1)}", flooder)
+            while shut_out.status == 404:  # on a busy machine some of the share has come back
+                flood(resolver, ATTACKERS * RATE, hosts=1)
+                shut_out = reader.ask(f"/{label(10**6 + 1)}", flooder)
             assert (shut_out.status, int(shut_out["retry-after"]) > 0) == (429, True)
 
 

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import urllib3
 
-from archive_server import ENVIRONMENT, ArchiveServer, archive_environment
+from archive_server import ArchiveServer
 from faults.archive_power import lay_powered
 from faults.archive_trap import KILL, Trap, lay
 from faults.archive_twins import CARELESS, POWERED, TWINS
@@ -30,6 +30,7 @@ from faults.sites import PostgresSite, Site
 from faults.worker import die_with_the_harness
 from ibi.adapters.machine import FOLDER
 from ibi.cli import ibi
+from served import ENVIRONMENT, own_environment
 
 GONE: Final = (urllib3.exceptions.HTTPError, OSError)
 """What a client gets of a server that is killed."""
@@ -136,7 +137,7 @@ def _serve(folder: Path, data: Path, nature: str, pipe: Connection) -> None:
     sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
     pipe.close()
-    os.environ[FOLDER] = archive_environment(folder)[FOLDER]
+    os.environ[FOLDER] = own_environment(folder)[FOLDER]
     for name in ENVIRONMENT:
         os.environ.pop(name, None)
     trap = Trap(folder / "trap")

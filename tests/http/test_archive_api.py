@@ -16,10 +16,11 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from archive_server import API, ArchiveServer, files_in
+from archive_server import ArchiveServer, files_in
 from minting_server import PATIENCE, PROBLEM, Answer, wait_until
 from postgres_server import PostgresServer
 from resolver_double import ResolverDouble
+from served import API
 
 SCOPES = ("read", "deposit", "administer")
 UNKNOWN = "LK47B6W/362SFKH"

@@ -20,11 +20,12 @@ from urllib.parse import quote
 import pytest
 
 from archive_double import ArchiveDouble
-from archive_server import ArchiveServer, free_port
+from archive_server import ArchiveServer
 from attacked_resolver import AttackedResolver, conflicts, label, metric, service_of
 from minting_server import Answer, wait_until
 from postgres_server import PostgresServer
 from resolver_server import ResolverServer
+from served import free_port
 
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 

@@ -18,7 +18,6 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from starlette.routing import Route
 
 from archive_double import ArchiveDouble
-from archive_server import free_port
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.web import resolver_openapi
@@ -26,7 +25,8 @@ from ibi.web.registrations_api import RegistrationsApi
 from ibi.web.registry_api import RegistryApi
 from minting_server import PROBLEM, Answer, wait_until
 from postgres_server import PostgresServer
-from resolver_server import ADMINISTRATOR, API, ResolverServer
+from resolver_server import ADMINISTRATOR, ResolverServer
+from served import API, free_port
 
 KEY: Final = "1234567890"
 ISO: Final = re.compile(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}Z")

@@ -21,10 +21,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from archive_server import ENVIRONMENT, HOST, IP, ArchiveServer, archive_environment, files_in
+from archive_server import HOST, IP, ArchiveServer, files_in
 from ibi.adapters import remote_archive
 from minting_server import PATIENCE, wait_until
 from resolver_double import ResolverDouble
+from served import ENVIRONMENT, own_environment
 from shell import IBI, Done, Shell, refusal
 
 UNKNOWN = "LK47B6W/362SFKH"
@@ -44,7 +45,7 @@ def ibi(folder: Path, *arguments: str, **more: str) -> Done:
         text=True,
         check=False,
         stdin=subprocess.DEVNULL,
-        env=archive_environment(folder, **more),
+        env=own_environment(folder, **more),
     )
 
 
@@ -162,7 +163,7 @@ def test_init_names_the_folder_as_it_was_given_and_answers_programs(tmp_path: Pa
         capture_output=True,
         text=True,
         check=True,
-        env=archive_environment(tmp_path),
+        env=own_environment(tmp_path),
     )
     facts = json.loads(done.stdout)
     assert facts.keys() == {"archive", "service", "token"}
@@ -317,7 +318,7 @@ def test_a_folder_keeps_its_folders(archive: ArchiveServer, tmp_path: Path) -> N
         capture_output=True,
         text=True,
         check=True,
-        env=archive_environment(archive.folder),
+        env=own_environment(archive.folder),
     )
     assert json.loads(here.stdout)["files"] == alone["files"]
 
@@ -589,7 +590,7 @@ def at_a_terminal(archive: ArchiveServer, *arguments: str, typed: bytes = b"") -
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=archive_environment(archive.folder, TERM="xterm", COLUMNS="100"),
+        env=own_environment(archive.folder, TERM="xterm", COLUMNS="100"),
     )
     os.close(theirs)
     os.write(ours, typed)
@@ -891,6 +892,6 @@ def test_the_module_runs_too(archive: ArchiveServer) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env=archive_environment(archive.folder),
+        env=own_environment(archive.folder),
     )
     assert done.stdout

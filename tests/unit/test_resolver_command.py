@@ -18,7 +18,8 @@ import pytest
 from archive_double import ArchiveDouble
 from archive_server import files_in
 from minting_server import wait_until
-from resolver_server import ADMINISTRATOR, ENVIRONMENT, ResolverServer, resolver_environment
+from resolver_server import ADMINISTRATOR, ResolverServer
+from served import ENVIRONMENT, own_environment
 from shell import IBI, Done, Shell, refusal
 
 ITEM: Final = "8JMKD3MGP7W/3EPGUE5"
@@ -446,6 +447,6 @@ def test_the_commands_run_in_processes_of_their_own(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            env=resolver_environment(tmp_path),
+            env=own_environment(tmp_path),
         )
         assert "No resolver is running" in refusal(done)

@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import socket
-import sys
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
 
 import click
 
-from ibi import wiring
-from ibi.adapters import instance
-from ibi.adapters.clock import SystemClock
-from ibi.archive import rebuilding
-from ibi.cli import archive_administration, archive_deposit, archive_items
-from ibi.cli.archive_options import (
-    folder_of,
-    folder_option,
-    is_terminal,
-    json_option,
-    show,
-    usual_folder,
-)
-from ibi.cli.instance_folder import keep, made
-from ibi.cli.serving import address_of, listening_at, run
-from ibi.errors import ArchiveRequestError, LabelError, shown
-from ibi.identifier.instant import Instant
-from ibi.identifier.repository_name import RepositoryName
-from ibi.metadata.plain_record import record_from
-from ibi.settings import (
-    ARCHIVE_FILE,
-    ArchiveSettings,
-    checked,
-    missing_for_linking,
-    read_archive,
-    written,
-)
-from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
+from ibi.cli.modules import ModuleGroup
 
-_LOCAL = "http://archive.localhost:8801"
-_LOCAL_HOST = "archive.localhost"
-"""Under which labels are minted where no domain name is known: good for a try."""
+_MODULES: Final = {
+    "archive_instance": ("init", "serve", "rebuild"),
+    "archive_deposit": ("deposit", "revise"),
+    "archive_items": ("list", "show", "files", "describe", "edition", "translation", "delete"),
+    "archive_administration": (
+        "link", "unlink", "links", "reserve", "reserved", "stats", "history", "token",
+    ),
+}  # fmt: skip
 
-_EXAMPLES = """\b
+_EXAMPLES: Final = """\b
 Examples:
   ibi archive init --name "My archive" --address http://archive.example.org
   ibi archive serve
@@ -53,181 +25,6 @@ Examples:
 """
 
 
-@click.group(epilog=_EXAMPLES)
+@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
 def archive() -> None:
     """Make an archive, run it, and look after what is in it."""
-
-
-@archive.command()
-@folder_option
-@click.option("--name", default="An IBI archive", show_default=True, help="For people.")
-@click.option(
-    "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
-)
-@click.option("--host", default="", help="The domain name in labels.  [default: that of --address]")
-@click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
-@click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
-@click.option("--administrator", default="", help="An e-mail address.")
-@click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
-@click.option("--storage", default="", help="A folder for the files.  [default: that of --data]")
-@click.option(
-    "--catalogue", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
-)
-@click.option("--ledger", default="", help="A postgresql:// URL.  [default: likewise]")
-@click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
-@click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
-@json_option
-def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> None:
-    """Make an archive in the folder DATA: its settings, its catalogue, its own item.
-
-    The label of the archive service is minted here. A token that may do everything is shown once.
-
-    Example: ibi archive init --name "My archive" --address http://archive.example.org
-    """
-    given = folder or usual_folder()
-    settings = checked(_settings(given, options))
-    place = settings.folder
-    if (place / ARCHIVE_FILE).exists():
-        msg = f"There is an archive in {shown(str(given))} already."
-        raise ArchiveRequestError(msg)
-    # Checked before anything is touched: what is refused leaves nothing behind.
-    record = record_from({"titles": [settings.name], "types": ["Service"]})
-    with made(place, "an archive"):
-        with instance.held(place), _opened(settings) as opened:
-            service = opened.archive.found(record, settings.administrator or "init")
-            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
-            for token in opened.catalogue.tokens():
-                opened.catalogue.remove_token(token.name)
-            secret = tokens.add("first", "administer")
-            instance.keep_token(place, tokens.add("local", "administer"))
-        # Last: a folder with settings is an archive.
-        keep(place / ARCHIVE_FILE, written(settings))
-    facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
-    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
-    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-    if settings.host == _LOCAL_HOST:
-        text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
-        click.echo(text, err=True)
-
-
-def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
-    address = str(options["address"])
-    try:
-        parts = urlsplit(address.lower())
-        host, port = parts.hostname or "", parts.port
-    except ValueError:  # no URL at all; `checked` will say so
-        parts, host, port = urlsplit(""), "", None
-    ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
-    return ArchiveSettings(
-        folder=folder.absolute(),
-        name=str(options["name"]),
-        address=address,
-        host=str(options["host"]) or _host_of(host),
-        port=port or (443 if parts.scheme == "https" else 80),
-        ip=ip,
-        ip_port=int(options["ip_port"]),
-        administrator=str(options["administrator"]),
-        listen=str(options["listen"]),
-        storage=str(options["storage"]),
-        catalogue=catalogue or "catalogue.sqlite",
-        ledger=ledger or "ledger.sqlite",
-        allow_private=bool(options["allow_private"]),
-        keep_replaced=not options["forget_replaced"],
-    )
-
-
-def _host_of(name: str) -> str:
-    """Return the name that labels are minted under: an IP address or one word alone is none."""
-    try:
-        return RepositoryName.mount(name, 80, Instant(0)).host
-    except LabelError:
-        return _LOCAL_HOST
-
-
-@contextmanager
-def _opened(settings: ArchiveSettings) -> Iterator[wiring.Instance]:
-    with closing(wiring.Instance(settings)) as opened:
-        yield opened
-
-
-@archive.command()
-@folder_option
-@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-def serve(folder: Path | None, *, listen: str) -> None:
-    """Run the archive in the folder DATA, until SIGINT or SIGTERM.
-
-    The API is described at /openapi.json.
-
-    Example: ibi archive serve --data /srv/archive
-    """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
-    settings = read_archive(folder_of(folder).absolute())
-    with (
-        instance.held(settings.folder),
-        listening_at(listen or settings.listen) as listener,
-        _opened(settings) as opened,
-    ):
-        _serve(opened, listener)
-
-
-def _serve(opened: wiring.Instance, listener: socket.socket) -> None:
-    app, announcer = wiring.archive_app(opened)
-    address = address_of(listener)
-    missing = missing_for_linking(opened.settings)
-
-    def ready() -> None:
-        click.echo(f"ready archive={address}")
-        if not missing:
-            announcer.start()
-        elif opened.catalogue.links():
-            click.echo(missing, err=True)
-
-    with instance.serving(opened.settings.folder, address):
-        run(app, listener, ready, announcer.stop)
-
-
-@archive.command()
-@folder_option
-def rebuild(folder: Path | None) -> None:
-    """Rebuild the catalogue from the files: items, their names and reserved labels.
-
-    What only the catalogue knows is kept if it is still there: tokens, history, statistics and
-    links to resolvers.
-
-    Example: ibi archive rebuild --data /srv/archive
-    """
-    settings = read_archive(folder_of(folder).absolute())
-    with (
-        instance.held(settings.folder),
-        _opened(settings) as opened,
-        click.progressbar(
-            rebuilding.rebuild(opened.archive),
-            label="Items",
-            show_pos=True,
-            file=sys.stderr,
-            hidden=not is_terminal(),
-        ) as items,
-    ):
-        faults = Counter(item.fault for item in items)
-        lost = not opened.catalogue.tokens()
-        if lost:
-            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
-            instance.keep_token(settings.folder, tokens.add("local", "administer"))
-    click.echo(f"rebuilt {faults.pop('', 0)} items")
-    if lost:
-        text = (
-            "Tokens and links to resolvers were lost with the catalogue. Commands on this machine "
-            "work again; make the others' tokens anew by 'ibi archive token add', and link by "
-            "'ibi archive link RESOLVER --key KEY' with the key that the resolver knows."
-        )
-        click.echo(text, err=True)
-    for fault in faults:
-        click.echo(fault, err=True)
-    if faults:
-        raise click.exceptions.Exit(1)
-
-
-archive_deposit.add_to(archive)
-archive_items.add_to(archive)
-archive_administration.add_to(archive)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import closing
-from pathlib import Path
 from typing import Final
 
 import click
 
-from ibi import wiring
-from ibi.adapters import instance
-from ibi.adapters.clock import SystemClock
-from ibi.cli import resolver_conflicts, resolver_registry, resolver_tokens
-from ibi.cli.archive_options import json_option, show
-from ibi.cli.instance_folder import keep, made
-from ibi.cli.resolver_options import folder_of, folder_option, usual_folder
-from ibi.cli.serving import address_of, listening_at, run
-from ibi.errors import ResolverRequestError, shown
-from ibi.settings import (
-    RESOLVER_FILE,
-    ResolverSettings,
-    checked_resolver,
-    read_resolver,
-    written,
-)
-from ibi.web.tokens import RESOLVER_SCOPES, Tokens
+from ibi.cli.modules import ModuleGroup
 
-_LOCAL: Final = "http://127.0.0.1:8800"
-_OPERATE: Final = RESOLVER_SCOPES[-1]
+_MODULES: Final = {
+    "resolver_instance": ("init", "serve"),
+    "resolver_registry": (
+        "register", "archives", "confirm", "rotate", "revoke", "exclude", "remove", "hosts", "mail",
+        "history",
+    ),
+    "resolver_conflicts": ("conflicts", "settle"),
+    "resolver_tokens": ("token",),
+}  # fmt: skip
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -36,115 +24,8 @@ Examples:
   ibi resolver serve
   ibi resolver register example.org/archive/2026/11.15.12.00 --administrator admin@example.org
 """
-_INIT_EXAMPLE: Final = """\b
-Example:
-  ibi resolver init --name "Resolver of X" --address http://resolver.example.org
-"""
-_SERVE_EXAMPLE: Final = """\b
-Example:
-  ibi resolver serve --data /srv/resolver
-"""
 
 
-@click.group(epilog=_EXAMPLES)
+@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
 def resolver() -> None:
     """Make a resolver, run it, and look after the archives on its record."""
-
-
-@resolver.command(epilog=_INIT_EXAMPLE)
-@folder_option
-@click.option("--name", default="An IBI resolver", show_default=True, help="For people.")
-@click.option(
-    "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
-)
-@click.option("--listen", default="127.0.0.1:8800", show_default=True, help="Where to serve HTTP.")
-@click.option("--operator", default="", help="An e-mail address.")
-@click.option(
-    "--database", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
-)
-@click.option(
-    "--allow-network",
-    "networks",
-    multiple=True,
-    metavar="CIDR",
-    help="A network that is not public, where archives may be all the same.",
-)
-@click.option("--open-registration", is_flag=True, help="Let who controls a host register it.")
-@json_option
-def init(  # noqa: PLR0913  # what an operator may set at once
-    folder: Path | None,
-    *,
-    name: str,
-    address: str,
-    listen: str,
-    operator: str,
-    database: str,
-    networks: tuple[str, ...],
-    open_registration: bool,
-    as_json: bool,
-) -> None:
-    """Make a resolver in the folder DATA: its settings, and a registry without archives.
-
-    A token that may do everything is shown once.
-    """
-    given = folder or usual_folder()
-    settings = checked_resolver(
-        ResolverSettings(
-            folder=given.absolute(),
-            name=name,
-            address=address,
-            listen=listen,
-            operator=operator,
-            database=database or "registry.sqlite",
-            allowed_networks=list(networks),
-            open_registration=open_registration,
-        )
-    )
-    if (settings.folder / RESOLVER_FILE).exists():
-        msg = f"There is a resolver in {shown(str(given))} already."
-        raise ResolverRequestError(msg)
-    facts = {"resolver": str(given), "token": _make(settings)}
-    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
-    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-
-
-def _make(settings: ResolverSettings) -> str:
-    """Make a resolver, and return its first token."""
-    place = settings.folder
-    with made(place, "a resolver"):
-        with instance.held(place), closing(wiring.open_resolver_store(settings)) as store:
-            for token in store.tokens():
-                store.remove_token(token.name)
-            tokens = Tokens(store, SystemClock(), RESOLVER_SCOPES)
-            secret = tokens.add("first", _OPERATE)
-            instance.keep_token(place, tokens.add("local", _OPERATE))
-        # Last: a folder with settings is a resolver.
-        keep(place / RESOLVER_FILE, written(settings))
-    return secret
-
-
-@resolver.command(epilog=_SERVE_EXAMPLE)
-@folder_option
-@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-def serve(folder: Path | None, *, listen: str) -> None:
-    """Run the resolver in the folder DATA, until SIGINT or SIGTERM.
-
-    The API is described at /openapi.json.
-    """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
-    settings = read_resolver(folder_of(folder).absolute())
-    with (
-        instance.held(settings.folder),
-        listening_at(listen or settings.listen) as listener,
-        closing(wiring.ResolverInstance(settings)) as opened,
-    ):
-        app, http = wiring.resolver_app(opened)
-        address = address_of(listener)
-        with instance.serving(settings.folder, address):
-            run(app, listener, lambda: click.echo(f"ready resolver={address}"), lambda: None, http)
-
-
-resolver_registry.add_to(resolver)
-resolver_conflicts.add_to(resolver)
-resolver_tokens.add_to(resolver)

@@ -28,13 +28,13 @@ from ibi.web.archive_urls import ArchiveUrls
 from ibi.web.item_count import ItemCount
 from ibi.web.json_answers import by_method, json_answer
 from ibi.web.request_parts import body_of, decoded, number_of
+from ibi.web.tokens_api import TokensApi
 
 _MOST: Final = 1000
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _DECODE_RESERVATION: Final = msgspec.json.Decoder(messages.ReservationRequest).decode
 _DECODE_LINK: Final = msgspec.json.Decoder(messages.LinkRequestBody).decode
-_DECODE_TOKEN: Final = msgspec.json.Decoder(messages.TokenRequest).decode
 
 
 class AdministrationApi:
@@ -58,6 +58,7 @@ class AdministrationApi:
         self._announcer = announcer
         self._about = about
         self._check_linkable = check_linkable
+        self._tokens = TokensApi(archive.catalogue, door, self._note_token, UnknownError)
         self._count = ItemCount(archive.catalogue, archive.clock)
 
     @property
@@ -70,8 +71,7 @@ class AdministrationApi:
             by_method("/api/v1/statistics", GET=self.statistics),
             by_method("/api/v1/resolvers", GET=self.resolvers, POST=self.link),
             by_method("/api/v1/resolvers/{resolver:path}", DELETE=self.unlink),
-            by_method("/api/v1/tokens", GET=self.tokens, POST=self.add_token),
-            by_method("/api/v1/tokens/{name}", DELETE=self.remove_token),
+            *self._tokens.routes,
         ]
 
     async def about(self, _: Request) -> Response:
@@ -163,30 +163,8 @@ class AdministrationApi:
     async def _note(self, act: str, who: str, **detail: str) -> None:
         await asyncio.to_thread(self._archive.note, act, who, {**detail})
 
-    async def tokens(self, request: Request) -> Response:
-        """List the tokens, without what is secret of them."""
-        await self._door.admit(request, "administer")
-        found = await asyncio.to_thread(self._archive.catalogue.tokens)
-        return json_answer(messages.TokensAnswer([answers.token_answer(each) for each in found]))
-
-    async def add_token(self, request: Request) -> Response:
-        """Make a token, and show it, once."""
-        who = await self._door.admit(request, "administer")
-        wanted = decoded(_DECODE_TOKEN, await body_of(request))
-        secret = await asyncio.to_thread(self._door.tokens.add, wanted.name, wanted.scope)
-        await self._note("add token", who, name=wanted.name, scope=wanted.scope)
-        found = await asyncio.to_thread(self._archive.catalogue.tokens)
-        [token] = [each for each in found if each.name == wanted.name]
-        return json_answer(answers.token_answer(token, secret), HTTPStatus.CREATED)
-
-    async def remove_token(self, request: Request) -> Response:
-        """Remove a token."""
-        who = await self._door.admit(request, "administer")
-        name = request.path_params["name"]
-        if not await asyncio.to_thread(self._door.tokens.remove, name):
-            raise UnknownError("token", name)
-        await self._note("remove token", who, name=name)
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+    async def _note_token(self, act: str, who: str, name: str, scope: str) -> None:
+        await self._note(act, who, name=name, **({"scope": scope} if scope else {}))
 
 
 def _day(text: str) -> str:

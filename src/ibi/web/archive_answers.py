@@ -13,7 +13,7 @@ from ibi.identifier.instant import Instant
 from ibi.metadata.plain_record import record_as_dict
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item
-from ibi.ports import Deposit, HistoryEntry, Reservation, Staged, Token
+from ibi.ports import Deposit, HistoryEntry, Reservation, Staged
 from ibi.web.archive_messages import (
     DepositAnswer,
     FileAnswer,
@@ -23,7 +23,6 @@ from ibi.web.archive_messages import (
     LinkAnswer,
     ReservationAnswer,
     StagedAnswer,
-    TokenAnswer,
     TombstoneAnswer,
 )
 
@@ -126,8 +125,3 @@ def link_answer(link: Link, service: Forms, *, with_key: bool = False) -> LinkAn
         link.failures,
         link.reason,
     )
-
-
-def token_answer(token: Token, secret: str = "") -> TokenAnswer:
-    """Write a token."""
-    return TokenAnswer(token.name, token.scope, moment(token.created), secret)

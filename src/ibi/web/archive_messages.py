@@ -207,28 +207,6 @@ class LinksAnswer(msgspec.Struct, frozen=True):
     links: list[LinkAnswer]
 
 
-class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A token to be made."""
-
-    name: str
-    scope: str
-
-
-class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A token; what is secret of it is shown only when it is made."""
-
-    name: str
-    scope: str
-    created: str
-    secret: str = ""
-
-
-class TokensAnswer(msgspec.Struct, frozen=True):
-    """All tokens."""
-
-    tokens: list[TokenAnswer]
-
-
 class ArchiveAnswer(msgspec.Struct, frozen=True):
     """The archive itself."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ibi.archive.amendment import Amendment
 from ibi.archive.deposit_request import DepositRequest
 from ibi.web import archive_messages as messages
-from ibi.web import openapi_parts
+from ibi.web import openapi_parts, tokens_api
 from ibi.web.openapi_parts import (
     IBI,
     ID,
@@ -41,9 +41,9 @@ _TYPES: Final = (
     messages.ReservationsAnswer,
     messages.StagedAnswer,
     messages.StatisticsAnswer,
-    messages.TokenAnswer,
-    messages.TokenRequest,
-    messages.TokensAnswer,
+    tokens_api.TokenAnswer,
+    tokens_api.TokenRequest,
+    tokens_api.TokensAnswer,
     messages.UnpackAnswer,
     messages.UnpackRequest,
     Problem,
@@ -217,20 +217,7 @@ def _administration() -> dict[str, Any]:
             "parameters": [parameter("resolver", "The address of a resolver")],
             "delete": operation("Leave a resolver", status=204, errors=(404, 507)),
         },
-        "/api/v1/tokens": {
-            "get": operation("All tokens", answer="TokensAnswer"),
-            "post": operation(
-                "Make a token, and show it once",
-                body="TokenRequest",
-                answer="TokenAnswer",
-                status=201,
-                errors=(413, 507),
-            ),
-        },
-        "/api/v1/tokens/{name}": {
-            "parameters": [parameter("name", "The name of a token")],
-            "delete": operation("Remove a token", status=204, errors=(404, 409, 507)),
-        },
+        **tokens_api.described(),
     }
 
 

@@ -25,6 +25,7 @@ from ibi.web.json_answers import by_method, json_answer
 from ibi.web.registrations_api import Notices
 from ibi.web.request_parts import body_of, decoded, number_of
 from ibi.web.resolver_door import ResolverDoor
+from ibi.web.tokens_api import TokensApi
 
 _MOST: Final = 1000
 _LOG: Final = structlog.get_logger()
@@ -32,7 +33,6 @@ _LOG: Final = structlog.get_logger()
 _DECODE_REGISTRATION: Final = msgspec.json.Decoder(messages.RegistrationRequest).decode
 _DECODE_HOSTS: Final = msgspec.json.Decoder(messages.HostsRequest).decode
 _DECODE_SETTLEMENT: Final = msgspec.json.Decoder(messages.SettlementRequest).decode
-_DECODE_TOKEN: Final = msgspec.json.Decoder(messages.TokenRequest).decode
 
 
 class RegistryApi:
@@ -54,6 +54,7 @@ class RegistryApi:
         self._door = door
         self._notices = notices
         self._about = about
+        self._tokens = TokensApi(store, door, _note_token, NotOnRecordError)
 
     @property
     def routes(self) -> list[Route]:
@@ -71,8 +72,7 @@ class RegistryApi:
             by_method("/api/v1/conflicts", GET=self.conflicts),
             by_method("/api/v1/conflicts/{conflict:path}/settlement", POST=self.settle),
             by_method("/api/v1/history", GET=self.history),
-            by_method("/api/v1/tokens", GET=self.tokens, POST=self.add_token),
-            by_method("/api/v1/tokens/{name}", DELETE=self.remove_token),
+            *self._tokens.routes,
         ]
 
     async def about(self, _: Request) -> Response:
@@ -185,30 +185,9 @@ class RegistryApi:
         lines = [answers.history_line(event) for event in found]
         return json_answer(messages.HistoryAnswer(lines, more))
 
-    async def tokens(self, request: Request) -> Response:
-        """List the tokens, without what is secret of them."""
-        await self._door.admit(request, "operate")
-        found = await asyncio.to_thread(self._store.tokens)
-        return json_answer(messages.TokensAnswer([answers.token_answer(each) for each in found]))
 
-    async def add_token(self, request: Request) -> Response:
-        """Make a token, and show it, once."""
-        who = await self._door.admit(request, "operate")
-        wanted = decoded(_DECODE_TOKEN, await body_of(request))
-        secret = await asyncio.to_thread(self._door.tokens.add, wanted.name, wanted.scope)
-        _LOG.info("token added", name=wanted.name, scope=wanted.scope, who=who)
-        found = await asyncio.to_thread(self._store.tokens)
-        [token] = [each for each in found if each.name == wanted.name]
-        return json_answer(answers.token_answer(token, secret), HTTPStatus.CREATED)
-
-    async def remove_token(self, request: Request) -> Response:
-        """Remove a token."""
-        who = await self._door.admit(request, "operate")
-        name = request.path_params["name"]
-        if not await asyncio.to_thread(self._door.tokens.remove, name):
-            raise NotOnRecordError("token", name)
-        _LOG.info("token removed", name=name, who=who)
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+async def _note_token(act: str, who: str, name: str, scope: str) -> None:
+    _LOG.info(act, name=name, scope=scope, who=who)
 
 
 def _shown(archive: RegisteredArchive) -> Response:

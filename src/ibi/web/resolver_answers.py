@@ -11,7 +11,7 @@ import msgspec
 from ibi.identifier.instant import Instant
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.ports import Challenge, RegistryEvent, Token
+from ibi.ports import Challenge, RegistryEvent
 from ibi.resolver.domain_proof import http_proof, text_proof
 from ibi.web import resolver_messages as messages
 
@@ -110,8 +110,3 @@ def _proofs(challenge: Challenge) -> list[messages.ProofAnswer]:
         sentence = f"Or add a TXT record to the domain name: {record.place} with {record.text}."
         proofs.append(messages.ProofAnswer("dns", record.place, record.text, sentence))
     return proofs
-
-
-def token_answer(token: Token, secret: str = "") -> messages.TokenAnswer:
-    """Write a token."""
-    return messages.TokenAnswer(token.name, token.scope, moment(token.created), secret)

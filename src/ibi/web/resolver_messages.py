@@ -179,25 +179,3 @@ class ChallengeAnswer(msgspec.Struct, frozen=True):
     until: str
     proofs: list[ProofAnswer]
     next: str
-
-
-class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A token to be made."""
-
-    name: str
-    scope: str
-
-
-class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A token; what is secret of it is shown only when it is made."""
-
-    name: str
-    scope: str
-    created: str
-    secret: str = ""
-
-
-class TokensAnswer(msgspec.Struct, frozen=True):
-    """All tokens."""
-
-    tokens: list[TokenAnswer]

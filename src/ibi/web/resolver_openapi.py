@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ibi.web import openapi_parts
+from ibi.web import openapi_parts, tokens_api
 from ibi.web import resolver_messages as messages
 from ibi.web.explanation import Explanation
 from ibi.web.openapi_parts import PAGE, in_words, operation, parameter, query
@@ -27,9 +27,9 @@ _TYPES: Final = (
     messages.ProofRequest,
     messages.ResolverAnswer,
     messages.SettlementRequest,
-    messages.TokenAnswer,
-    messages.TokenRequest,
-    messages.TokensAnswer,
+    tokens_api.TokenAnswer,
+    tokens_api.TokenRequest,
+    tokens_api.TokensAnswer,
     Problem,
     Resolved,
 )
@@ -51,7 +51,7 @@ def document(version: str) -> dict[str, Any]:
             **_archives(),
             **_registrations(),
             **_conflicts(),
-            **_tokens(),
+            **tokens_api.described(),
             **_health(),
         },
     )
@@ -197,25 +197,6 @@ def _conflicts() -> dict[str, Any]:
             "get": operation(
                 "Who did what, the oldest first", answer="HistoryAnswer", parameters=PAGE
             )
-        },
-    }
-
-
-def _tokens() -> dict[str, Any]:
-    return {
-        "/api/v1/tokens": {
-            "get": operation("All tokens", answer="TokensAnswer"),
-            "post": operation(
-                "Make a token, and show it once",
-                body="TokenRequest",
-                answer="TokenAnswer",
-                status=201,
-                errors=(413, 507),
-            ),
-        },
-        "/api/v1/tokens/{name}": {
-            "parameters": [parameter("name", "The name of a token")],
-            "delete": operation("Remove a token", status=204, errors=(404, 409, 507)),
         },
     }
 

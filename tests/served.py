@@ -1,0 +1,153 @@
+"""A real archive or resolver for tests: a process of its own, in whose folder everything lies."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar, Final, Self
+from urllib.parse import urlsplit
+
+from ibi.adapters.instance import token_of
+from minting_server import PATIENCE, Answer, Client, environment
+
+API: Final = "/api/v1"
+ENVIRONMENT: Final = ("IBI_DATA", "IBI_RESOLVER", "IBI_ARCHIVE", "IBI_TOKEN")
+"""Variables of the caller's shell that no test may depend on."""
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port
+
+
+def own_environment(folder: Path, **more: str) -> dict[str, str]:
+    """Return an environment that knows of no instance but that of the test."""
+    found = environment(folder, **more)
+    return {name: value for name, value in found.items() if name not in ENVIRONMENT or name in more}
+
+
+class Served(Client):
+    """An instance; what is below `part` of the command line makes and serves it."""
+
+    part: ClassVar[str]
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Have nothing yet, but an address and a folder."""
+        super().__init__(f"http://127.0.0.1:{free_port()}", "")
+        self.folder = folder
+        self.data = folder / self.part
+        self._log = folder / name
+        self._said = b""
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def _make(self, made: subprocess.CompletedProcess[str]) -> dict[str, str]:
+        """Return what `init` told."""
+        assert made.returncode == 0, made.stderr
+        return dict(line.split(" ", 1) for line in made.stdout.splitlines())
+
+    @property
+    def place(self) -> str:
+        """Where it listens."""
+        return urlsplit(self.address).netloc
+
+    def set(self, **settings: object) -> None:
+        """Add to its settings, while it does not run."""
+        with (self.data / f"{self.part}.toml").open("a", encoding="utf-8") as file:
+            file.writelines(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+
+    def start(self, *options: str) -> Self:
+        """Start it, and wait until it is ready."""
+        command = [sys.executable, "-m", "ibi", self.part, "serve", "--data", str(self.data)]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603
+                [*command, *options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=own_environment(self.folder),
+                bufsize=0,
+            )
+        said = b""
+        while not said.endswith(b"\n"):
+            assert self.process.stdout
+            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+            chunk = os.read(self.process.stdout.fileno(), 4096) if ready else b""
+            if not chunk:
+                self.kill()
+                raise AssertionError(said + self._log.read_bytes())
+            said += chunk
+        self._said += said
+        return self
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ask it to end; return its exit code."""
+        assert self.process
+        self.close()
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self._collect()
+        return code
+
+    def kill(self) -> None:
+        """Kill it, as a power cut would."""
+        self.close()
+        if self.process:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+            self._collect()
+
+    def _collect(self) -> None:
+        if self.process and self.process.stdout and not self.process.stdout.closed:
+            self._said += self.process.stdout.read()
+            self.process.stdout.close()
+
+    def restart(self) -> Self:
+        """Stop it and start it again."""
+        assert self.stop() == 0
+        return self.start()
+
+    def log(self) -> str:
+        """Return what it wrote to its log."""
+        return self._log.read_text("utf-8")
+
+    def said(self) -> str:
+        """Return what it wrote to its standard output, as far as it was read."""
+        return self._said.decode()
+
+    @property
+    def local_token(self) -> str:
+        """The token of those who may read its folder."""
+        return token_of(self.data)
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it, if it is still there."""
+        self.kill()
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Read something without a token, as readers do."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask("GET", path, token="", headers=named)
+
+    def api(
+        self, method: str, path: str, body: object = None, token: str | None = None, **headers: str
+    ) -> Answer:
+        """Use the API."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.ask(method, f"{API}/{path}", body, token=token, headers=named)
+
+    def add_token(self, name: str, scope: str) -> str:
+        """Make a token."""
+        answer = self.api("POST", "tokens", {"name": name, "scope": scope})
+        assert answer.status == 201, answer.body
+        return str(answer.json()["secret"])
