@@ -34,7 +34,7 @@ class ArchiveServer(Served):
         given = ["--address", self.address, "--listen", self.place]
         given += ["--host", host, "--name", "Arquivo de prova", *(["--ip", ip] if ip else ())]
         given += ["--administrator", "admin@example.org"]
-        self.made = self._make(self.ibi("init", *given, *options))
+        self.made = self._make(*given, *options)
         self.service = self.made["service"]
         self.token = self.made["token"]
         self.set(requests_a_second=rate)

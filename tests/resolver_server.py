@@ -30,7 +30,7 @@ class ResolverServer(Served):
         super().__init__(folder, "resolver.log")
         given = ["--address", self.address, "--listen", self.place]
         given += ["--name", "Resolvedor de prova", "--allow-network", "127.0.0.0/8"]
-        self.made = self._make(self.ibi("init", *given, *options))
+        self.made = self._make(*given, *options)
         self.token = self.made["token"]
         self.set(requests_a_second=rate, searches_a_second=rate)
 

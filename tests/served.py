@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 from urllib.parse import urlsplit
 
+import pytest
+from click.testing import CliRunner
+
 from ibi.adapters.instance import token_of
+from ibi.cli import ibi
 from minting_server import PATIENCE, Answer, Client, environment
 
 API: Final = "/api/v1"
@@ -48,9 +52,19 @@ class Served(Client):
         self._said = b""
         self.process: subprocess.Popen[bytes] | None = None
 
-    def _make(self, made: subprocess.CompletedProcess[str]) -> dict[str, str]:
-        """Return what `init` told."""
-        assert made.returncode == 0, made.stderr
+    def _make(self, *options: str) -> dict[str, str]:
+        """Make it, and return what `init` told.
+
+        In this process: the libraries that make tables take long to load.
+        """
+        given = [self.part, "init", "--data", str(self.data), *options]
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ENVIRONMENT:
+                patch.delenv(name, raising=False)
+            for name, value in own_environment(self.folder).items():
+                patch.setenv(name, value)
+            made = CliRunner().invoke(ibi, given, catch_exceptions=False)
+        assert made.exit_code == 0, made.output
         return dict(line.split(" ", 1) for line in made.stdout.splitlines())
 
     @property

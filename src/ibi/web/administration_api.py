@@ -58,7 +58,7 @@ class AdministrationApi:
         self._announcer = announcer
         self._about = about
         self._check_linkable = check_linkable
-        self._tokens = TokensApi(archive.catalogue, door, self._note_token, UnknownError)
+        self.tokens_api = TokensApi(archive.catalogue, door, self._note_token, UnknownError)
         self._count = ItemCount(archive.catalogue, archive.clock)
 
     @property
@@ -71,7 +71,7 @@ class AdministrationApi:
             by_method("/api/v1/statistics", GET=self.statistics),
             by_method("/api/v1/resolvers", GET=self.resolvers, POST=self.link),
             by_method("/api/v1/resolvers/{resolver:path}", DELETE=self.unlink),
-            *self._tokens.routes,
+            *self.tokens_api.routes,
         ]
 
     async def about(self, _: Request) -> Response:

@@ -54,7 +54,7 @@ class RegistryApi:
         self._door = door
         self._notices = notices
         self._about = about
-        self._tokens = TokensApi(store, door, _note_token, NotOnRecordError)
+        self.tokens_api = TokensApi(store, door, _note_token, NotOnRecordError)
 
     @property
     def routes(self) -> list[Route]:
@@ -72,7 +72,7 @@ class RegistryApi:
             by_method("/api/v1/conflicts", GET=self.conflicts),
             by_method("/api/v1/conflicts/{conflict:path}/settlement", POST=self.settle),
             by_method("/api/v1/history", GET=self.history),
-            *self._tokens.routes,
+            *self.tokens_api.routes,
         ]
 
     async def about(self, _: Request) -> Response:
