@@ -17,6 +17,9 @@ from ibi.errors import (
     PersistentUrlError,
     ReadingError,
     RepositoryNameError,
+    ResolverError,
+    ResolverRefusedError,
+    ResolverUnreachableError,
 )
 from ibi.identifier.check_character import check_character
 from ibi.identifier.description import Description, describe, pair_warnings
@@ -65,6 +68,9 @@ __all__ = [
     "RemoteMinter",
     "RepositoryName",
     "RepositoryNameError",
+    "ResolverError",
+    "ResolverRefusedError",
+    "ResolverUnreachableError",
     "check_character",
     "describe",
     "open_minter",

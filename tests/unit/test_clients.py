@@ -61,6 +61,16 @@ def test_what_archives_are_told(reveal: str, expected: tuple[str, ...]) -> None:
     assert Clients([], reveal).told(("198.51.100.77", "10.1.2.3")) == expected
 
 
+def test_what_is_not_believed_is_not_remembered() -> None:
+    clients = Clients(PROXIES, "full")
+    for number in range(100):
+        assert clients.told_of_peer("192.0.2.7", f"{number}" * 1000) == ("192.0.2.7",)
+    long = ", ".join(["198.51.100.1"] * 100)
+    assert clients.told_of_peer("10.0.0.1", long) == ("198.51.100.1", "10.0.0.1")
+    info = clients._told_of_peer.cache_info()  # noqa: SLF001  # what it remembers
+    assert (info.currsize, info.misses) == (1, 1)
+
+
 def test_networks() -> None:
     assert network_of("150.163.2.175") == "150.163.2.0"
     assert network_of("2001:db8:1:2:3::4") == "2001:db8:1::"

@@ -300,6 +300,18 @@ def test_whoever_requires_the_original_is_led_on_by_the_owner_alone() -> None:
     assert shown(decide(required, heard(leads(C), silent(A), owner=owned_by(C)))) == "hop c senior"
 
 
+def test_the_owner_of_an_item_does_not_judge_who_claims_its_edition() -> None:
+    required = question("!", required=True)
+    gone = heard(deleted(C), has_last_edition(A, State.ORIGINAL), owner=owned_by(C))
+    assert shown(decide(required, gone)) == "redirect a only-original"
+    both = heard(
+        has_last_edition(C, State.ORIGINAL),
+        has_last_edition(A, State.ORIGINAL),
+        owner=owned_by(C, settled=True),
+    )
+    assert shown(decide(required, both)) == "alert c a"
+
+
 def test_a_hop_goes_on_with_all_verbs_from_the_next_edition() -> None:
     decision = decide(question("!:(oai_dc)"), heard(leads(A)))
     assert isinstance(decision, Hop)
@@ -501,6 +513,12 @@ def test_owner_after(name: str) -> None:
     hearing, expected = OWNERS[name]
     owner = owner_after(question(), hearing, 7)
     assert (owner.archive if owner else "") == expected
+
+
+def test_nobody_becomes_an_owner_while_the_record_cannot_be_read() -> None:
+    hearing = replace(heard(original(A)), is_on_record=False)
+    assert owner_after(question(), hearing, 7) is None
+    assert owner_after(question(), replace(hearing, is_on_record=True), 7) is not None
 
 
 def test_nobody_becomes_an_owner_by_a_relation() -> None:

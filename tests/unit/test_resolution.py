@@ -17,6 +17,7 @@ from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import Heard, Owner, Silence
+from ibi.ports.resolver import NO_PLACE
 from ibi.resolver import searching as module
 from ibi.resolver.bookkeeping import Bookkeeping
 from ibi.resolver.conflicts import Conflicts
@@ -392,16 +393,89 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
     at_desk(work)
 
 
+def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": says(original("a"))}
+        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        version = memory.version
+        found = await desk.resolve(question())
+        kept = memory.keep(found, version, found.began)
+        assert kept is not None
+        memory.forget(ITEM.label.canonical)
+        assert kept.until == 0
+        assert memory.recall(question(), found.began) is None
+        assert memory.keep(found, version, found.began) is None
+        assert memory.keep(found, memory.version, found.began) is not None
+
+    at_desk(work)
+
+
+def test_an_owner_that_cannot_be_read_is_not_replaced() -> None:
+    async def work(desk: Desk) -> None:
+        label = ITEM.label.canonical
+        desk.shelf.keep_owners([(label, Owner(SERVICES["a"].canonical, 1))])
+        desk.paper.sayings = {"b": says(original("b"))}
+        desk.shelf.fails = True
+        assert winner(await desk.resolve(question(), hear_all=True)) == "b"
+        desk.shelf.fails = False
+        await desk.quiet()
+        assert desk.shelf.owned[label].archive.startswith("a.")
+
+    at_desk(work)
+
+
+def test_a_search_that_began_before_unsettles_nothing() -> None:
+    async def work(desk: Desk) -> None:
+        label = ITEM.label.canonical
+        settled = Owner(SERVICES["a"].canonical, 1, settled=True)
+        desk.owners.learn(label, settled)
+        desk.owners.learn(label, Owner(SERVICES["b"].canonical, 2))
+        assert await desk.owners.owner(label) == (settled, True)
+        await desk.quiet()
+        desk.owners.learn(label, Owner(SERVICES["b"].canonical, 3))
+        assert await desk.owners.owner(label) == (settled, True)
+
+    at_desk(work)
+
+
+def test_an_archive_that_there_was_no_time_to_ask_is_neither_up_nor_down() -> None:
+    async def work(desk: Desk) -> None:
+        timed_out = Silence("b", "it did not answer in time")
+        desk.paper.sayings = {"b": says(timed_out)}
+        for _ in range(2):
+            await desk.resolve(question())
+        desk.paper.sayings = {"b": says(Silence("b", NO_PLACE, asked=False))}
+        for _ in range(5):
+            assert isinstance((await desk.resolve(question())).outcome, Unsure)
+        service = SERVICES["b"].canonical
+        assert desk.registry.is_asked(service)
+        desk.paper.sayings = {"b": says(timed_out)}
+        await desk.resolve(question())
+        assert not desk.registry.is_asked(service)
+
+    at_desk(work)
+
+
+def test_an_archive_that_refuses_a_question_is_there() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"b": says(Silence("b", "it answered 414", alive=True))}
+        for _ in range(5):
+            assert isinstance((await desk.resolve(question())).outcome, Unsure)
+        assert desk.registry.is_asked(SERVICES["b"].canonical)
+
+    at_desk(work)
+
+
 def test_memory_keeps_nothing_unsure() -> None:
     async def work(desk: Desk) -> None:
         memory = Memory(lambda: 0, hot_seconds=10, absent_seconds=2)
         absent = await desk.resolve(question())
-        kept = memory.keep(absent, 0, absent.began)
+        kept = memory.keep(absent, memory.version, absent.began)
         assert kept is not None
         assert kept.until == absent.began + 2
         desk.paper.sayings = {"b": says(Silence("b", "it did not answer in time"))}
         unsure = await desk.resolve(question())
         assert isinstance(unsure.outcome, Unsure)
-        assert memory.keep(unsure, 0, unsure.began) is None
+        assert memory.keep(unsure, memory.version, unsure.began) is None
 
     at_desk(work)

@@ -15,6 +15,7 @@ from aiohttp import ClientConnectorError, ClientOSError, ClientResponse
 from aiohttp.client_proto import ResponseHandler
 
 from ibi.adapters.places import NoPlaceError
+from ibi.ports.resolver import NO_PLACE
 
 LARGEST_ANSWER: Final = 64 * 1024
 """Bytes, as archives allow a resolver; the same before and after decoding."""
@@ -116,6 +117,6 @@ def words(failure: BaseException) -> str:
     if isinstance(failure, NoAnswerError):
         return str(failure)
     if isinstance(failure, NoPlaceError):
-        return "too much is asked of it at once"
+        return NO_PLACE
     cause = failure.__cause__ if isinstance(failure, ClientConnectorError) else None
     return next(said for kind, said in _WORDS if isinstance(cause or failure, kind))

@@ -2,7 +2,8 @@
 
 Whoever is at the address of an archive may be anybody and do anything. Nothing of that raises, and
 nothing takes longer than it may: the deadline is for everything, from the look-up of the name to
-the last byte. Redirects are not followed, cookies not kept, compressed answers not taken.
+the last byte, after a wait for a place of no more than as long. Redirects are not followed,
+cookies not kept, compressed answers not taken.
 """
 
 from __future__ import annotations
@@ -81,9 +82,10 @@ class HttpArchiveClient:
             url = url_of(archive.address, archive.service.spelling, encode(request))
             listed = _url_list(await self._said(url, seconds))
         except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
-            is_alive = isinstance(failure, (RefusalError, NoPlaceError))
+            was_asked = not isinstance(failure, NoPlaceError)
+            is_alive = isinstance(failure, RefusalError)
             seconds = time.monotonic() - begun
-            return Silence(archive.id, words(failure), seconds, alive=is_alive)
+            return Silence(archive.id, words(failure), seconds, asked=was_asked, alive=is_alive)
         return Answer(archive.id, listed, time.monotonic() - begun)
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:

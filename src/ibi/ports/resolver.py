@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ibi.identifier.label import Label
 from ibi.model.conflict import Conflict
@@ -39,10 +39,13 @@ class Silence:
     asked: bool = True
     """Whether it was asked at all: one that is down is not."""
     alive: bool = False
-    """Whether this is not for want of an answer: it refused, or we did not get to ask it."""
+    """Whether this is not for want of an answer: it refused."""
 
 
 Heard: TypeAlias = Answer | Silence
+
+NO_PLACE: Final = "too much is asked of it at once"
+"""Why an archive was not asked: that is no silence of its own."""
 
 
 class ArchiveClient(Protocol):

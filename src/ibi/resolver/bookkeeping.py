@@ -52,6 +52,7 @@ class Bookkeeping:
         if contention is not None:
             contended, answers = contention[0].canonical, contention[1]
             self._forget(label)
+            self._forget(contended)
             incumbent = hearing.owner if contended == label else None
             self._begin(self._conflicts.record(contended, answers, incumbent))
 

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -23,7 +24,7 @@ from ibi.model.relation import Relation
 from ibi.ports import Answer, Clock, ConflictStore, Owner, OwnerStore, RegistryEvent
 from ibi.resolver.outage import SECOND
 from ibi.resolver.registry import Registry
-from ibi.wire.responses import encode
+from ibi.wire.responses import decode, encode
 from ibi.wire.url_list import Related, UrlList
 
 PAUSE: Final = 60 * SECOND
@@ -106,7 +107,8 @@ class Conflicts:
         """
         name = _canonical(owner_archive)
         conflict = await asyncio.to_thread(self._settle, which, name, note)
-        self._learn(conflict.label, Owner(name, conflict.settled, settled=True))
+        for label in labels_of(conflict, name):
+            self._learn(label, Owner(name, conflict.settled, settled=True))
         if self._registry.find(name) is not None:
             detail = f"conflict {conflict.id}, {conflict.label}"
             await self._registry.note(
@@ -125,7 +127,8 @@ class Conflicts:
                 )
             now = self._clock.wall()
             # First the owner, by whom readers are served: the rest is for the operator.
-            self._owners.keep_owners([(conflict.label, Owner(name, now, settled=True))])
+            owner = Owner(name, now, settled=True)
+            self._owners.keep_owners([(label, owner) for label in labels_of(conflict, name)])
             return self._conflicts.keep_conflict(
                 replace(conflict, settled=now, owner=name, note=note)
             )
@@ -183,6 +186,18 @@ class Conflicts:
             last_seen=now,
             answer=_said(listed) if listed is not None else "",
         )
+
+
+def labels_of(conflict: Conflict, owner: str) -> set[str]:
+    """Return the labels of the item: the one that was asked for, and what its owner calls it."""
+    labels = {conflict.label}
+    for claim in conflict.claims:
+        if claim.archive == owner and claim.answer:
+            with suppress(IbiError):  # it may have been cut off
+                listed = decode(claim.answer)
+                if isinstance(listed, UrlList) and listed.forms is not None:
+                    labels |= {label.canonical for label in listed.forms}
+    return labels
 
 
 def merged(

@@ -112,11 +112,11 @@ def _original(  # noqa: PLR0911  # as many as there are cases
     claims = by_rank(hearing, [each for each in offers if each.claims])
     first = claims[0].answer.archive if claims else ""
     deleted = _deleted_by_owner(hearing)
-    if deleted is not None and first not in hearing.homes:
+    if deleted is not None and first not in hearing.homes and not question.verbs:
         return Gone((deleted,))
     if claims:
         is_owner = hearing.is_owner(first)
-        if hearing.is_settled and is_owner:
+        if hearing.is_settled and is_owner and not question.verbs:
             return _taken(claims[0], Why.SETTLED)
         rivals = of_one_item(question, claims)
         if len(rivals) > 1:

@@ -30,6 +30,8 @@ class Hearing:
     patient: bool = False
     """Whether there is still a moment for others to speak up."""
     owner: Owner | None = None
+    is_on_record: bool = True
+    """Whether it could be read who the owner is, if there is one."""
     homes: frozenset[str] = frozenset()
     ranks: Mapping[str, int] = field(default_factory=dict)
     """By archive; the lowest is the most senior."""

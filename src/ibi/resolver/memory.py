@@ -98,13 +98,14 @@ class Memory:
         """Remember nothing yet; `version` changes when archives come, go or move."""
         self._version = version
         self._seen = version()
+        self._forgotten = 0
         self._hot = _Shelf(hot_seconds, MOST_HOT)
         self._absent = _Shelf(absent_seconds, MOST_ABSENT)
 
     @property
-    def version(self) -> int:
+    def version(self) -> tuple[int, int]:
         """What `keep` wants to know from before a resolution began."""
-        return self._version()
+        return self._version(), self._forgotten
 
     def recall(self, question: Question, now: float) -> Remembered | None:
         """Return what was resolved a moment ago."""
@@ -117,9 +118,11 @@ class Memory:
         found = self._hot.find(key) or self._absent.find(key)
         return found if found is not None and now < found.until else None
 
-    def keep(self, resolution: Resolution, version: int, now: float) -> Remembered | None:
+    def keep(
+        self, resolution: Resolution, version: tuple[int, int], now: float
+    ) -> Remembered | None:
         """Remember a resolution, if that does no harm; for how long counts from its beginning."""
-        if version != self._version():
+        if version != self.version:
             return None
         key = _key(resolution.question)
         match resolution.outcome:
@@ -131,7 +134,8 @@ class Memory:
                 return None
 
     def forget(self, label: str) -> None:
-        """Forget all that led by way of an item."""
+        """Forget all that led by way of an item, and what is being found out of it."""
+        self._forgotten += 1
         self._hot.forget(label)
         self._absent.forget(label)
 

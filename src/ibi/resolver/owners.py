@@ -36,6 +36,8 @@ class Owners:
         self._store = store
         self._quick = quick
         self._learned: dict[str, Owner] = {}
+        self._settled: set[str] = set()
+        """Labels whose owner was settled since the start."""
         # Its own: threads that are lost to a store that hangs are nobody else's.
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ibi-owners")
         self._rests_until = 0.0
@@ -54,30 +56,34 @@ class Owners:
         await self._flush()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def owner(self, label: str) -> Owner | None:
-        """Return the owner of an item by its canonical label; None if none is known.
+    async def owner(self, label: str) -> tuple[Owner | None, bool]:
+        """Return the owner of an item by its canonical label, and whether that could be read.
 
         Without it nobody is told from a rogue. But readers are not to blame if the store is down
         or slow: they wait for a moment, and then for none until a while has passed.
         """
         learned = self._learned.get(label)
         if learned is not None:
-            return learned
+            return learned, True
         loop = asyncio.get_running_loop()
         try:
             if self._quick:
-                return self._store.owner(label)
+                return self._store.owner(label), True
             if loop.time() < self._rests_until:
-                return None
+                return None, False
             reading = loop.run_in_executor(self._threads, self._store.owner, label)
-            return await asyncio.wait_for(reading, MOMENT)
+            return await asyncio.wait_for(reading, MOMENT), True
         except (IbiError, TimeoutError) as failure:
             self._rests_until = loop.time() + REST
             _LOG.warning("owners cannot be read", error=str(failure) or "it takes too long")
-            return None
+            return None, False
 
     def learn(self, label: str, owner: Owner) -> None:
-        """Put an owner on record."""
+        """Put an owner on record; who was settled is replaced only by another who is."""
+        if owner.settled:
+            self._settled.add(label)
+        elif label in self._settled:
+            return  # by a search that began before
         if len(self._learned) < MOST:
             self._learned[label] = owner
 

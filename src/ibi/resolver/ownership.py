@@ -33,7 +33,7 @@ def owner_after(question: Question, hearing: Hearing, now: int) -> Owner | None:
     claims the item, or has not let go of it, unless its home claims it.
     """
     owner = hearing.owner
-    if question.verbs or hearing.awaited or hearing.is_settled:
+    if question.verbs or hearing.awaited or hearing.is_settled or not hearing.is_on_record:
         return owner
     claims = [
         each.answer.archive

@@ -147,7 +147,7 @@ class Resolving:
         hearing, decision = await _decided(question, running, hear_all=hear_all)
         key = None
         if isinstance(decision, Redirect) and not hear_all:
-            key = running.take_key(decision.answer)
+            key = running.take_key(decision.answer, clients)
         seconds = asyncio.get_running_loop().time() - began
         return Step(question, running.request, hearing, decision, running.began, seconds, key)
 

@@ -59,6 +59,7 @@ class RunningSearch:
         self._awaited = set(self.archives)
         self._patient = True
         self._owner: Owner | None = None
+        self._is_on_record = False
         self._homes = registry.homes(question.label)
         self._ranks = registry.ranks()
         self._keys: set[str] = set()
@@ -72,6 +73,7 @@ class RunningSearch:
             awaited=frozenset(self._awaited),
             patient=self._patient,
             owner=self._owner,
+            is_on_record=self._is_on_record,
             homes=self._homes,
             ranks=self._ranks,
         )
@@ -85,10 +87,11 @@ class RunningSearch:
         """Wait until there is more to hear."""
         await asyncio.shield(self._change)
 
-    def own(self, owner: Owner | None, silence: Silence | None) -> None:
+    def own(self, owner: Owner | None, silence: Silence | None, is_read: bool) -> None:  # noqa: FBT001  # as `_owner` finds it
         """Begin with who is on record as the owner; one that is switched off is silent."""
         self.begun = True
         self._owner = owner
+        self._is_on_record = is_read
         if silence is not None:
             self._silences.append(silence)
         self._tell()
@@ -123,9 +126,10 @@ class RunningSearch:
         if not change.done():
             change.set_result(None)
 
-    def take_key(self, answer: Answer) -> UrlKey | None:
-        """Return the key of an answer to whoever comes first: it counts one access."""
-        if answer.listed is None or answer.archive in self._keys:
+    def take_key(self, answer: Answer, clients: tuple[str, ...]) -> UrlKey | None:
+        """Return the key of an answer to the first for whom it was asked: it counts one access."""
+        is_for = clients == self.request.clients and answer.archive not in self._keys
+        if answer.listed is None or not is_for:
             return None
         self._keys.add(answer.archive)
         return answer.listed.key
@@ -211,16 +215,16 @@ class Searching:
             running.end()
         self._on_end(running)
 
-    async def _owner(self, running: RunningSearch) -> tuple[Owner | None, Silence | None]:
+    async def _owner(self, running: RunningSearch) -> tuple[Owner | None, Silence | None, bool]:
         """Return the owner on record; one that is registered and switched off is silent."""
-        owner = await self._owners.owner(running.question.label.canonical)
+        owner, is_read = await self._owners.owner(running.question.label.canonical)
         if owner is None or owner.archive in running.archives:
-            return owner, None
+            return owner, None, is_read
         archive = self._registry.find(owner.archive)
         if archive is None or not archive.key:  # the operator has done away with it
-            return None, None
+            return None, None, True
         since = Instant(archive.since // _SECOND).iso8601
-        return owner, Silence(archive.id, f"it is switched off since {since}", asked=False)
+        return owner, Silence(archive.id, f"it is switched off since {since}", asked=False), True
 
     async def _ask(self, running: RunningSearch, archive: RegisteredArchive) -> None:
         try:
@@ -228,6 +232,8 @@ class Searching:
         except Exception:  # noqa: BLE001  # whatever one archive does, the others are heard
             _LOG.exception("an archive could not be asked")
             heard = Silence(archive.id, UNFORESEEN)
-        failure = "" if isinstance(heard, Answer) or heard.alive else heard.reason
-        self._registry.heard(archive.id, failure)
+        if isinstance(heard, Answer) or heard.alive:
+            self._registry.heard(archive.id, "")
+        elif heard.asked:
+            self._registry.heard(archive.id, heard.reason)
         running.hear(vetted(heard, archive) if isinstance(heard, Answer) else heard)

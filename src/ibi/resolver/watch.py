@@ -13,6 +13,7 @@ import structlog
 
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import ArchiveClient, Clock
+from ibi.ports.resolver import NO_PLACE
 from ibi.resolver.outage import SECOND, SILENCES, is_due
 from ibi.resolver.registry import Registry
 
@@ -106,6 +107,8 @@ class Watch:
                 now = self._registry.find(archive.id)
                 if now is None or now.address != archive.address:
                     return  # it has moved, or is gone
+                if silence == NO_PLACE:
+                    return
                 if not silence:
                     self._registry.returned(archive.id)
                     return

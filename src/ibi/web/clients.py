@@ -15,6 +15,7 @@ from starlette.requests import Request
 
 NOBODY: Final = "0.0.0.0"  # noqa: S104  # what archives are told of whom they are told nothing
 _MOST_PROXIES: Final = 16
+_LONGEST_KEPT: Final = 256
 _BITS: Final = {4: 24, 6: 48}
 """The network of a reader: as much of an address as a licence of an institution needs."""
 
@@ -54,6 +55,11 @@ class Clients:
 
     def told_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
         """Return what archives are told of them."""
+        nearest = _read(peer)
+        if nearest is None or not self._is_trusted(nearest):
+            forwarded = ""  # it is not believed, and need not be remembered
+        if len(forwarded) > _LONGEST_KEPT:
+            return self.told(self.of_peer(peer, forwarded))
         return self._told_of_peer(peer, forwarded)
 
     def _is_trusted(self, address: IPv4Address | IPv6Address) -> bool:

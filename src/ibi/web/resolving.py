@@ -30,6 +30,8 @@ from ibi.web.warm_path import WarmAnswers
 from ibi.wire.requests import encode
 
 LONGEST_URL: Final = 8192
+MOST_NOTED: Final = 1000
+"""Referrals that are kept at hand for the readers of one warm answer."""
 LONGEST_REQUEST: Final = 7000
 """To an archive: many servers take 8 kB in all."""
 _FORMS: Final = ("/ibi/", "/rep/")
@@ -76,10 +78,11 @@ class ResolvingDoor:
             return resolution, None
         response = self._redirection(resolution, resolution.outcome, wanted)
         if request.method == "GET":
-            note = partial(self._note, resolution, resolution.outcome, {})
-            note(self._clients.told(self._clients.of(request)))
+            told = self._clients.told(self._clients.of(request))
+            self._note(resolution, resolution.outcome, {}, told)
             # What belongs to the item may be anything: nobody is to fill the memory with it.
             if remembered and not question.depends_on_reader and not wanted.passed_on:
+                note = partial(self._note, remembered.resolution, resolution.outcome, {})
                 self._warm.keep(_target(request), response.raw_headers, remembered, note)
         return resolution, response
 
@@ -94,6 +97,8 @@ class ResolvingDoor:
         referral = noted.get(clients)
         if referral is None:
             referral = referral_of(resolution, outcome, clients, self._base)
+            if len(noted) >= MOST_NOTED:
+                noted.clear()
             noted[clients] = referral.again
         self._acknowledging.note(referral)
 

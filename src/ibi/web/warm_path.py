@@ -27,9 +27,9 @@ _PLAIN_GET: Final = re.compile(
     rb"GET (/[!-~]*) HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)+\r\n"
 )
 _UNUSUAL: Final = re.compile(
-    rb"\r\n(?:content-length|transfer-encoding|expect|upgrade):", re.IGNORECASE
+    rb"\r\n(?:content-length|transfer-encoding|expect|upgrade|proxy-connection):", re.IGNORECASE
 )
-_FORWARDED: Final = re.compile(rb"\r\n[Xx]-[Ff]orwarded-[Ff]or:([^\r]*)")
+_FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
 _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
 
@@ -72,8 +72,12 @@ class WarmAnswers:
         """Keep a redirection, as the usual way has just given it."""
         if len(target) > LONGEST_TARGET:
             return
-        while len(self._answers) >= MOST:
-            del self._answers[next(iter(self._answers))]
+        self._answers.pop(target, None)
+        while self._answers:
+            oldest = next(iter(self._answers))
+            if len(self._answers) < MOST and self._answers[oldest].remembered.until:
+                break
+            del self._answers[oldest]
         written = b"".join(b"%b: %b\r\n" % field for field in fields) + b"\r\n"
         self._answers[target] = WarmAnswer(written, remembered, self._version(), note)
 
