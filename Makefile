@@ -41,9 +41,20 @@ judges: ## install what some tests need of Debian, if it is not here: tclsh and 
 	  apt-get --quiet=2 install --yes --no-install-recommends tcl chromium > /dev/null; \
 	fi
 
+# One process more than cores: some tests wait for others to time out.
+PYTEST := $(BIN)/python -m pytest --numprocesses=$$(( $$(nproc) + 1 )) --dist=worksteal
+
 .PHONY: test
-test: $(INSTALLED) judges lint ## what CI runs: format, lint, types, import contracts, tests
-	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
+test: $(INSTALLED) judges ## what CI runs: format, lint, types, import contracts, tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint tests
+
+.PHONY: tests
+tests: $(INSTALLED) ## the tests alone
+	$(PYTEST)
+
+.PHONY: long
+long: $(INSTALLED) judges ## the tests for which CI has no time
+	$(PYTEST) -m long
 
 .PHONY: lint
 lint: $(INSTALLED) ## format and lint checks, types, import contracts

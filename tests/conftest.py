@@ -22,6 +22,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the faults of PostgreSQL to `make long`: `make faults` has all of them anyway."""
+    for item in items:
+        if "faults" in item.path.parts and "postgres" in item.name:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def machine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test meets the minters of the machine that it runs on, nor is remembered by it."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from redos_linter import RegexInfoWithFile, check_regexes_with_deno
 
 import ibi
@@ -94,6 +95,7 @@ def test_ours_are_compiled_where_the_check_finds_them() -> None:
                 assert id(call) in compiled, f"{path}:{call.lineno}"
 
 
+@pytest.mark.long
 def test_those_of_tests_and_benches_are_linear() -> None:
     places: dict[str, str] = {}
     for folder in ("tests", "bench"):

@@ -21,7 +21,7 @@ from ibi.web.deposits_api import DepositsApi
 from ibi.web.tokens_api import TokensApi
 from minting_server import PROBLEM
 
-EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 12
+EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 6
 """Of each operation."""
 PUBLIC: Final = {"/api/v1/archive", "/healthz", "/readyz", "/metrics"}
 ITEM: Final = "/api/v1/items/{ibi}"

@@ -469,6 +469,7 @@ def is_sent(resolver: ResolverServer, asked: str, location: str) -> bool:
     return resolver.get(asked).headers.get("location") == location
 
 
+@pytest.mark.long
 def test_a_federation_whose_registry_is_in_postgresql(
     tmp_path: Path, postgres: PostgresServer
 ) -> None:

@@ -205,6 +205,7 @@ def test_it_starts_again_after_it_was_killed(up: InstallationServer) -> None:
     assert deposited(up) != label
 
 
+@pytest.mark.long
 def test_another_port_moves_both_and_their_link(up: InstallationServer) -> None:
     up.start()
     label, service = deposited(up), archives(up)[0]["service_ibi"]
@@ -219,6 +220,7 @@ def test_another_port_moves_both_and_their_link(up: InstallationServer) -> None:
     assert (up.data / "archive" / "archive.toml").read_text("utf-8").count(up.archive) == 1
 
 
+@pytest.mark.long
 def test_a_first_start_that_is_killed_again_and_again_is_completed(up: InstallationServer) -> None:
     killed = 0
     for moment in (
@@ -248,6 +250,7 @@ def test_a_first_start_that_is_killed_again_and_again_is_completed(up: Installat
 # Names of one's own
 
 
+@pytest.mark.long
 def test_a_public_name_is_what_labels_are_minted_under(up: InstallationServer) -> None:
     up.start(*PUBLIC)
     assert "good for a try" not in up.log()
@@ -268,6 +271,7 @@ def test_a_public_name_is_what_labels_are_minted_under(up: InstallationServer) -
     assert settings_of(up) == before
 
 
+@pytest.mark.long
 def test_an_archive_for_a_try_does_not_change_its_name_by_the_way(up: InstallationServer) -> None:
     up.start()
     assert up.stop() == 0
