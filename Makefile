@@ -46,7 +46,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=$$(( $$(nproc) + 1 )) --dist=wo
 
 .PHONY: test
 test: $(INSTALLED) judges ## what CI runs: format, lint, types, import contracts, tests
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint tests
+	@$(MAKE) --no-print-directory --jobs=2 lint tests
 
 .PHONY: tests
 tests: $(INSTALLED) ## the tests alone
