@@ -299,7 +299,7 @@ def test_the_swapping_bites(tmp_path: Path) -> None:
         before = tree(place.outside)
         swapped = Swapped(place)
         with swapping(place.doc):
-            for _ in range(100):
+            for _ in range(1000):
                 swapped.read(200)
                 swapped.revise(2)
                 if SECRET in swapped.bodies and tree(place.outside) != before:
