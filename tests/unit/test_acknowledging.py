@@ -86,6 +86,12 @@ _T = TypeVar("_T")
 # --- the rule -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Accesses without a key are gathered for a while, which no test here is about."""
+    monkeypatch.setattr("ibi.resolver.acknowledging.GATHER", 0)
+
+
 @pytest.mark.parametrize("ready", [True, False])
 @pytest.mark.parametrize("age", [-SECOND, 0, 1, KEY_LIFE - 1, KEY_LIFE, LONGEST_WAIT - 1])
 def test_a_key_is_sent_for_fourteen_minutes(age: int, ready: bool) -> None:  # noqa: FBT001

@@ -22,6 +22,7 @@ from ibi.resolver.acknowledgment import (
     Referral,
     Step,
     acknowledgment_of,
+    is_keyed,
     is_ours,
     is_there,
     most_at_once,
@@ -38,6 +39,8 @@ PATIENCE: Final = 5.0
 """Seconds that an archive has for its answer."""
 MOST_ARCHIVES: Final = 8
 """Told at once, each by one request after the other."""
+GATHER: Final = 2 * SECOND
+"""In which accesses of the same are gathered before an archive is asked for a key for them."""
 VISIT: Final = 5 * SECOND
 """After which an archive makes room for others."""
 RETURN: Final = 10 * SECOND
@@ -199,6 +202,7 @@ class Acknowledging:
             rested = max(self._rests.until(name), self._rests.until(row.id))
             if not is_there(archive):
                 rested = max(rested, now + RETURN)
+            rested = max(rested, now + self._gathers(row))
             step = self._step(row, ready=rested <= now)
             if step is Step.GIVE_UP:
                 await self._give_up(row)
@@ -206,6 +210,15 @@ class Acknowledging:
                 self._come_back(rested)
             else:
                 line.extend(await self._tell(archive, row, step))
+
+    def _gathers(self, row: PendingAcknowledgment) -> int:
+        """Return how long accesses without a key are gathered still: one key tells of many."""
+        try:
+            if is_keyed(row):
+                return 0
+        except MessageError:  # as in `_step`
+            return 0
+        return min(max(0, row.since + GATHER - self._clock.wall()), GATHER)
 
     def _turn(self, row: PendingAcknowledgment) -> tuple[bool, bool]:
         """Return what rows are sorted by.

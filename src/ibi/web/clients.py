@@ -27,6 +27,7 @@ class Clients:
         """Believe these networks; reveal `full`, `network` or `none`."""
         self._trusted = [ip_network(network) for network in trusted_proxies]
         self._told = _REVEALED[reveal]
+        self._trusts = lru_cache(maxsize=4096)(self._is_trusted_peer)
         self._told_of_peer = lru_cache(maxsize=4096)(
             lambda peer, forwarded: self.told(self.of_peer(peer, forwarded))
         )
@@ -55,12 +56,20 @@ class Clients:
 
     def told_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
         """Return what archives are told of them."""
-        nearest = _read(peer)
-        if nearest is None or not self._is_trusted(nearest):
+        if not self._trusts(peer):
             forwarded = ""  # it is not believed, and need not be remembered
         if len(forwarded) > _LONGEST_KEPT:
             return self.told(self.of_peer(peer, forwarded))
         return self._told_of_peer(peer, forwarded)
+
+    @property
+    def believes_anybody(self) -> bool:
+        """Whether it matters what anybody says for whom he asks."""
+        return bool(self._trusted)
+
+    def _is_trusted_peer(self, peer: str) -> bool:
+        address = _read(peer)
+        return address is not None and self._is_trusted(address)
 
     def _is_trusted(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._trusted)

@@ -52,11 +52,19 @@ class WarmAnswer:
 class WarmAnswers:
     """Redirections by the target of a request, as it was written."""
 
-    def __init__(self, version: Callable[[], int], told: Callable[[str, str], Told]) -> None:
+    def __init__(
+        self,
+        version: Callable[[], int],
+        told: Callable[[str, str], Told],
+        *,
+        reads_forwarded: bool = True,
+    ) -> None:
         """Know none; when `version` changes, none holds any more.
 
-        `told` returns what archives are told of who is connected, and of what it says for whom.
+        `told` returns what archives are told of who is connected, and of what it says for whom,
+        which is read only where somebody is believed.
         """
+        self._reads_forwarded = reads_forwarded
         self._answers: dict[bytes, WarmAnswer] = {}
         self._version = version
         self._told = told
@@ -93,7 +101,9 @@ class WarmAnswers:
 
     def note(self, found: WarmAnswer, peer: str, data: bytes) -> None:
         """Count an access, by whoever is connected or whoever that says it is for."""
-        forwarded = b",".join(_FORWARDED.findall(data)).decode("iso-8859-1")
+        forwarded = ""
+        if self._reads_forwarded:
+            forwarded = b",".join(_FORWARDED.findall(data)).decode("iso-8859-1")
         found.note(self._told(peer, forwarded))
         self.given += 1
 

@@ -89,7 +89,11 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         registry, client, owners, bookkeeping.learn, seconds=settings.archive_seconds
     )
     clients = Clients(settings.trusted_proxies, settings.client_address)
-    warm = WarmAnswers(lambda: registry.version, clients.told_of_peer)
+    warm = WarmAnswers(
+        lambda: registry.version,
+        clients.told_of_peer,
+        reads_forwarded=clients.believes_anybody,
+    )
     acknowledging = Acknowledging(store, client, registry, clock)
     rate = settings.searches_a_second
     resolving = ResolvingDoor(
