@@ -8,7 +8,8 @@ from urllib.parse import quote
 import click
 
 from ibi.adapters.remote_archive import RemoteArchive
-from ibi.cli.archive_options import archive_options, json_option, show
+from ibi.cli.archive_options import archive_options
+from ibi.cli.instance_options import json_option, show
 from ibi.errors import printable
 
 _WIDTH = 40

@@ -13,7 +13,8 @@ import click
 
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.archive.file_path import check_path
-from ibi.cli.archive_options import archive_options, is_terminal, json_option, show
+from ibi.cli.archive_options import archive_options
+from ibi.cli.instance_options import is_terminal, json_option, show
 from ibi.cli.record_file import read_record
 from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
 

@@ -16,15 +16,9 @@ from ibi import wiring
 from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
 from ibi.archive import rebuilding
-from ibi.cli.archive_options import (
-    folder_of,
-    folder_option,
-    is_terminal,
-    json_option,
-    show,
-    usual_folder,
-)
+from ibi.cli.archive_options import folder_of, folder_option, usual_folder
 from ibi.cli.instance_folder import keep, made
+from ibi.cli.instance_options import is_terminal, json_option, show
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ArchiveRequestError, LabelError, shown
 from ibi.identifier.instant import Instant

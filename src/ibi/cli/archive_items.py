@@ -10,7 +10,8 @@ from urllib.parse import quote
 import click
 
 from ibi.adapters.remote_archive import RemoteArchive
-from ibi.cli.archive_options import archive_options, json_option, show
+from ibi.cli.archive_options import archive_options
+from ibi.cli.instance_options import json_option, show
 from ibi.cli.item_text import written
 from ibi.cli.record_file import read_record
 from ibi.errors import ArchiveRequestError

@@ -10,7 +10,7 @@ import msgspec
 
 from ibi.adapters.instance import serving_at
 from ibi.adapters.remote_resolver import RemoteResolver
-from ibi.cli.archive_options import json_option, show
+from ibi.cli.instance_options import json_option, show
 from ibi.cli.resolver_options import address_option, folder_of, folder_option, is_elsewhere
 from ibi.errors import InstanceHeldError, ResolverUnreachableError
 from ibi.web.explanation import Explanation, as_text

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import click
 
 from ibi.adapters.remote_resolver import RemoteResolver
-from ibi.cli.archive_options import json_option, show
+from ibi.cli.instance_options import json_option, show
 from ibi.cli.resolver_options import resolver_options
 from ibi.errors import printable
 

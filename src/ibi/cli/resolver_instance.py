@@ -12,8 +12,8 @@ import click
 from ibi import wiring
 from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
-from ibi.cli.archive_options import json_option, show
 from ibi.cli.instance_folder import keep, made
+from ibi.cli.instance_options import json_option, show
 from ibi.cli.resolver_options import folder_of, folder_option, usual_folder
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ResolverRequestError, shown

@@ -11,12 +11,13 @@ import click
 
 from ibi.adapters.instance import serving_at, token_of
 from ibi.adapters.remote_resolver import RemoteResolver
-from ibi.cli.archive_options import typed_options
 from ibi.cli.instance_folder import inner_folder, usual
+from ibi.cli.instance_options import data_option, typed_options
 from ibi.errors import InstanceHeldError
 from ibi.settings import RESOLVER_FILE
 
 F = TypeVar("F", bound=Callable[..., Any])
+folder_option = data_option("resolver")
 
 
 def usual_folder() -> Path:
@@ -27,17 +28,6 @@ def usual_folder() -> Path:
 def folder_of(given: Path | None) -> Path:
     """Return the folder of the resolver that is meant."""
     return inner_folder(given or usual_folder(), "resolver", RESOLVER_FILE)
-
-
-def folder_option(command: F) -> F:
-    """Add --data."""
-    return click.option(
-        "--data",
-        "folder",
-        type=click.Path(path_type=Path, file_okay=False),
-        envvar="IBI_DATA",
-        help="The folder of the resolver.  [default: ~/.local/share/ibi/resolver]",
-    )(command)
 
 
 def address_option(command: F) -> F:

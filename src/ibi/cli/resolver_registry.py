@@ -11,7 +11,7 @@ import click
 
 from ibi.adapters.mailbox import messages
 from ibi.adapters.remote_resolver import RemoteResolver, archive_path
-from ibi.cli.archive_options import json_option, show
+from ibi.cli.instance_options import json_option, show
 from ibi.cli.resolver_options import resolver_options
 from ibi.errors import ResolverRefusedError, printable
 
