@@ -109,3 +109,53 @@ link = sa.Table(
     sa.Column("resolver", sa.Text, primary_key=True),
     sa.Column("document", sa.Text, nullable=False),
 )
+task = sa.Table(
+    "archive_task",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("begun", sa.BigInteger, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("done", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("place", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("ended", sa.BigInteger, nullable=False),
+    sa.Index("archive_task_of_kind", "kind", "begun"),
+)
+# The transfers that this archive has to do with, and what its items must not say of them: secrets.
+exchange = sa.Table(
+    "archive_exchange",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("peer", sa.Text, nullable=False),
+    sa.Column("secret", sa.Text, nullable=False),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("fault", sa.Text, nullable=False),
+    sa.Index("archive_exchange_of_state", "state", "since"),
+)
+# Copies, and when their Originals were last looked for.
+copy = sa.Table(
+    "archive_copy",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("checked", sa.BigInteger, nullable=False),
+    sa.Column("missing", sa.BigInteger, nullable=False),
+    sa.Column("fault", sa.Text, nullable=False),
+    sa.Index("archive_copy_checked", "checked"),
+)
+# Files that an audit found damaged, until they are whole again.
+damage = sa.Table(
+    "archive_damage",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("found", sa.BigInteger, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+)

@@ -54,6 +54,7 @@ class _Step(msgspec.Struct, frozen=True):
     put: tuple[str, ...]
     removed: tuple[str, ...]
     cleared: bool
+    dropped: bool = False
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -94,6 +95,7 @@ class FileTree(Staging):
                 change.detail,
                 change.deposit,
                 tuple(each.item.forms.label.spelling for each in change.items),
+                tuple(each.item.forms.label.spelling for each in change.items if each.dropped),
             ),
             tuple(
                 _Step(
@@ -102,6 +104,7 @@ class FileTree(Staging):
                     each.put,
                     each.removed,
                     each.cleared,
+                    each.dropped,
                 )
                 for each in change.items
             ),
@@ -136,11 +139,18 @@ class FileTree(Staging):
                 self._remove(line.change.id, folder, path)
             for path in step.put:
                 self._put(line.change, folder, path)
-            if step.cleared:
+            prepared = self._prepared(line.change.id)
+            if step.cleared or step.dropped:
                 for part in ("doc", "old"):
-                    _move(folder / part, self._prepared(line.change.id) / f"{number}.{part}")
-            _move(self._prepared(line.change.id) / f"{number}.json", folder / MANIFEST)
+                    _move(folder / part, prepared / f"{number}.{part}")
+            if step.dropped:
+                (folder / MANIFEST).unlink(missing_ok=True)
+            else:
+                _move(prepared / f"{number}.json", folder / MANIFEST)
             fsync_folder(folder)
+            if step.dropped:
+                # A label may go on where this one ended: only what is empty goes.
+                prune(self._col, f"{step.place}/{MANIFEST}")
 
     def _made(self, place: str) -> Path:
         with folder_beneath(self._col, place.split("/"), make=True):

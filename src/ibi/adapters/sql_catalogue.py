@@ -7,9 +7,10 @@ from ibi.adapters.sql_intake import SqlIntake
 from ibi.adapters.sql_items import SqlItems
 from ibi.adapters.sql_statistics import SqlStatistics
 from ibi.adapters.sql_store import SqlStore
+from ibi.adapters.sql_upkeep import SqlUpkeep
 
 
-class SqlCatalogue(SqlStore, SqlItems, SqlIntake, SqlStatistics):
+class SqlCatalogue(SqlStore, SqlItems, SqlIntake, SqlStatistics, SqlUpkeep):
     """A catalogue on a database."""
 
     token_table = "archive_token"  # noqa: S105  # the name of a table

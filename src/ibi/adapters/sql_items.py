@@ -79,11 +79,20 @@ class SqlItems:
 
         self._write(work)
 
-    def restore(self, stored: StoredChange, items: Sequence[tuple[Item, Sequence[File]]]) -> None:
+    def restore(
+        self,
+        stored: StoredChange,
+        items: Sequence[tuple[Item, Sequence[File]]],
+        dropped: Sequence[str] = (),
+    ) -> None:
         """Write items as a change left them, whatever stands there; history gets it once."""
 
         def work(execute: Execute) -> None:
             _note(execute, stored)
+            for label in dropped:
+                rows = execute(f"{_HELD} WHERE i.label = $1", label)
+                for row in rows:
+                    _drop(execute, _held(row).item)
             for item, files in items:
                 rows = execute(
                     "SELECT id, version FROM archive_item WHERE label = $1",
@@ -142,6 +151,9 @@ def _apply(execute: Execute, change: ItemChange) -> None:
     if number is None:
         msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
         raise StateError(msg)
+    if change.dropped:
+        _drop(execute, item)
+        return
     _name(execute, number, item)
     changed = {*change.put, *change.removed}
     if change.cleared:
@@ -150,6 +162,18 @@ def _apply(execute: Execute, change: ItemChange) -> None:
         execute("DELETE FROM archive_file WHERE item = $1 AND path = $2", number, path)
     new = change.files if change.adopted else [f for f in change.files if f.path in changed]
     _put(execute, number, new)
+
+
+def _drop(execute: Execute, item: Item) -> None:
+    """Forget an item, and all that was known of it."""
+    select = "SELECT id FROM archive_item WHERE label = $1"
+    for (number,) in execute(select, item.forms.label.canonical):
+        for label in item.names:
+            name = label.canonical
+            execute("DELETE FROM archive_name WHERE name = $1 AND item = $2", name, number)
+        execute("DELETE FROM archive_file WHERE item = $1", number)
+        execute("DELETE FROM archive_access WHERE item = $1", number)
+        execute("DELETE FROM archive_item WHERE id = $1", number)
 
 
 def _insert(execute: Execute, item: Item) -> int:

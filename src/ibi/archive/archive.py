@@ -86,8 +86,10 @@ class Archive:
     def _settle(self) -> None:
         if self._unsettled:
             for stored in self.store.decided():
-                manifests = (self.store.manifest(place) for place in stored.places)
-                self.catalogue.restore(stored, [read_manifest(text) for text in manifests])
+                kept = (place for place in stored.places if place not in stored.dropped)
+                manifests = [read_manifest(self.store.manifest(place)) for place in kept]
+                dropped = [parse(place, strict=True).canonical for place in stored.dropped]
+                self.catalogue.restore(stored, manifests, dropped)
                 self.store.finish(stored.id)
             self._unsettled = False
 
@@ -113,8 +115,9 @@ class Archive:
                 self._unsettled = False
 
     def _is_made(self, change: Change) -> bool:
-        found = self.catalogue.find(change.items[0].item.forms.label.canonical)
-        return found is not None and found.item == change.items[0].item
+        first = change.items[0]
+        found = self.catalogue.find(first.item.forms.label.canonical)
+        return found is None if first.dropped else found is not None and found.item == first.item
 
     def change(  # noqa: PLR0913  # what a line of history says
         self,

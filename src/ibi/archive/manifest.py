@@ -18,6 +18,7 @@ from ibi.identifier.language import Language
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item, Kind, State, Tombstone
 from ibi.model.record import Record
+from ibi.model.transfer import Transfer
 
 VERSION: Final = 1
 
@@ -49,6 +50,10 @@ class _Document(msgspec.Struct, omit_defaults=True):
     next_edition: str = ""
     translations: dict[str, str] = {}
     list_public: bool = True
+    readers: list[str] = []
+    origin: str = ""
+    transfer: Transfer | None = None
+    custody: list[str] = []
     record: Record | None = None
     tombstone: _Tombstone | None = None
 
@@ -118,6 +123,10 @@ def _fields(item: Item) -> dict[str, Any]:
         "next_edition": _text(item.next_edition),
         "translations": {str(language): str(forms) for language, forms in item.translations},
         "list_public": item.list_public,
+        "readers": list(item.readers),
+        "origin": item.origin,
+        "transfer": item.transfer,
+        "custody": list(item.custody),
         "record": item.record,
         "tombstone": None
         if tombstone is None
@@ -149,6 +158,10 @@ def _item(read: _Document) -> Item:
             for language, forms in read.translations.items()
         ),
         list_public=read.list_public,
+        readers=tuple(read.readers),
+        origin=read.origin,
+        transfer=read.transfer,
+        custody=tuple(read.custody),
         record=read.record,
         tombstone=None
         if buried is None

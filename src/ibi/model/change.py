@@ -7,7 +7,22 @@ from typing import Literal
 
 from ibi.model.item import File, Item
 
-Act = Literal["found", "deposit", "revise", "describe", "relate", "delete"]
+Act = Literal[
+    "found",
+    "deposit",
+    "revise",
+    "describe",
+    "relate",
+    "delete",
+    "copy",  # pulled from another archive, or brought up to date
+    "drop",  # a Copy is not kept any more
+    "import",  # from a folder
+    "offer",  # to another archive; and what may follow
+    "hand over",
+    "take back",
+    "receive",
+    "accept",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +43,8 @@ class ItemChange:
     """Paths of files that go."""
     cleared: bool = False
     """Whether all files go: the item is deleted."""
+    dropped: bool = False
+    """Whether the item goes as if it had never been here: a Copy, and never an Original."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.model.forms import Forms
 from ibi.model.record import Record
+from ibi.model.transfer import Transfer
 
 
 class State(StrEnum):
@@ -86,6 +87,14 @@ class Item:
     """By language; possibly held elsewhere. Its own language need not be among them."""
     list_public: bool = True
     """Whether anybody may see which files it has."""
+    readers: tuple[str, ...] = ()
+    """IP networks from which its files may be read; everybody may if there are none."""
+    origin: str = ""
+    """The address of the archive that a Copy came from."""
+    transfer: Transfer | None = None
+    """How far its transfer has come, while there is one."""
+    custody: tuple[str, ...] = ()
+    """The transfers and hand-overs by which its Original came here, one after the other."""
     record: Record | None = field(default=None)
     """What a metadata item says."""
     tombstone: Tombstone | None = None

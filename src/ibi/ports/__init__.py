@@ -45,6 +45,7 @@ from ibi.ports.resolver import (
     Silence,
     TextRecords,
 )
+from ibi.ports.upkeep import CopyRecord, Damage, Exchange, Source, TaskStore
 
 __all__ = [
     "Access",
@@ -58,8 +59,11 @@ __all__ = [
     "Clock",
     "Commitment",
     "ConflictStore",
+    "CopyRecord",
+    "Damage",
     "Deposit",
     "Entry",
+    "Exchange",
     "FileStore",
     "Heard",
     "Held",
@@ -79,8 +83,10 @@ __all__ = [
     "ResolverStore",
     "Silence",
     "Sink",
+    "Source",
     "Staged",
     "StoredChange",
+    "TaskStore",
     "TextRecords",
     "Token",
     "TokenStore",

@@ -10,6 +10,7 @@ from ibi.model.change import Change
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item
 from ibi.ports.minting import TokenStore
+from ibi.ports.upkeep import CopyStore, DamageStore, ExchangeStore, TaskStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class StoredChange:
     detail: str
     deposit: str
     places: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    """Those of the places where nothing is afterwards."""
 
 
 class Items(Protocol):
@@ -104,8 +107,16 @@ class Items(Protocol):
         """
         ...
 
-    def restore(self, stored: StoredChange, items: Sequence[tuple[Item, Sequence[File]]]) -> None:
-        """Write items as a change left them, whatever stands there; history gets it once."""
+    def restore(
+        self,
+        stored: StoredChange,
+        items: Sequence[tuple[Item, Sequence[File]]],
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Write items as a change left them, whatever stands there; history gets it once.
+
+        Those whose canonical labels are `dropped` are not there afterwards.
+        """
         ...
 
     def note(self, entry: HistoryEntry) -> None:
@@ -187,7 +198,11 @@ class Statistics(Protocol):
         ...
 
 
-class Catalogue(Items, Intake, Statistics, TokenStore, Protocol):
+class Upkeep(TaskStore, ExchangeStore, CopyStore, DamageStore, Protocol):
+    """What takes long, and what lasts."""
+
+
+class Catalogue(Items, Intake, Statistics, Upkeep, TokenStore, Protocol):
     """The database of an archive. Whatever a method writes is durable when it returns.
 
     Every method raises StorageError when the database does not answer.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +12,19 @@ from ibi.identifier.limits import MAX_PORT
 from ibi.minting.granularity import AUTO, parse_granularity
 from ibi.minting.subsystem import Subsystem
 from ibi.settings import file
-from ibi.settings.file import is_address, is_mail_address, place_of, place_to_listen, refuse_bad
+from ibi.settings.file import (
+    NETWORKS,
+    are_networks,
+    is_address,
+    is_mail_address,
+    place_of,
+    place_to_listen,
+    refuse_bad,
+)
 from ibi.settings.minter import MinterSettings
 
 ARCHIVE_FILE: Final = "archive.toml"
+DELIVERIES: Final = ("proxied", "presigned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +43,12 @@ class ArchiveSettings:
     """An e-mail address."""
     listen: str = "127.0.0.1:8801"
     storage: str = ""
-    """Where `col/` lies; empty for the folder itself."""
+    """Where `col/` lies: a folder, or s3://bucket/prefix; empty for the folder itself."""
+    storage_endpoint: str = ""
+    """The URL of an object store that is not Amazon's."""
+    storage_region: str = ""
+    storage_delivery: str = "proxied"
+    """Whether readers get files of an object store from us, or by `presigned` URLs from there."""
     catalogue: str = "catalogue.sqlite"
     """The path of a file, or a postgresql:// URL."""
     ledger: str = "ledger.sqlite"
@@ -45,6 +59,16 @@ class ArchiveSettings:
     largest_file: int = 1 << 40
     requests_a_second: int = 100
     """Of the API, for one token; bursts of five times that."""
+    trusted_proxies: list[str] = field(default_factory=list)
+    """Networks whose X-Forwarded-For is believed: a licence depends on who reads."""
+    allowed_networks: list[str] = field(default_factory=list)
+    """Networks that are not public where other archives may be pulled from."""
+    copies_hours: int = 24
+    """After which a Copy is compared with its Original again; 0: never by itself."""
+    audit_days: int = 30
+    """After which all files are checked again; 0: never by itself."""
+    audit_megabytes_a_second: int = 50
+    """Of the checks that nobody waits for."""
 
     @property
     def root(self) -> Path:
@@ -108,6 +132,12 @@ def _check(settings: ArchiveSettings) -> None:
             ("ledger", settings.ledger, "a file, or a postgresql:// URL"),
             ("largest_file", settings.largest_file >= 1, "1 byte or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
+            ("storage_delivery", settings.storage_delivery in DELIVERIES, " or ".join(DELIVERIES)),
+            ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
+            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
+            ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
+            ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
+            ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
         ),
     )
     _check_parts(settings)

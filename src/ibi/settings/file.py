@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ _ADDRESS: Final = re.compile(
 _MAIL_ADDRESS: Final = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 
 T = TypeVar("T")
+
+NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
 
 
 def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
@@ -113,3 +116,11 @@ def place_to_listen(listen: str) -> tuple[str, int]:
 def place_of(folder: Path, given: str) -> str:
     """Return a database's place: a URL as it is, a path from the folder of the instance."""
     return given if given.startswith(POSTGRESQL) else str(folder / given)
+
+
+def are_networks(texts: list[str]) -> bool:
+    """Tell whether all texts are networks, each written as its first address and its bits."""
+    try:
+        return all(ip_network(text) for text in texts)
+    except ValueError:
+        return False

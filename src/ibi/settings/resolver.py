@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Final, Literal
 
 from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
 from ibi.identifier.label import Label, parse
 from ibi.settings import file
-from ibi.settings.file import is_address, is_mail_address, place_of, place_to_listen, refuse_bad
+from ibi.settings.file import (
+    NETWORKS,
+    are_networks,
+    is_address,
+    is_mail_address,
+    place_of,
+    place_to_listen,
+    refuse_bad,
+)
 
 RESOLVER_FILE: Final = "resolver.toml"
 ClientAddress = Literal["network", "full", "none"]
@@ -99,7 +106,6 @@ def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
 
 
 def _check(settings: ResolverSettings) -> None:
-    networks = "a list of networks, as 10.0.0.0/8"
     refuse_bad(
         settings,
         (
@@ -112,8 +118,8 @@ def _check(settings: ResolverSettings) -> None:
                 "an e-mail address",
             ),
             ("database", settings.database, "a file, or a postgresql:// URL"),
-            ("trusted_proxies", _are_networks(settings.trusted_proxies), networks),
-            ("allowed_networks", _are_networks(settings.allowed_networks), networks),
+            ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
+            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
             ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
             ("archive_seconds", 0 < settings.archive_seconds <= _LONGEST, "seconds, up to 60"),
             ("hot_seconds", 0 <= settings.hot_seconds <= _LONGEST, "seconds, up to 60"),
@@ -140,13 +146,6 @@ def _is_label(text: str) -> bool:
     except LabelError:
         return False
     return True
-
-
-def _are_networks(texts: list[str]) -> bool:
-    try:
-        return all(ip_network(text) for text in texts)
-    except ValueError:
-        return False
 
 
 def _are_gateways(gateways: dict[str, str]) -> bool:

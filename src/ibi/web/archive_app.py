@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 from starlette.applications import Starlette
@@ -15,21 +15,27 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
+from ibi.archive.tasks import Tasks
 from ibi.errors import IbiError, StorageError
 from ibi.web import archive_metrics, archive_openapi
-from ibi.web.administration_api import AdministrationApi
 from ibi.web.application import application
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
-from ibi.web.deposits_api import DepositsApi
 from ibi.web.item_pages import ItemPages
-from ibi.web.items_api import ItemsApi
 from ibi.web.json_answers import FRESH
 from ibi.web.reading import Reading
 
 _ROUND: Final = 3600.0
 """Seconds between two rounds of housekeeping."""
 _SECOND: Final = 1_000_000_000
+
+
+class Api(Protocol):
+    """A part of the API."""
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where it answers."""
 
 
 class ArchiveApp:
@@ -40,19 +46,21 @@ class ArchiveApp:
         archive: Archive,
         deposits: Deposits,
         service: ArchiveService,
-        items_api: ItemsApi,
-        deposits_api: DepositsApi,
-        administration_api: AdministrationApi,
+        apis: Sequence[Api],
+        tasks: Tasks,
+        rounds: Sequence[Callable[[], None]],
         reading: Reading,
         pages: ItemPages,
         metrics: ArchiveMetrics,
         version: str,
     ) -> None:
-        """Put it together."""
+        """Put it together; each of the rounds of housekeeping bears to be made at any time."""
         self._archive = archive
         self._deposits = deposits
         self._service = service
-        self._apis = (items_api, deposits_api, administration_api)
+        self._apis = apis
+        self._tasks = tasks
+        self._rounds = rounds
         self._reading = reading
         self._pages = pages
         self._metrics = metrics
@@ -73,6 +81,7 @@ class ArchiveApp:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         self._service.counting.open()
         self._metrics.watch(self._service.counting)
+        self._tasks.start()
         housekeeping = asyncio.create_task(self._keep_house(), name="ibi-housekeeping")
         try:
             yield
@@ -80,16 +89,19 @@ class ArchiveApp:
             housekeeping.cancel()
             with suppress(asyncio.CancelledError):
                 await housekeeping
+            await asyncio.to_thread(self._tasks.stop)
             await self._service.counting.close()
 
     async def _keep_house(self) -> None:
         """Remove what nobody needs any more, at the start and then now and again."""
         while True:
-            with suppress(IbiError):  # the next round sees to it
-                await asyncio.to_thread(self._deposits.sweep)
-                now = self._archive.clock.wall() // _SECOND
-                await asyncio.to_thread(self._archive.catalogue.forget_keys, now)
+            for make in (self._deposits.sweep, self._forget_keys, *self._rounds):
+                with suppress(IbiError):  # the next round sees to it
+                    await asyncio.to_thread(make)
             await asyncio.sleep(_ROUND)
+
+    def _forget_keys(self) -> None:
+        self._archive.catalogue.forget_keys(self._archive.clock.wall() // _SECOND)
 
     async def openapi(self, _: Request) -> Response:
         """Describe the API."""

@@ -15,6 +15,7 @@ from ibi.model.forms import Forms
 from ibi.settings import ArchiveSettings, missing_for_linking
 from ibi.wiring.databases import open_catalogue
 from ibi.wiring.minting import minter_of
+from ibi.wiring.upkeep import upkeep_of
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -132,15 +133,22 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     about = ArchiveAnswer(
         settings.name, settings.address, Labels(rep, ibip), 0, [*FORMATS], version
     )
-    app = ArchiveApp(
-        archive,
-        deposits,
-        archive_service,
+    upkeep = upkeep_of(instance, door, urls)
+    apis = (
         ItemsApi(archive, door, urls),
         DepositsApi(deposits, door, urls, settings.largest_file),
         AdministrationApi(
             archive, door, urls, links, announcer, about, lambda: _check_linkable(settings)
         ),
+        *upkeep.apis,
+    )
+    app = ArchiveApp(
+        archive,
+        deposits,
+        archive_service,
+        apis,
+        upkeep.tasks,
+        upkeep.rounds,
         Reading(archive, archive_service, urls, pages),
         pages,
         metrics,
