@@ -80,7 +80,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     from ibi.archive.url_keys import UrlKeys
     from ibi.metadata.formats import FORMATS
     from ibi.web.administration_api import AdministrationApi
-    from ibi.web.archive_app import ArchiveApp
+    from ibi.web.archive_app import Api, ArchiveApp
     from ibi.web.archive_door import ArchiveDoor
     from ibi.web.archive_messages import ArchiveAnswer, Labels
     from ibi.web.archive_metrics import ArchiveMetrics
@@ -134,14 +134,14 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         settings.name, settings.address, Labels(rep, ibip), 0, [*FORMATS], version
     )
     upkeep = upkeep_of(instance, door, urls)
-    apis = (
+    apis: list[Api] = [
         ItemsApi(archive, door, urls),
         DepositsApi(deposits, door, urls, settings.largest_file),
         AdministrationApi(
             archive, door, urls, links, announcer, about, lambda: _check_linkable(settings)
         ),
         *upkeep.apis,
-    )
+    ]
     app = ArchiveApp(
         archive,
         deposits,
