@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 from collections.abc import Mapping
 from http.client import HTTPConnection
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from forked_commands import run
 from minting_server import PATIENCE, Answer
 from served import Served, own_environment
 
@@ -39,16 +39,10 @@ class ArchiveServer(Served):
         self.token = self.made["token"]
         self.set(requests_a_second=rate)
 
-    def ibi(self, command: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def ibi(self, command: str, *arguments: str, **more: str) -> CompletedProcess[str]:
         """Run a command on this archive, as somebody at its machine does."""
-        return subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "ibi", "archive", command, "--data", str(self.data), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=own_environment(self.folder, **more),
-        )
+        given = ["archive", command, "--data", str(self.data), *arguments]
+        return run(given, own_environment(self.folder, **more))
 
     def open_deposit(self, **wanted: Any) -> str:  # noqa: ANN401  # a description
         """Begin a deposit, and return its id."""

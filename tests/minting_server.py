@@ -7,8 +7,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -21,6 +19,7 @@ import apsw
 import urllib3
 import uvicorn
 
+from forked_commands import fork
 from ibi.adapters.clock import SystemClock
 from ibi.adapters.machine import FOLDER, MachineFolder
 from ibi.adapters.sql_ledger import SqlLedger
@@ -138,16 +137,10 @@ class MintingServer(Client):
     def start(self) -> Self:
         """Start it, and wait until it is ready."""
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-m", "ibi", "minter", "serve", *self.options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=environment(self.folder),
-                bufsize=0,
-            )
+            command = ["minter", "serve", *self.options]
+            self.process = fork(command, environment(self.folder), log.fileno())
         said = b""
         while not said.endswith(b"\n") or b"ready " not in said:
-            assert self.process.stdout
             ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
             chunk = os.read(self.process.stdout.fileno(), 4096) if ready else b""
             if not chunk:
@@ -176,7 +169,7 @@ class MintingServer(Client):
         self._collect()
 
     def _collect(self) -> None:
-        if self.process.stdout and not self.process.stdout.closed:
+        if not self.process.stdout.closed:
             self._said += self.process.stdout.read()
             self.process.stdout.close()
 

@@ -7,8 +7,6 @@ import os
 import select
 import signal
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar, Final, Self
 from urllib.parse import urlsplit
@@ -16,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import CliRunner
 
+from forked_commands import Forked, fork
 from ibi.adapters.instance import token_of
 from ibi.cli import ibi
 from minting_server import PATIENCE, Answer, Client, environment
@@ -50,7 +49,7 @@ class Served(Client):
         self.data = folder / self.part
         self._log = folder / name
         self._said = b""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Forked | None = None
 
     def _make(self, *options: str) -> dict[str, str]:
         """Make it, and return what `init` told.
@@ -79,18 +78,11 @@ class Served(Client):
 
     def start(self, *options: str) -> Self:
         """Start it, and wait until it is ready."""
-        command = [sys.executable, "-m", "ibi", self.part, "serve", "--data", str(self.data)]
+        command = [self.part, "serve", "--data", str(self.data), *options]
         with self._log.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603
-                [*command, *options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=own_environment(self.folder),
-                bufsize=0,
-            )
+            self.process = fork(command, own_environment(self.folder), log.fileno())
         said = b""
         while not said.endswith(b"\n"):
-            assert self.process.stdout
             ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
             chunk = os.read(self.process.stdout.fileno(), 4096) if ready else b""
             if not chunk:
@@ -118,7 +110,7 @@ class Served(Client):
             self._collect()
 
     def _collect(self) -> None:
-        if self.process and self.process.stdout and not self.process.stdout.closed:
+        if self.process and not self.process.stdout.closed:
             self._said += self.process.stdout.read()
             self.process.stdout.close()
 

@@ -1,0 +1,197 @@
+"""Commands of `ibi` in processes forked from one that has imported everything.
+
+A start of the command takes a second of a core, hundreds of times in a run of all tests; a fork of
+it takes some milliseconds. Tests of the start itself run the command as it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from io import FileIO
+from subprocess import CompletedProcess
+from tempfile import TemporaryFile
+from typing import Final
+
+_LONGEST: Final = 1 << 17
+_PRELOADED: Final = (
+    *("ibi.cli.archive", "ibi.cli.archive_instance", "ibi.cli.resolver", "ibi.cli.minter"),
+    *("ibi.cli.resolver_instance", "ibi.wiring", "uvicorn.protocols.http.httptools_impl"),
+    *("ibi.adapters.postgres", "ibi.adapters.resolver_client", "ibi.adapters.unpacking"),
+    *("ibi.web.archive_app", "ibi.web.item_pages", "ibi.web.resolver_app", "ibi.web.minting_app"),
+    *("ibi.adapters.archive_client", "ibi.web.reading", "ibi.web.administration_api", "uvloop"),
+)
+
+
+class Forked:
+    """A process, used as one of `subprocess` is."""
+
+    def __init__(self, pid: int, stdout: int, status: int) -> None:
+        """Take its pipe, and the one at which its end is told."""
+        self.pid = pid
+        self.stdout = FileIO(stdout)
+        self._status = FileIO(status)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its exit code, None while it runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, and return its exit code."""
+        if self.returncode is None:
+            told, _, _ = select.select([self._status], [], [], timeout)
+            if not told:
+                raise subprocess.TimeoutExpired("ibi", timeout or 0)
+            self.returncode = int(self._status.read() or -signal.SIGKILL)
+            self._status.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if it still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it."""
+        self.send_signal(signal.SIGKILL)
+
+
+def fork(arguments: Sequence[str], environment: Mapping[str, str], log: int) -> Forked:
+    """Run `ibi` with arguments; its log goes to an open file, its output to a pipe."""
+    reading, writing = os.pipe()
+    status, told = os.pipe()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    request = json.dumps([arguments, dict(environment), os.getcwd(), files]).encode()  # noqa: PTH109  # a text
+    forge = _forge(os.getpid())
+    try:
+        socket.send_fds(forge, [request], [writing, log, told])
+        pid = int(forge.recv(64))
+    finally:
+        os.close(writing)
+        os.close(told)
+    return Forked(pid, reading, status)
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str]) -> CompletedProcess[str]:
+    """Run `ibi` with arguments to its end, with nothing on its standard input."""
+    with TemporaryFile() as errors:
+        process = fork(arguments, environment, errors.fileno())
+        said = b"".join(iter(lambda: process.stdout.read(65_536), b""))
+        process.stdout.close()
+        code = process.wait()
+        errors.seek(0)
+        return CompletedProcess(["ibi", *arguments], code, said.decode(), errors.read().decode())
+
+
+@cache
+def _forge(_: int) -> socket.socket:
+    """Start the process that is forked, once in each process of the tests."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+        )
+    atexit.register(process.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+def _serve(control: socket.socket) -> None:
+    """Fork for whoever asks, and tell of each end, until nobody can ask any more."""
+    # A thread that waits for children would be in the way of a fork.
+    waking, woken = socket.socketpair()
+    os.set_blocking(woken.fileno(), False)  # it has no name
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
+    ends: dict[int, int] = {}
+    while True:
+        found, _, _ = select.select([control, waking], [], [])
+        if waking in found:
+            waking.recv(4096)
+            _reap(ends)
+        if control in found:
+            request, descriptors, _, _ = socket.recv_fds(control, _LONGEST, 3)
+            if not request:
+                break
+            writing, log, told = descriptors
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (control, waking, woken):
+                    each.close()
+                for end in (told, *ends.values()):
+                    os.close(end)
+                _become(request, writing, log)
+            os.close(writing)
+            os.close(log)
+            ends[pid] = told
+            control.send(str(pid).encode())
+    for pid in ends:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _reap(ends: dict[int, int]) -> None:
+    while ends:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        told = ends.pop(pid)
+        os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
+        os.close(told)
+
+
+def _become(request: bytes, writing: int, log: int) -> None:
+    """Be the command."""
+    arguments, environment, folder, files = json.loads(request)
+    resource.setrlimit(resource.RLIMIT_NOFILE, files)
+    os.chdir(folder)
+    is_twin = environment.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
+    os.environ.clear()
+    os.environ.update(environment)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nothing, writing, log)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    if is_twin:  # what it changes, it changes before anything is imported
+        os.execv(sys.executable, [sys.executable, "-m", "ibi", *arguments])  # noqa: S606
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, encoding="utf-8", closefd=False)
+        for number, mode in enumerate("rww")
+    )
+    sys.argv = ["ibi", *arguments]
+    from ibi.cli import main  # noqa: PLC0415  # imported by now
+
+    code = 1
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:  # noqa: BLE001  # as the interpreter does
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    for module in _PRELOADED:
+        import_module(module)
+    _serve(socket.socket(fileno=int(sys.argv[1])))
