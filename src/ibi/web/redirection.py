@@ -1,0 +1,41 @@
+"""Sending readers on: to where an item lies, or to a web service that runs elsewhere."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.errors import UnknownError
+from ibi.wire.percent_encoding import path as in_url
+from ibi.wire.percent_encoding import url_mended
+
+
+def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
+    """Add the pairs of a persistent URL that belong to the item."""
+    if not pairs:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{'&'.join(pairs)}"
+
+
+def onward(runs_at: str, path: str, request: Request) -> Response:
+    """Send a reader on to a web service that runs elsewhere, with the pairs that belong to it."""
+    query = request.scope["query_string"].decode("iso-8859-1")
+    address, mark, own = runs_at.partition("?")
+    if {".", ".."} & set(path.split("/")):
+        raise UnknownError("file", path)
+    if path:
+        address = f"{address.rstrip('/')}/{in_url(path)}"
+    further = with_pairs(address + mark + own, (query,) if query else ())
+    # What is not of a URL is encoded: nothing that a reader sends gets into a header as it is.
+    return redirect(url_mended(further))
+
+
+def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response:
+    """Send a reader on; what is not `public` is for this reader alone."""
+    kept = "public, max-age=60" if public else "private, no-store"
+    headers = {"Location": url, "Cache-Control": kept}
+    if varies:
+        headers["Vary"] = "Accept-Language"
+    return Response(status_code=HTTPStatus.FOUND, headers=headers)
