@@ -1,54 +1,113 @@
-"""The catalogue is lost: everything that lies in the tree is brought to a new one."""
+"""The catalogue anew, from the tree alone: what nobody finds there is not in it any more.
+
+Of a place that cannot be read, what the catalogue knows stays: it may be all that is left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar
 
 from ibi.archive.archive import Archive
-from ibi.archive.manifest import read_manifest
+from ibi.archive.manifest import read_kept
 from ibi.archive.reserved import read_reserved
-from ibi.errors import StateError, StorageError
-from ibi.identifier.label import Label
-from ibi.ports import Catalogue, StoredChange
+from ibi.archive.transfer import exchange_of
+from ibi.errors import LabelError, StorageError
+from ibi.identifier.label import parse
+from ibi.ports import Exchange, Kept, Renewal
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 200
+"""Items to a step: on a server each step is a journey."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """A place in the tree whose item is in the catalogue again, or why it is not."""
+    """A place in the tree whose item is in the new catalogue, or why it is not as it lies there."""
 
     place: str
     fault: str = ""
 
 
 def rebuild(archive: Archive) -> Iterator[Rebuilt]:
-    """Write the catalogue anew; one item that cannot be read does not keep the others out."""
+    """Write the catalogue anew; one item that cannot be read does not keep the others out.
+
+    The new one takes the place of the old when all was read: whoever stops before that changes
+    nothing.
+    """
     with archive.changing():
         archive.settle()
-        for place, text in archive.store.manifests():
+        renewal = archive.catalogue.renewal()
+        if renewal.is_whole:  # somebody was interrupted in its last step
+            renewal.finish()
+            renewal = archive.catalogue.renewal()
+        rebuilt = faulty = 0
+        exchanges: list[Exchange] = []
+        for each in _gather(archive, renewal, exchanges):
+            rebuilt += not each.fault
+            faulty += bool(each.fault)
+            yield each
+        renewal.finish()
+        for exchange in exchanges:
+            if archive.catalogue.exchange(exchange.id) is None:
+                archive.catalogue.keep_exchange(exchange)
+        archive.note("rebuild", "rebuild", {"items": rebuilt, "faults": faulty})
+
+
+def _gather(archive: Archive, renewal: Renewal, exchanges: list[Exchange]) -> Iterator[Rebuilt]:
+    """Read all that lies in the tree; transfers that were under way are added to the others."""
+    unread: list[str] = []
+    for places in _parts(archive.store.manifests()):
+        found: list[tuple[str, Kept]] = []
+        for place, text in places:
             try:
-                _restore(archive, place, text)
-            except (StateError, StorageError) as fault:
+                found.append((place, _read(place, text)))
+            except StorageError as fault:
+                unread.append(place)
                 yield Rebuilt(place, str(fault))
-            else:
-                yield Rebuilt(place)
-        for text in archive.store.reservations():
-            for reservation in read_reserved(text):
-                if not any(_is_known(archive.catalogue, label) for label in reservation.forms):
-                    archive.catalogue.reserve([reservation])
+        exchanges += filter(None, (exchange_of(kept.item) for _, kept in found))
+        yield from _put(renewal, found)
+    for part in _parts(unread):
+        # Its fault is told already; what is known of it may be refused, if others have its names.
+        renewal.put([kept for place in part for kept in _known(archive, place)])
+    yield from _reserve(archive, renewal)
 
 
-def _restore(archive: Archive, place: str, text: bytes) -> None:
-    item, files = read_manifest(text, place)
-    if item.forms.label.spelling != place:
-        raise StorageError(place, f"its manifest is that of {item.forms.label}")
-    label = item.forms.label.canonical
-    change = f"rebuild-{label}-{item.updated}"
-    now = archive.clock.wall()
-    stored = StoredChange(change, now, "rebuild", "rebuild", label, "", "", (place,))
-    archive.catalogue.restore(stored, [(item, files)])
+def _parts(things: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(things)
+    while part := list(islice(left, _AT_ONCE)):
+        yield part
 
 
-def _is_known(catalogue: Catalogue, label: Label) -> bool:
-    name = label.canonical
-    return catalogue.find(name) is not None or catalogue.reservation(name) is not None
+def _read(place: str, text: bytes) -> Kept:
+    kept = read_kept(text, place)
+    if kept.item.forms.label.spelling != place:
+        raise StorageError(place, f"its manifest is that of {kept.item.forms.label}")
+    return kept
+
+
+def _put(renewal: Renewal, found: list[tuple[str, Kept]]) -> Iterator[Rebuilt]:
+    faults = renewal.put([kept for _, kept in found])
+    for (place, _), fault in zip(found, faults, strict=True):
+        yield Rebuilt(place, str(StorageError(place, fault)) if fault else "")
+
+
+def _known(archive: Archive, place: str) -> Iterator[Kept]:
+    """Yield what the catalogue knows of a place, if it can be read there."""
+    try:
+        held = archive.catalogue.find(parse(place, strict=True).canonical)
+    except (LabelError, StorageError):
+        return
+    if held is not None and held.item.forms.label.spelling == place:
+        yield Kept(held.item, archive.files(held), held.id, held.version)
+
+
+def _reserve(archive: Archive, renewal: Renewal) -> Iterator[Rebuilt]:
+    for text in archive.store.reservations():
+        try:
+            renewal.reserve(read_reserved(text))
+        except StorageError as fault:
+            yield Rebuilt("reserved", str(fault))

@@ -1,0 +1,114 @@
+"""`ibi backup`: all of an installation, at one moment, while it runs or not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ibi.adapters.schema_version import Part
+from ibi.cli import archive_options, resolver_options
+from ibi.cli.instance_options import is_terminal, json_option, show
+from ibi.errors import RequestError, printable, shown
+from ibi.settings import ARCHIVE_FILE, RESOLVER_FILE
+from ibi.wiring.backup import BackedUp, back_up
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi backup /mnt/backups --data /srv/ibi
+  ibi restore /mnt/backups --verify
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--data",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="IBI_DATA",
+    help="The folder of an archive, a resolver, or both.  [default: ~/.local/share/ibi]",
+)
+@click.option("--ledger", default="", metavar="PLACE", help="Only this ledger, of a minter alone.")
+@click.option(
+    "--quick", is_flag=True, help="Take files of the last backup for whole by their time."
+)
+@json_option
+def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_json: bool) -> None:
+    """Back up an archive, a resolver, or both, into a new folder in TARGET.
+
+    They may run meanwhile. Files that the last backup in TARGET has are not copied again, but
+    read and given a second name. If a file is damaged already, the exit code is 1 and it is
+    named; all the rest is backed up.
+    """
+    with progress_of("Items") as tell:
+        folders = {} if ledger else _folders(folder)
+        made = back_up(folders, target.absolute(), ledger=ledger, quick=quick, progress=tell)
+    lacking = [
+        f"{part}/{key}" for part, record in made.record.parts.items() for key in record.lacking
+    ]
+    show(_facts(made, lacking), _text(made), as_json=as_json)
+    for path in lacking:
+        click.echo(f"{printable(path)}: it is damaged, and not in the backup", err=True)
+    if lacking:
+        raise click.exceptions.Exit(1)
+
+
+def _folders(folder: Path | None) -> dict[Part, Path]:
+    places: dict[Part, tuple[Path, str]] = {
+        "archive": (archive_options.folder_of(folder), ARCHIVE_FILE),
+        "resolver": (resolver_options.folder_of(folder), RESOLVER_FILE),
+    }
+    there = {
+        part: place.absolute() for part, (place, file) in places.items() if (place / file).exists()
+    }
+    if not there:
+        where = shown(str(folder or archive_options.usual_folder().parent))
+        msg = f"There is neither an archive nor a resolver in {where}."
+        raise RequestError(msg)
+    return there
+
+
+def _facts(made: BackedUp, lacking: list[str]) -> dict[str, object]:
+    parts = made.record.parts
+    return {
+        "backup": str(made.folder),
+        "parts": list(parts),
+        "items": sum(part.items for part in parts.values()),
+        "files": sum(part.files for part in parts.values()),
+        "bytes": sum(part.size for part in parts.values()),
+        "copied": made.copied,
+        "rows": sum(
+            table.rows
+            for part in parts.values()
+            for store in part.stores.values()
+            for table in store.tables.values()
+        ),
+        "lacking": lacking,
+    }
+
+
+def _text(made: BackedUp) -> str:
+    facts = _facts(made, [])
+    return (
+        f"backed up {facts['items']} items, {facts['files']} files ({facts['copied']} copied), "
+        f"{facts['rows']} rows: {made.folder}"
+    )
+
+
+@contextmanager
+def progress_of(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how far something is, to those who look."""
+    with click.progressbar(
+        length=1, label=label, show_pos=True, file=sys.stderr, hidden=not is_terminal()
+    ) as bar:
+
+        def tell(done: int, total: int) -> None:
+            bar.length = max(1, total)
+            bar.update(done - bar.pos)
+
+        yield tell

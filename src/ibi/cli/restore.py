@@ -1,0 +1,125 @@
+"""`ibi restore`: an installation made again from a backup, or the backup only looked at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ibi.adapters.backup_record import backup_at, read_record
+from ibi.adapters.backup_verification import faults_of
+from ibi.cli.backup import progress_of
+from ibi.cli.instance_options import json_option, show
+from ibi.errors import printable
+from ibi.wiring.restoring import Restored, Wanted, restore_minter
+from ibi.wiring.restoring import restore as restored_from
+
+_SECOND: Final = 1_000_000_000
+_SHOWN: Final = 20
+"""Labels that are named; the others are counted."""
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi restore /mnt/backups --verify
+  ibi restore /mnt/backups --data /srv/ibi
+  ibi restore /mnt/backups/20261115T223005Z --data /srv/ibi --catalogue postgresql://db/archive
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("source", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option(
+    "--data",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where to restore to: a new folder, or an empty one.",
+)
+@click.option("--verify", is_flag=True, help="Look at every file and row first; alone: only that.")
+@click.option("--catalogue", default="", metavar="URL", help="A postgresql:// URL.")
+@click.option("--ledger", default="", metavar="URL", help="Likewise; or the path of a new ledger.")
+@click.option("--database", default="", metavar="URL", help="Likewise, of a resolver.")
+@json_option
+def restore(
+    source: Path, folder: Path | None, *, verify: bool, as_json: bool, **wanted: str
+) -> None:
+    """Restore a backup, the newest if SOURCE has several, into the folder DATA.
+
+    Databases become files in that folder, unless URLs of empty ones are given. The instance that
+    was backed up must not run any more: labels go on after now, and two would give out the same.
+    With --verify, nothing is restored if anything is damaged: it is named, and the exit code is 1.
+    """
+    if folder is None and not verify and not wanted["ledger"]:
+        raise click.UsageError("Say where to restore to with --data, or only --verify.")
+    backup = backup_at(source.absolute())
+    if verify:
+        _verify(backup, is_all=folder is None and not wanted["ledger"], as_json=as_json)
+    if folder is not None:
+        with progress_of("Items") as tell:
+            restored = restored_from(backup, folder.absolute(), Wanted(**wanted), tell)
+        _show(restored, backup, as_json=as_json)
+    elif wanted["ledger"]:
+        after = _time(restore_minter(backup, wanted["ledger"]))
+        show({"after": after}, f"restored: labels go on after {after}", as_json=as_json)
+
+
+def _verify(backup: Path, *, is_all: bool, as_json: bool) -> None:
+    """Look at a backup; end here if it is damaged, and say so if that was all that was asked."""
+    with progress_of("Files") as tell:
+        faults = list(faults_of(backup, tell))
+    for fault in faults:
+        click.echo(printable(fault), err=True)
+    if faults or is_all:
+        text = f"{len(faults)} faults: {backup}" if faults else f"whole: {backup}"
+        show({"backup": str(backup), "faults": faults}, text, as_json=as_json)
+    if faults:
+        raise click.exceptions.Exit(1)
+
+
+def _show(restored: Restored, backup: Path, *, as_json: bool) -> None:
+    taken = _time(read_record(backup).taken)
+    facts = {
+        "backup": str(backup),
+        "taken": taken,
+        "folders": {part: str(folder) for part, folder in restored.folders.items()},
+        "items": restored.items,
+        "files": restored.files,
+        "transferring": restored.transferring,
+        "faults": restored.faults,
+    }
+    places = " and ".join(map(str, restored.folders.values()))
+    text = f"restored {restored.items} items, {restored.files} files: {places}"
+    show(facts, text, as_json=as_json)
+    click.echo(
+        f"This is how it was at {taken}. What was backed up must not run any more, here or "
+        "elsewhere.",
+        err=True,
+    )
+    if "archive" in restored.folders:
+        _warn(restored, taken)
+    for key in restored.faults:
+        click.echo(f"{printable(key)}: it is damaged or lacking in the backup", err=True)
+    if restored.faults:
+        raise click.exceptions.Exit(1)
+
+
+def _warn(restored: Restored, taken: str) -> None:
+    """Say what a backup cannot know."""
+    after = _time(restored.minting_after)
+    click.echo(f"Labels go on after {after}, by the clock of this machine: is it right?", err=True)
+    if restored.originals:
+        click.echo(
+            f"{restored.originals} Originals may have been transferred since {taken}, and are "
+            "Originals here again: see docs/how-to/back-up-and-restore.md before it serves.",
+            err=True,
+        )
+    for label in restored.transferring[:_SHOWN]:
+        click.echo(f"{label} was being transferred.", err=True)
+    if len(restored.transferring) > _SHOWN:
+        click.echo(f"And {len(restored.transferring) - _SHOWN} others.", err=True)
+
+
+def _time(nanoseconds: int) -> str:
+    moment = datetime.fromtimestamp(nanoseconds // _SECOND, UTC)
+    return moment.isoformat().replace("+00:00", "Z")
