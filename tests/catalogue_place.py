@@ -1,0 +1,37 @@
+"""Where a catalogue lies, on SQLite or on PostgreSQL, for tests that run on both."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ibi.adapters.database import Database
+from ibi.adapters.postgres import Postgres
+from ibi.adapters.sql_catalogue import SqlCatalogue
+from ibi.ports import Catalogue
+from postgres_server import PostgresServer
+
+
+@dataclass
+class Place:
+    """Where a catalogue lies, and may be opened again and again."""
+
+    place: str
+    database: Callable[[], Database]
+    postgresql: bool
+    opened: list[Catalogue] = field(default_factory=list)
+
+    def __call__(self) -> Catalogue:
+        """Open it."""
+        self.opened.append(SqlCatalogue(self.database(), quick=True))
+        return self.opened[-1]
+
+
+def schema(server: PostgresServer) -> str:
+    """Return the URL of an empty place; much quicker than a database of its own."""
+    name = f"ibi_{secrets.token_hex(8)}"
+    database = Postgres(server.url)
+    database.transaction(lambda execute: execute(f"CREATE SCHEMA {name}"))
+    database.close()
+    return f"{server.url}?search_path={name}"

@@ -1,0 +1,35 @@
+"""A catalogue on each database that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from catalogue_place import Place, schema
+from ibi.adapters.postgres import Postgres
+from ibi.adapters.sql_schema import upgrade
+from ibi.adapters.sqlite import Sqlite
+from ibi.ports import Catalogue
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "sqlite":
+        path = str(tmp_path / "catalogue.sqlite")
+        place = Place(path, lambda: Sqlite(path), postgresql=False)
+    else:
+        url = schema(request.getfixturevalue("postgres"))
+        place = Place(url, lambda: Postgres(url), postgresql=True)
+    upgrade(place.place, postgresql=place.postgresql, part="archive")
+    with ExitStack() as stack:
+        yield place
+        for catalogue in place.opened:
+            stack.callback(catalogue.close)
+
+
+@pytest.fixture
+def catalogue(place: Place) -> Catalogue:
+    return place()
