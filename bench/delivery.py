@@ -21,6 +21,7 @@ from pathlib import Path
 
 from asking import cpu_seconds
 from ibi.adapters.beneath import open_beneath
+from ibi.adapters.local_file import LocalFile
 from ibi.archive.file_path import check_path
 from nginx import free_port, nginx, running
 
@@ -165,12 +166,9 @@ def _serve(folder: Path, port: int) -> None:
     async def answer(request: Request) -> Response:
         path = check_path(request.path_params["path"])
         fd = open_beneath(folder, path.split("/"))
-        found = os.fstat(fd)
         content = Content(
-            fd=fd,
+            file=LocalFile(fd),
             name=path,
-            size=found.st_size,
-            modified=found.st_mtime_ns,
             sha256="0" * 64,
             cite_as="http://urlib.net/8JMKD3MGP8W/34PGRBS",
         )

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import archive_requests
+import copies
 import delivery
 import label_lengths
 import labels
@@ -25,6 +26,8 @@ SECTIONS = {
     "Minting: how long labels get": label_lengths.under_poisson_traffic,
     "Archive: what resolvers ask, at a thousand and a million items": archive_requests.url_requests,
     "Archive: a large deposit, and the memory it takes": large_deposit.ten_gigabytes,
+    "Copies: many small items, against cp": copies.small_items,
+    "Copies: a large item, and what it consists of": copies.large_item,
     "Delivery: files, against nginx": delivery.against_nginx,
     "Resolution: warm, against nginx": resolution.against_nginx,
 }
