@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from ibi.adapters.machine import FOLDER
+from object_server import ObjectServer
 from postgres_server import PostgresServer
 
 # Machines are noisy: no example fails for being slow. CI draws the same examples every time.
@@ -35,6 +36,15 @@ def machine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER, str(tmp_path_factory.mktemp("machine")))
         yield
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[ObjectServer]:
+    """One object store for all tests; each has a place of its own in it."""
+    with ObjectServer() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield server
 
 
 @pytest.fixture(scope="session")

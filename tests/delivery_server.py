@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ibi.adapters.beneath import open_beneath
+from ibi.adapters.local_file import LocalFile
 from ibi.archive.file_path import check_path
 from ibi.errors import FileNameError
 from ibi.web.bounded_http import BoundedHttp
@@ -63,9 +63,8 @@ def file_app(
             fd = opened(root, path)
         except (FileNameError, OSError, ValueError):
             raise HTTPException(HTTPStatus.NOT_FOUND) from None
-        found = os.fstat(fd)
         name = path.rpartition("/")[2]
-        content = Content(fd=fd, name=name, size=found.st_size, modified=found.st_mtime_ns)
+        content = Content(file=LocalFile(fd), name=name)
         return await deliver(request, more(request, content))
 
     return Starlette(routes=[Route("/{path:path}", answer)])

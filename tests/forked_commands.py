@@ -186,8 +186,9 @@ def _become(request: bytes, writing: int, log: int) -> None:
     except BaseException:  # noqa: BLE001  # as the interpreter does
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:  # or the command let go of it
+                stream.flush()
         os._exit(code)
 
 

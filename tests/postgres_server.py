@@ -51,7 +51,7 @@ def _wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a port below those of outgoing connections, which none takes while we are down."""
     while True:
         port = 20_000 + secrets.randbelow(10_000)
@@ -67,7 +67,7 @@ class PostgresServer:
         """Create the server in a new folder, and start it."""
         # PostgreSQL refuses to run as root, and initdb wants a user with a name.
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-        self._port = _free_port()
+        self._port = free_port()
         self._password = secrets.token_hex(16)
         self.url = self._url("postgres")
         self._postmaster: Popen[bytes] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -83,15 +83,25 @@ def open_catalogue(path: Path) -> SqlCatalogue:
 class SmallArchive:
     """An archive in a folder; opened again, it is as after a restart."""
 
-    def __init__(self, folder: Path, *, keep_replaced: bool = True, minted: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        keep_replaced: bool = True,
+        minted: int = 0,
+        catalogue: Callable[[Path], Catalogue] = open_catalogue,
+        store: Callable[[], FileStore] | None = None,
+    ) -> None:
         """Make it, or use what is there, where so many labels were minted."""
         self.folder = folder
+        self._open_catalogue = catalogue
         self.keep_replaced = keep_replaced
         self.clock = ToldClock()
         self.clock.now += minted * SECOND
         self._numbers = itertools.count(minted + 1)
-        self.catalogue: Catalogue = open_catalogue(folder / "catalogue.sqlite")
-        self.store: FileStore = FileTree(folder, keep_replaced=keep_replaced)
+        self.catalogue: Catalogue = catalogue(folder / "catalogue.sqlite")
+        self._open_store = store or (lambda: FileTree(folder, keep_replaced=keep_replaced))
+        self.store: FileStore = self._open_store()
         self._open()
 
     def _open(self) -> None:
@@ -105,8 +115,8 @@ class SmallArchive:
     def restart(self) -> None:
         """Forget all that is not on the disk, and settle what is."""
         self.catalogue.close()
-        self.catalogue = open_catalogue(self.folder / "catalogue.sqlite")
-        self.store = FileTree(self.folder, keep_replaced=self.keep_replaced)
+        self.catalogue = self._open_catalogue(self.folder / "catalogue.sqlite")
+        self.store = self._open_store()
         self._open()
 
     def lose_catalogue(self) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import pytest
+
+Place: TypeAlias = tuple[ModuleType, str]
 
 STEPS = ("rename", "replace", "link", "unlink", "rmdir", "mkdir", "fsync", "open")
 """What changes a disk or makes it durable; Path's methods end in these too."""
@@ -42,20 +45,26 @@ def _eio() -> OSError:
     return OSError(errno.EIO, os.strerror(errno.EIO))
 
 
+ON_DISK: tuple[Place, ...] = (*((os, name) for name in STEPS), (io, "open"))
+"""Where the steps are taken."""
+
+
 @contextmanager
-def killed_at(last: int) -> Iterator[Steps]:
+def killed_at(last: int, places: Sequence[Place] = ON_DISK) -> Iterator[Steps]:
     """Kill whoever takes this step; from then on no step is taken at all, as if it were dead."""
-    yield from _failing(Steps(last, Killed, stays=True))
+    yield from _failing(Steps(last, Killed, stays=True), places)
 
 
 @contextmanager
-def disk_fails_at(last: int, *, stays: bool = False) -> Iterator[Steps]:
+def disk_fails_at(
+    last: int, places: Sequence[Place] = ON_DISK, *, stays: bool = False
+) -> Iterator[Steps]:
     """Let the disk report an error at this step, or from it on."""
-    yield from _failing(Steps(last, _eio, stays=stays))
+    yield from _failing(Steps(last, _eio, stays=stays), places)
 
 
-def _failing(steps: Steps) -> Iterator[Steps]:
+def _failing(steps: Steps, places: Sequence[Place]) -> Iterator[Steps]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in [*((os, name) for name in STEPS), (io, "open")]:
+        for module, name in places:
             patch.setattr(module, name, partial(steps.take, getattr(module, name)))
         yield steps

@@ -34,10 +34,10 @@ WITHOUT_ESCAPING: Final = """
 import re
 from starlette.convertors import PathConvertor
 from uvicorn.protocols.http import httptools_impl
-from ibi.web import reading
+from ibi.web import redirection
 
 PathConvertor.regex = "(?s:.*)"  # without, no path with a line end leads anywhere
-reading.in_url = reading.url_mended = str
+redirection.in_url = redirection.url_mended = str
 httptools_impl.HEADER_VALUE_RE = re.compile(b"(?!)")
 """
 

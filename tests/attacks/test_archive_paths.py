@@ -30,25 +30,29 @@ LONG: Final = "x" * 300
 WITHOUT_CHECKS: Final = """
 import os
 from ibi.adapters.file_tree import FileTree
+from ibi.adapters.local_file import LocalFile
 from ibi.adapters.sql_catalogue import SqlCatalogue
 from ibi.model.item import File
 from ibi.web import reading
 
 reading.check_path = str
 SqlCatalogue.file = lambda self, item, path: File(path, 0, "", "", 0)
-FileTree.open = lambda self, place, path: os.open(self._col / place / "doc" / path, os.O_RDONLY)
+FileTree.open = lambda self, place, path: LocalFile(
+    os.open(self._col / place / "doc" / path, os.O_RDONLY)
+)
 """
 WITHOUT_WALKING: Final = """
 import os
 from contextlib import suppress
 from ibi.adapters.file_tree import FileTree
+from ibi.adapters.local_file import LocalFile
 from ibi.errors import UnknownError
 
 def opened(self, place, path):
     whole = self._col / place / "doc" / path
     with suppress(OSError):
         if whole.resolve().is_relative_to(self._col / place):
-            return os.open(whole, os.O_RDONLY)
+            return LocalFile(os.open(whole, os.O_RDONLY))
     raise UnknownError("file", path)
 
 def put(self, change, folder, path):

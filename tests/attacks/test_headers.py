@@ -22,6 +22,7 @@ from starlette.routing import Route
 from uvicorn.protocols.http import httptools_impl
 
 from delivery_server import Answer, Connection, served
+from ibi.adapters.local_file import LocalFile
 from ibi.web import file_delivery
 from ibi.web.file_delivery import Content, deliver
 from ibi.web.header_values import uri
@@ -87,10 +88,8 @@ def server(tmp_path: Path) -> Iterator[tuple[str, int]]:
     async def file(request: Request) -> Response:
         payload = made[request.path_params["number"]]
         content = Content(
-            fd=os.open(tmp_path / "file", os.O_RDONLY),
+            file=LocalFile(os.open(tmp_path / "file", os.O_RDONLY)),
             name=payload,
-            size=8,
-            modified=0,
             media_type=payload,
             cite_as=payload,
             links=((payload, "describedby", ""),),

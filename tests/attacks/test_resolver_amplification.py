@@ -53,8 +53,8 @@ from ibi.web.rate_limit import RateLimit
 
 searching.MOST_OF_ONE = 10**9
 RateLimit.admit = lambda self, client, cost=1: None
-Searching.join = lambda self, question: None
-Memory.recall = lambda self, question, now: None
+Searching.join = lambda self, question, clients=(): None
+Memory.recall = lambda self, question, clients, now: None
 """
 
 

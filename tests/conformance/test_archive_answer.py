@@ -355,6 +355,28 @@ def test_example_7_12_criarparurl_for_a_list_of_files(path: str) -> None:
     )
 
 
+def test_criarparurl_may_choose_by_the_address_of_the_user() -> None:
+    """By licence, the item or its metadata.
+
+    Section 7.2: "um Arquivo pode, por razão de licença de uso de um determinado item de
+    informação, querer que uma URL persistente aponte para o item de informação ou para seus
+    metadados, dependendo do IP do usuário."
+    """
+    licensed = replace(FINAL_REPORT, readers=("150.163.0.0/16",))
+    shelf = Shelf(licensed, FINAL_REPORT_METADATA)
+    inside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("150.163.2.175",)), "")
+    assert inside == pairs(SHELF_16D, MTC_M16D, REPORT, "")
+    outside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("192.0.2.1",)), "")
+    assert outside == {
+        **inside,
+        "url": (
+            "url http://mtc-m16d.sid.inpe.br/col/sid.inpe.br/mtc-m19/2013/09.04.12.27.58"
+            "/doc/metadata.cgi"
+        ),
+        "contenttype": "contenttype Metadata",
+    }
+
+
 @covers("004", "Table 7.3")
 def test_table_7_3_every_x_is_of_its_domain() -> None:
     next_edition = Forms.of("sid.inpe.br/mtc-m18/2012/07.12.18.08")

@@ -5,19 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import secrets
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 
+from catalogue_place import Place
 from ibi.adapters.catalogue_links import CatalogueLinks
 from ibi.adapters.database import Database, Execute
 from ibi.adapters.postgres import Postgres
 from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_schema import upgrade
 from ibi.adapters.sqlite import Sqlite
 from ibi.archive.announcement import Link
 from ibi.errors import StateError, StorageError
@@ -27,56 +24,22 @@ from ibi.model.change import Change, ItemChange
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State
 from ibi.model.record import Record, Text
-from ibi.ports import Access, Accesses, Catalogue, Deposit, Reservation, StoredChange, Token
-from postgres_server import PostgresServer
+from ibi.ports import (
+    Access,
+    Catalogue,
+    DayAccesses,
+    Deposit,
+    HistoryChoice,
+    ItemAccesses,
+    Kept,
+    Reservation,
+    StoredChange,
+    Token,
+)
 from small_archive import file, forms
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
 OTHER = parse("LK47B6W/362SFKH")
-
-
-@dataclass
-class Place:
-    """Where a catalogue lies, and may be opened again and again."""
-
-    place: str
-    database: Callable[[], Database]
-    postgresql: bool
-    opened: list[Catalogue] = field(default_factory=list)
-
-    def __call__(self) -> Catalogue:
-        """Open it."""
-        self.opened.append(SqlCatalogue(self.database(), quick=True))
-        return self.opened[-1]
-
-
-def schema(server: PostgresServer) -> str:
-    """Return the URL of an empty place; much quicker than a database of its own."""
-    name = f"ibi_{secrets.token_hex(8)}"
-    database = Postgres(server.url)
-    database.transaction(lambda execute: execute(f"CREATE SCHEMA {name}"))
-    database.close()
-    return f"{server.url}?search_path={name}"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    if request.param == "sqlite":
-        path = str(tmp_path / "catalogue.sqlite")
-        place = Place(path, lambda: Sqlite(path), postgresql=False)
-    else:
-        url = schema(request.getfixturevalue("postgres"))
-        place = Place(url, lambda: Postgres(url), postgresql=True)
-    upgrade(place.place, postgresql=place.postgresql, part="archive")
-    with ExitStack() as stack:
-        yield place
-        for catalogue in place.opened:
-            stack.callback(catalogue.close)
-
-
-@pytest.fixture
-def catalogue(place: Place) -> Catalogue:
-    return place()
 
 
 def item(number: int, **facts: object) -> Item:
@@ -88,7 +51,7 @@ def change(id_: str, *items: ItemChange, deposit: str = "", at: int = 7) -> Chan
     return Change(id=id_, at=at, who="me", act="deposit", label=label, items=items, deposit=deposit)
 
 
-def nothing() -> None:
+def nothing(_: Change) -> None:
     """Decide without a word."""
 
 
@@ -223,7 +186,7 @@ def test_no_name_is_given_twice(catalogue: Catalogue, second: Item) -> None:
     before = everything(catalogue)
     decided = []
     with pytest.raises(StateError, match="no label is given twice"):
-        catalogue.apply(change("c", ItemChange(item=second)), lambda: decided.append(1))
+        catalogue.apply(change("c", ItemChange(item=second)), lambda _: decided.append(1))
     assert everything(catalogue) == before
     assert decided == []
     assert catalogue.find(forms(2).label.canonical) is None
@@ -279,7 +242,7 @@ def test_if_deciding_raises_nothing_is_written(
     catalogue.open_deposit(Deposit("d1", 1, "me", "{}"))
     before = everything(catalogue)
 
-    def refuse() -> None:
+    def refuse(_: Change) -> None:
         raise error
 
     wanted = change(
@@ -302,7 +265,7 @@ def test_deciding_is_the_last_step_and_comes_once(catalogue: Catalogue) -> None:
     decided: list[int] = []
     wanted = change("c", ItemChange(item=item(1)))
     for _ in range(3):
-        catalogue.apply(wanted, lambda: decided.append(1))
+        catalogue.apply(wanted, lambda _: decided.append(1))
     assert decided == [1]
     assert len(catalogue.history(0, 9)) == 1
     [held] = catalogue.items(0, 9)
@@ -330,7 +293,7 @@ def test_history_grows_and_is_read_page_by_page(catalogue: Catalogue) -> None:
     assert [entry.number for entry in entries] == sorted(entry.number for entry in entries)
     assert catalogue.history(entries[1].number, 1) == [entries[2]]
     label = forms(2).label.canonical
-    assert catalogue.history(0, 9, label) == [entries[1], entries[3]]
+    assert catalogue.history(0, 9, HistoryChoice(label=label)) == [entries[1], entries[3]]
     last = entries[3]
     assert (last.change, last.at, last.who, last.act, last.detail) == (
         "c",
@@ -350,34 +313,57 @@ def test_restoring_writes_what_is_given_whatever_stands_there(catalogue: Catalog
     catalogue.open_deposit(Deposit("d1", 1, "me", "{}"))
     catalogue.reserve([Reservation(forms(2), 1, "me")])
     pair = [
-        (item(1, further_names=(LEGACY,)), (file("b"), file("a"))),
-        (item(2, kind="metadata"), ()),
+        Kept(item(1, further_names=(LEGACY,)), (file("b"), file("a"))),
+        Kept(item(2, kind="metadata"), ()),
     ]
     for _ in range(3):
         catalogue.restore(stored(deposit="d1"), pair)
         found = catalogue.items(0, 9)
-        assert [held.item for held in found] == [each for each, _ in pair]
+        assert [held.item for held in found] == [each.item for each in pair]
         assert catalogue.files(found[0].id) == [file("a"), file("b")]
         assert len(catalogue.history(0, 9)) == 1
         deposit = catalogue.deposit("d1")
         assert deposit is not None
         assert deposit.completed == forms(1).label.canonical
         assert catalogue.reservations("", 9) == []
-    catalogue.restore(stored("c2"), [(item(1, target="x"), ())])
+    catalogue.restore(stored("c2"), [Kept(item(1, target="x"), ())])
     [held, _] = catalogue.items(0, 9)
     assert held.item.target == "x"
     assert catalogue.files(held.id) == []
     assert catalogue.find(LEGACY.canonical) == held
     before = everything(catalogue)
     with pytest.raises(StateError):
-        catalogue.restore(stored("c3"), [(item(3, further_names=(LEGACY,)), ())])
+        catalogue.restore(stored("c3"), [Kept(item(3, further_names=(LEGACY,)), ())])
     assert everything(catalogue) == before
 
 
+def test_what_is_restored_has_the_number_and_version_that_it_had(catalogue: Catalogue) -> None:
+    for _ in range(2):
+        catalogue.restore(stored(), [Kept(item(1), (), 7, 3), Kept(item(2), (), 4, 1)])
+        found = [(held.id, held.version, held.item) for held in catalogue.items(0, 9)]
+        assert found == [(4, 1, item(2)), (7, 3, item(1))]
+    catalogue.restore(stored("c2"), [Kept(item(3), (), 7, 5)])
+    assert put(catalogue, item(4)) > 8
+    [*_, third, fourth] = catalogue.items(0, 9)
+    assert (third.id, third.version, third.item) == (8, 5, item(3))
+    assert fourth.item == item(4)
+
+
+def test_whoever_decides_is_told_the_numbers(catalogue: Catalogue) -> None:
+    number = put(catalogue, item(1))
+    decided: list[Change] = []
+    again = ItemChange(item=item(1, target="x"), version=1)
+    catalogue.apply(change("c", again, ItemChange(item=item(2))), decided.append)
+    held = catalogue.find(forms(2).label.canonical)
+    assert held is not None
+    assert [each.number for each in decided[0].items] == [number, held.id]
+    assert replace(decided[0].items[0], number=0) == again
+
+
 def test_a_change_that_was_restored_is_not_applied_again(catalogue: Catalogue) -> None:
-    catalogue.restore(stored("c1"), [(item(1), ())])
+    catalogue.restore(stored("c1"), [Kept(item(1), ())])
     decided: list[int] = []
-    catalogue.apply(change("c1", ItemChange(item=item(1))), lambda: decided.append(1))
+    catalogue.apply(change("c1", ItemChange(item=item(1))), lambda _: decided.append(1))
     assert decided == []
     assert len(catalogue.items(0, 9)) == len(catalogue.history(0, 9)) == 1
 
@@ -460,15 +446,36 @@ def test_an_access_counts_once(catalogue: Catalogue) -> None:
     assert catalogue.count_accesses(batch) == [False] * 4
     later = [access(one, 7, "2026-11-16"), access(two, 5, "2026-11-16")]
     assert catalogue.count_accesses(later) == [True, False]
-    first, second = (forms(number).label.canonical for number in (1, 2))
     assert catalogue.accesses("2026-11-15", "2026-11-16") == [
-        Accesses(first, "2026-11-15", 2),
-        Accesses(second, "2026-11-15", 1),
-        Accesses(first, "2026-11-16", 1),
+        DayAccesses("2026-11-15", 3),
+        DayAccesses("2026-11-16", 1),
     ]
     assert catalogue.accesses("2026-11-16", "2026-11-16", two) == []
-    assert catalogue.accesses("2026-11-01", "2026-11-15", one) == [Accesses(first, "2026-11-15", 2)]
+    assert catalogue.accesses("2026-11-01", "2026-11-15", one) == [DayAccesses("2026-11-15", 2)]
     assert catalogue.accesses("", "9", 2**40) == []
+
+
+def test_the_most_read_items_come_first_page_by_page(catalogue: Catalogue) -> None:
+    numbers = [put(catalogue, item(number)) for number in range(1, 6)]
+    for nonce, (number, count) in enumerate(zip(numbers, (3, 7, 3, 9, 3), strict=True)):
+        for day in ("2026-11-15", "2026-12-01"):
+            used = replace(access(number, nonce, day), issued=int(day[5:7]), count=count)
+            assert catalogue.count_accesses([used]) == [True]
+    labels = [forms(number).label.canonical for number in range(1, 6)]
+    expected = [
+        ItemAccesses(numbers[place], labels[place], count)
+        for place, count in ((3, 18), (1, 14), (0, 6), (2, 6), (4, 6))
+    ]
+    assert catalogue.most_read("", "9", 9) == expected
+    pages: list[ItemAccesses] = []
+    while page := catalogue.most_read(
+        "", "9", 2, (pages[-1].count, pages[-1].item) if pages else None
+    ):
+        pages += page
+    assert pages == expected
+    [most] = catalogue.most_read("2026-12-01", "2026-12-31", 1)
+    assert most == ItemAccesses(numbers[3], labels[3], 9)
+    assert catalogue.most_read("2027-01-01", "9", 9) == []
 
 
 def test_a_key_may_be_good_for_many_accesses(catalogue: Catalogue) -> None:
@@ -588,7 +595,7 @@ def test_of_two_who_change_the_same_version_one_is_refused(place: Place) -> None
 
     thread = threading.Thread(target=second)
 
-    def decide() -> None:
+    def decide(_: Change) -> None:
         thread.start()
         thread.join(0.3)
         assert refused == []
@@ -606,7 +613,7 @@ def test_nobody_sees_what_is_being_decided(place: Place) -> None:
     one, other = place(), place()
     seen: list[object] = []
     label = forms(1).label.canonical
-    one.apply(change("c", ItemChange(item=item(1))), lambda: seen.append(other.find(label)))
+    one.apply(change("c", ItemChange(item=item(1))), lambda _: seen.append(other.find(label)))
     assert seen == [None]
     assert other.find(label) is not None
 
@@ -670,3 +677,21 @@ def test_a_document_that_somebody_else_wrote_is_a_fault_of_the_storage(place: Pl
 
 def _execute(statement: str, execute: Execute) -> None:
     execute(statement)
+
+
+def test_whoever_reads_waits_for_no_writer(place: Place) -> None:
+    catalogue = place()
+    number = put(catalogue, item(1))
+    found = []
+
+    def decide(_: Change) -> None:
+        # In a thread of its own, for one that writes and reads would not wait for itself.
+        reading = threading.Thread(target=lambda: found.append(catalogue.items(0, 10)))
+        reading.start()
+        reading.join(60)
+        assert not reading.is_alive()
+
+    catalogue.apply(change("c2", ItemChange(item=item(2))), decide)
+    [[held]] = found
+    assert held.id == number
+    assert len(catalogue.items(0, 10)) == 2

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,9 +16,9 @@ import pytest
 from ibi.archive.amendment import Amendment
 from ibi.archive.manifest import read_manifest
 from ibi.errors import StateError, StorageError
-from ibi.model.change import Change
-from ibi.model.item import File, Item
-from ibi.ports import Catalogue, StoredChange
+from ibi.model.change import Change, ItemChange
+from ibi.model.item import State
+from ibi.ports import Catalogue, Kept, StoredChange
 from small_archive import SmallArchive, contents, forms, tables, tree
 from syscalls import Killed, disk_fails_at, killed_at
 
@@ -27,6 +27,7 @@ Seen: TypeAlias = dict[str, Any]
 MINTED = 100
 """Labels of the archive as each test finds it."""
 FIRST = str(forms(1).label)
+COPY = forms(5).label
 
 
 @pytest.fixture(autouse=True)
@@ -42,12 +43,44 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         small = SmallArchive(folder)
-        small.deposit({"a/one": b"1", "two": b"2"}, target="two", language="en")
-        small.deposit({"three": b"3"}, language="pt", further_names=["LK47B6W/362SFKH"])
-        small.open({"x/y": b"xy", "z": b"z"}, target="z", edition_of=FIRST)
-        small.open({"two": b"22", "b/new": b"n"}, item=FIRST, remove=["a/one"])
+        fill(small)
         small.close()
     return folder
+
+
+def fill(small: SmallArchive) -> None:
+    """Make what the acts are about."""
+    small.deposit({"a/one": b"1", "two": b"2"}, target="two", language="en")
+    small.deposit({"three": b"3"}, language="pt", further_names=["LK47B6W/362SFKH"])
+    copied_from_elsewhere(small, {"c/four": b"4", "five": b"5"})
+    small.open({"x/y": b"xy", "z": b"z"}, target="z", edition_of=FIRST)
+    small.open({"two": b"22", "b/new": b"n"}, item=FIRST, remove=["a/one"])
+
+
+def copied_from_elsewhere(small: SmallArchive, files: dict[str, bytes]) -> None:
+    """Have a Copy, as it is after it was pulled from another archive."""
+    look = small.deposit(files, target="five")
+    copies = [
+        ItemChange(
+            item=replace(held.item, state=State.COPY, origin="http://other.example.org"),
+            files=small.archive.files(held),
+            version=held.version,
+        )
+        for held in (look.held, look.metadata)
+        if held is not None
+    ]
+    small.archive.make(small.archive.change("copy", "me", COPY, copies, small.clock.wall()))
+
+
+def drop(small: SmallArchive) -> None:
+    """Keep a Copy no longer."""
+    look = small.archive.look(COPY)
+    gone = [
+        ItemChange(item=held.item, version=held.version, dropped=True)
+        for held in (look.held, look.metadata)
+        if held is not None
+    ]
+    small.archive.make(small.archive.change("drop", "me", COPY, gone, small.clock.wall()))
 
 
 @dataclass
@@ -81,6 +114,7 @@ ACTS = {
             FIRST, Amendment(metadata={"title": "New"}, list_public=False), "me"
         )
     ),
+    "drop": Act(drop, again=False),
     "delete": Act(
         lambda small: small.archive.delete(FIRST, "me", "wrong", with_metadata=True), again=False
     ),
@@ -222,21 +256,23 @@ class FailingCatalogue:
             self.times -= 1
             raise StorageError("of the test", "the server went away")
 
-    def apply(self, change: Change, decide: Callable[[], None]) -> None:
+    def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
         """Write a change, or fail after it was decided."""
 
-        def last() -> None:
-            decide()
+        def last(numbered: Change) -> None:
+            decide(numbered)
             if not self._committed:
                 self._fail()
 
         self._catalogue.apply(change, last)
         self._fail()
 
-    def restore(self, stored: StoredChange, items: Sequence[tuple[Item, Sequence[File]]]) -> None:
+    def restore(
+        self, stored: StoredChange, items: Sequence[Kept], dropped: Sequence[str] = ()
+    ) -> None:
         """Write items, or fail."""
         self._fail()
-        self._catalogue.restore(stored, items)
+        self._catalogue.restore(stored, items, dropped)
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -263,6 +299,20 @@ def test_a_commit_that_fails_after_the_decision_is_made_up_for(  # noqa: PLR0913
         check_tidy(small)
         assert view(small) == states[1]
         assert settled(small, act, states) == states[1]
+
+
+def test_a_dropped_copy_leaves_nothing_but_what_goes_on_where_it_ended(
+    template: Path, tmp_path: Path
+) -> None:
+    with copied(template, tmp_path / "it") as small:
+        place = small.folder / "col" / COPY.spelling
+        (place / "deeper").mkdir()
+        drop(small)
+        assert tree(place) == {"deeper/": b""}
+        assert not (small.folder / "col" / forms(6).label.spelling).exists()
+        (place / "deeper").rmdir()
+        assert small.catalogue.find(COPY.canonical) is None
+        view(small)
 
 
 def test_while_a_decision_waits_its_deposit_is_left_alone(template: Path, tmp_path: Path) -> None:

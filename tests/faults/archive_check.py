@@ -75,11 +75,12 @@ def find(archive: FaultyArchive) -> Found:
     documents: dict[str, dict[str, Any]] = {}
     places: set[Path] = set()
     owners: dict[str, int] = {}
-    for number, text in rows(archive, "SELECT id, document FROM archive_item"):
+    for number, version, text in rows(archive, "SELECT id, version, document FROM archive_item"):
         document = json.loads(text)
         label = label_of(document["forms"])
         places.add(archive.data / "col" / label)
-        _check_manifest(archive.data / "col" / label, document, files.get(number, {}))
+        said = document | {"number": number, "changes": version}
+        _check_manifest(archive.data / "col" / label, said, files.get(number, {}))
         for name in document["forms"].split()[1::2]:
             if owners.setdefault(name, number) != number:
                 raise Violation(f"{name} names two items")

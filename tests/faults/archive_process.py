@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import urllib3
 
-from archive_server import ArchiveServer
+from archive_server import IP, ArchiveServer
 from faults.archive_power import lay_powered
 from faults.archive_trap import KILL, Trap, lay
 from faults.archive_twins import CARELESS, POWERED, TWINS
@@ -39,13 +39,13 @@ GONE: Final = (urllib3.exceptions.HTTPError, OSError)
 class FaultyArchive(ArchiveServer):
     """One archive, started again and again."""
 
-    def __init__(self, site: Site, name: str, nature: str = "") -> None:
+    def __init__(self, site: Site, name: str, nature: str = "", ip: str = IP) -> None:
         """Make it; its nature is what is special about it."""
         folder = site.machine.parent / name
         folder.mkdir()
         on = site.ledger if isinstance(site, PostgresSite) else ""
         options = [f"--{part}={on}" for part in ("catalogue", "ledger") if on]
-        super().__init__(folder, *options)
+        super().__init__(folder, *options, ip=ip)
         self.site = site
         self.trap = Trap(folder / "trap")
         self.kills = 0

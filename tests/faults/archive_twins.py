@@ -8,16 +8,24 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
 from ibi.adapters.file_tree import FileTree
+from ibi.archive import transfer
 from ibi.archive.archive import Archive
+from ibi.archive.giving import Giving
+from ibi.archive.transfer_messages import Answer
+from ibi.errors import ArchiveUnreachableError
 from ibi.model.change import Change
+from ibi.model.item import Item
+from ibi.ports import Exchange
 
 NO_JOURNAL, HASTY, IN_PLACE, UNHEALED = "no journal", "hasty", "in place", "unhealed"
 POWERED, CARELESS = "powered", "careless"
+SELFISH, FORGETFUL = "selfish", "forgetful"
 
 _HALF: Final = 0.02
 """Seconds for which a file that is written in place is half a file."""
@@ -97,9 +105,38 @@ def _unhealed() -> None:
     Archive.settle = once  # type: ignore[method-assign]
 
 
+def _selfish() -> None:
+    """Take an Original back that was handed over, when the receiver does not answer."""
+    say = Giving.say
+
+    def alone(self: Giving, exchange: Exchange, *, undo: bool) -> Answer:
+        try:
+            return say(self, exchange, undo=undo)
+        except ArchiveUnreachableError:
+            item = self._pair(exchange).item  # the safeguard is about it
+            known = None if item is None else item.transfer
+            if known is None or known.phase != "handed":
+                raise
+            return Answer(state="undone", receipt=known.receipt)
+
+    Giving.say = alone  # type: ignore[method-assign]
+
+
+def _forgetful() -> None:
+    """Accept an Original, and do not remember by which transfer."""
+    accepted = transfer.accepted
+
+    def forgotten(item: Item, id_: str) -> Item:
+        return replace(accepted(item, id_), custody=())
+
+    transfer.accepted = forgotten
+
+
 TWINS: Final[dict[str, Callable[[], None]]] = {
     NO_JOURNAL: _no_journal,
     HASTY: _hasty,
     IN_PLACE: _in_place,
     UNHEALED: _unhealed,
+    SELFISH: _selfish,
+    FORGETFUL: _forgetful,
 }

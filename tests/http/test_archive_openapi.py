@@ -17,13 +17,23 @@ from starlette.routing import Route
 
 from archive_server import ArchiveServer
 from ibi.web.administration_api import AdministrationApi
+from ibi.web.audits_api import AuditsApi
+from ibi.web.copies_api import CopiesApi
 from ibi.web.deposits_api import DepositsApi
+from ibi.web.exports_api import ExportsApi
+from ibi.web.history_api import HistoryApi
+from ibi.web.holdings_api import HoldingsApi
+from ibi.web.imports_api import ImportsApi
+from ibi.web.statistics_api import StatisticsApi
+from ibi.web.storage_api import StorageApi
+from ibi.web.tasks_api import TasksApi
 from ibi.web.tokens_api import TokensApi
+from ibi.web.transfers_api import TransfersApi
 from minting_server import PROBLEM
 
 EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 6
 """Of each operation."""
-PUBLIC: Final = {"/api/v1/archive", "/healthz", "/readyz", "/metrics"}
+PUBLIC: Final = {"/api/v1/archive", "/api/v1/holdings", "/healthz", "/readyz", "/metrics"}
 ITEM: Final = "/api/v1/items/{ibi}"
 
 
@@ -54,7 +64,20 @@ def test_every_route_is_described_and_nothing_else(document: dict[str, Any]) -> 
     unbound: Any = object.__new__  # the routes are known before anything is
     administration = unbound(AdministrationApi)
     administration.tokens_api = unbound(TokensApi)
-    apis = (unbound(DepositsApi), administration)
+    apis = (
+        unbound(DepositsApi),
+        unbound(AuditsApi),
+        unbound(CopiesApi),
+        unbound(ExportsApi),
+        unbound(HistoryApi),
+        unbound(HoldingsApi),
+        unbound(ImportsApi),
+        unbound(StatisticsApi),
+        unbound(StorageApi),
+        unbound(TasksApi),
+        unbound(TransfersApi),
+        administration,
+    )
     routes = {
         (method, re.sub(r":\w+}", "}", route.path))
         for api in apis

@@ -191,8 +191,8 @@ def test_a_last_edition_of_an_item_in_tcl_may_be_in_an_archive_of_ours(
 
 def accesses(archive: ArchiveServer) -> dict[str, int]:
     """Return how often each item of an archive was read."""
-    found = archive.api("GET", "statistics").json()["accesses"]
-    return {each["label"]: each["count"] for each in found}
+    found = archive.api("GET", "statistics/items").json()["items"]
+    return {each["rep"]: each["count"] for each in found}
 
 
 # A resolver by hand

@@ -295,6 +295,7 @@ WORDS = (
     ("en", b"Amazonia-1,2021-02-28", 200),
     ("en", b"", 302),
     ("en", b"This item was deleted", 410),
+    ("en", b"This is a Copy.", 200),
     ("en", b"It was a draft, full of errors.", 410),
     ("en", b"known to have the Original", 200),
 )
@@ -321,8 +322,10 @@ def test_the_demonstration_shows_what_it_promises_and_is_made_once(up: Installat
         assert (answer.status, words in answer.body) == (status, True), address
     assert up.follow(addresses[9]).headers["location"] == "http://urlib.net/"
     before = items(up)
-    # Each of the nine has its metadata, as the archive itself has.
-    assert Counter(each["kind"] for each in before) == {"service": 1, "data": 9, "metadata": 10}
+    # Each of the ten has its metadata, as the archive itself has; one is of another archive.
+    assert Counter(each["kind"] for each in before) == {"service": 1, "data": 10, "metadata": 11}
+    states = Counter(each["state"] for each in before if each["kind"] == "data")
+    assert states == {"Original": 8, "Copy": 1, "Deleted": 1}
     assert up.ibi("archive", "reserved").stdout == ""
     assert up.stop() == 0
     up.start("--demo")

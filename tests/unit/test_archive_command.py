@@ -866,9 +866,12 @@ def test_rebuild_restores_the_catalogue(tmp_path: Path) -> None:
 
 
 COMMANDS = [
-    *("init", "serve", "rebuild", "deposit", "revise", "list", "show", "files", "describe"),
+    *("init", "serve", "rebuild", "concede"),
+    *("deposit", "revise", "list", "show", "files", "describe"),
     *("edition", "translation", "delete", "link", "unlink", "links", "reserve", "reserved"),
-    *("stats", "history", "token", "token add", "token list", "token remove"),
+    *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),
+    *("export", "key", "import"),
+    *("stats", "history", "token", "token add", "token list", "token remove", "license"),
 ]
 
 

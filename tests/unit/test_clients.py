@@ -44,6 +44,30 @@ def test_the_address_of_a_reader(
     assert Clients(PROXIES, "full").of(request(peer, *forwarded)) == expected
 
 
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "expected"),
+    [
+        ("192.0.2.7", (), "192.0.2.7"),
+        ("192.0.2.7", ("198.51.100.1",), "192.0.2.7"),
+        ("10.0.0.1", ("198.51.100.1",), "198.51.100.1"),
+        ("10.0.0.1", ("203.0.113.9, 198.51.100.1, 10.0.0.2",), "198.51.100.1"),
+        ("::ffff:10.0.0.1", ("::ffff:198.51.100.1",), "198.51.100.1"),
+        # Nobody is taken for the proxy that he comes by.
+        ("10.0.0.1", (), NOBODY),
+        ("10.0.0.1", ("",), NOBODY),
+        ("10.0.0.1", ("nonsense",), NOBODY),
+        ("10.0.0.1", ("198.51.100.1, unknown",), NOBODY),
+        ("10.0.0.1", ("198.51.100.1:5678",), NOBODY),
+        ("10.0.0.1", (", ".join(["198.51.100.1", *["10.0.0.2"] * 16]),), NOBODY),
+        ("10.0.0.1", ("10.0.0.3, 10.0.0.2",), NOBODY),
+        ("", (), NOBODY),
+        ("/run/socket", ("198.51.100.1",), NOBODY),
+    ],
+)
+def test_who_is_let_in_by_his_address(peer: str, forwarded: tuple[str, ...], expected: str) -> None:
+    assert Clients(PROXIES, "full").reader(request(peer, *forwarded)) == expected
+
+
 def test_no_proxy_makes_the_list_long() -> None:
     many = ", ".join(f"10.0.{number}.1" for number in range(200))
     assert len(Clients(PROXIES, "full").of(request("10.0.0.1", many))) <= 17

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import tarfile
+import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from ibi.errors import (
     UnknownError,
     UnpackError,
 )
+from ibi.model.change import Change
 from small_archive import SmallArchive, contents, file, forms, unchanged
 
 ELSEWHERE = str(forms(7, "other.example.net").label)
@@ -91,6 +94,29 @@ def test_after_its_completion_a_deposit_takes_nothing(small: SmallArchive) -> No
         with unchanged(small), pytest.raises(StateError, match="is completed"):
             act()
     assert small.deposits.staged(id_) == []
+
+
+def test_nobody_who_sends_a_file_waits_for_one_that_goes_to_a_store_elsewhere(
+    small: SmallArchive,
+) -> None:
+    on_its_way, sent = threading.Event(), threading.Event()
+
+    def prepare(_: Change) -> None:
+        on_its_way.set()
+        assert sent.wait(60)
+
+    large, small_one = small.open({"large": b"..."}), small.open({})
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as threads:
+        patch.setattr(small.store, "prepare", prepare)
+        completing = threads.submit(small.deposits.complete, large, "me")
+        assert on_its_way.wait(60)
+        sending = threads.submit(small.send, small_one, {"a": b"1"})
+        try:
+            sending.result(60)
+        finally:
+            sent.set()
+        assert completing.result(60).item.target == "large"
+    small.deposits.complete(small_one, "me")
 
 
 def test_an_item_need_not_be_digital(small: SmallArchive) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -27,6 +28,7 @@ from ibi.identifier.language import Language
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State, Tombstone
 from ibi.model.record import Agent, Record, Text
+from ibi.model.transfer import Phase, Transfer
 from ibi.ports import Reservation
 from small_archive import SmallArchive, file, forms, tables, unchanged
 
@@ -57,6 +59,15 @@ records = st.builds(
     rights=labelled,
     licence=texts,
 )
+transfers = st.builds(
+    Transfer,
+    id=texts,
+    peer=texts,
+    phase=st.sampled_from(get_args(Phase)),
+    since=numbers,
+    receipt=texts,
+    was_here=st.booleans(),
+)
 items = st.builds(
     Item,
     forms=some_forms,
@@ -75,6 +86,10 @@ items = st.builds(
     next_edition=st.none() | some_forms,
     translations=st.dictionaries(languages, some_forms).map(lambda each: tuple(each.items())),
     list_public=st.booleans(),
+    readers=st.lists(texts, max_size=2).map(tuple),
+    origin=texts,
+    transfer=st.none() | transfers,
+    custody=st.lists(texts, max_size=2).map(tuple),
     record=st.none() | records,
     tombstone=st.none() | st.builds(Tombstone, numbers, texts, texts, st.none() | some_forms),
 )
@@ -120,6 +135,8 @@ GOOD = manifest(Item(forms=forms(1), language=Language.parse("pt")), [file("a")]
         GOOD.replace(b'"language"', b'"translations": {"xx": "rep x"}, "language"'),
         GOOD.replace(b'"language"', b'"target": "\xff", "language"'),
         GOOD.replace(b'"language"', b'"target": "\\ud800", "language"'),
+        GOOD.replace(b'"language"', b'"transfer": {"id": "x", "phase": "lost"}, "language"'),
+        GOOD.replace(b'"language"', b'"readers": "10.0.0.0/8", "language"'),
     ],
 )
 def test_a_damaged_manifest_is_a_fault_of_the_storage(damaged: bytes) -> None:

@@ -28,6 +28,7 @@ from ibi.web.page_views import (
     FileListView,
     HomeView,
     ItemView,
+    LimitedView,
     ProblemView,
     RefusedListView,
     TombstoneView,
@@ -123,6 +124,9 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
             FileListView(forms=FORMS, files=many, title=word, more=True), ENGLISH, here
         ),
         "no files": lambda: pages.files(FileListView(forms=OTHER, files=()), PORTUGUESE),
+        "limited": lambda: pages.limited(
+            LimitedView(forms=FORMS, title=word, metadata=OTHER), ENGLISH, here
+        ),
         "files refused": lambda: pages.files_refused(
             RefusedListView(forms=FORMS, title=word), ENGLISH, here
         ),

@@ -8,14 +8,27 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from hearings import ITEM, NEXT, copy, leads, original, question, unknown
+from hearings import (
+    ITEM,
+    NEXT,
+    copy,
+    leads,
+    listing,
+    original,
+    question,
+    related,
+    unknown,
+    url_of,
+)
 from ibi.adapters.clock import SystemClock
 from ibi.errors import OverloadError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
+from ibi.model.item import ContentType, State
 from ibi.model.registration import RegisteredArchive
+from ibi.model.relation import Relation
 from ibi.ports import Heard, Owner, Silence
 from ibi.ports.resolver import NO_PLACE
 from ibi.resolver import searching as module
@@ -378,16 +391,16 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
         version = memory.version
         found = await desk.resolve(question())
         memory.keep(found, version, found.began)
-        kept = memory.recall(question(), found.began + 9.9)
+        kept = memory.recall(question(), CLIENTS, found.began + 9.9)
         assert kept is not None
         assert kept.resolution == found.abridged
-        assert memory.recall(question(), found.began + 10) is None
-        assert memory.recall(question("!"), found.began) is None
-        assert memory.recall(question(required=True), found.began) is None
+        assert memory.recall(question(), CLIENTS, found.began + 10) is None
+        assert memory.recall(question("!"), CLIENTS, found.began) is None
+        assert memory.recall(question(required=True), CLIENTS, found.began) is None
         # Who prefers which language does not matter where nothing depends on it.
-        assert memory.recall(question(languages="pt"), found.began) is kept
+        assert memory.recall(question(languages="pt"), CLIENTS, found.began) is kept
         await desk.registry.exclude(SERVICES["c"].canonical)
-        assert memory.recall(question(), found.began) is None
+        assert memory.recall(question(), CLIENTS, found.began) is None
         assert memory.keep(found, version, found.began) is None
 
     at_desk(work)
@@ -403,9 +416,122 @@ def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
         assert kept is not None
         memory.forget(ITEM.label.canonical)
         assert kept.until == 0
-        assert memory.recall(question(), found.began) is None
+        assert memory.recall(question(), CLIENTS, found.began) is None
         assert memory.keep(found, version, found.began) is None
         assert memory.keep(found, memory.version, found.began) is not None
+
+    at_desk(work)
+
+
+# Licences: an archive may answer by the address of a reader.
+
+LICENSED, OTHERS = ("150.163.2.0",), ("192.0.2.0",)
+
+
+def by_client(name: str, *, told: bool = True) -> Callable[[UrlRequest], Heard]:
+    """Answer some clients with the item, and others with its metadata; say so, or not."""
+
+    def answer(request: UrlRequest) -> Heard:
+        heard = original(name)
+        assert heard.listed is not None
+        if request.clients != LICENSED:
+            offered = heard.listed.related[Relation()]
+            page = replace(offered, url=url_of(name, "page"), content=ContentType.METADATA)
+            listed = replace(heard.listed, related={Relation(): page})
+            heard = replace(heard, listed=listed)
+        return replace(heard, personal=told)
+
+    return answer
+
+
+def place(resolution: Resolution) -> str:
+    assert isinstance(resolution.outcome, Redirect)
+    return resolution.outcome.served.related.url.rpartition("/")[2]
+
+
+def test_who_joins_a_search_does_not_get_what_was_for_another() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": by_client("a")}
+        desk.paper.held = {"a"}
+        askers = [OTHERS, LICENSED, OTHERS, LICENSED, OTHERS]
+        readers = [
+            asyncio.create_task(desk.resolving.resolve(question(), asker)) for asker in askers
+        ]
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        desk.paper.free.set()
+        found = [place(each) for each in await asyncio.gather(*readers)]
+        assert found == ["page", "doc", "page", "doc", "page"]
+        # One for the first, which the others of the same network share, and one for the others.
+        assert desk.searching.begun == 2
+        await desk.quiet()
+
+    at_desk(work)
+
+
+def test_what_is_for_everybody_is_searched_for_once_whoever_asks() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": says(original("a"))}
+        desk.paper.held = {"a"}
+        readers = [
+            asyncio.create_task(desk.resolving.resolve(question(), (f"192.0.{number}.0",)))
+            for number in range(20)
+        ]
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        desk.paper.free.set()
+        assert {each.only_for for each in await asyncio.gather(*readers)} == {()}
+        assert desk.searching.begun == 1
+
+    at_desk(work)
+
+
+def test_each_search_of_ones_own_is_paid_for() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": by_client("a")}
+        desk.paper.held = {"a"}
+        spent: list[str] = []
+        first = asyncio.create_task(desk.resolving.resolve(question(), OTHERS))
+        await until(lambda: len(desk.paper.requests) == len(NAMES))
+        second = asyncio.create_task(
+            desk.resolving.resolve(question(), LICENSED, spend=lambda: spent.append("one"))
+        )
+        desk.paper.free.set()
+        await asyncio.gather(first, second)
+        assert spent == ["one"]
+
+    at_desk(work)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  # noqa: FBT001
+    """What was not said is assumed where metadata come that nobody asked for."""
+
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"a": by_client("a", told=told)}
+        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        found = await desk.resolving.resolve(question(), OTHERS)
+        kept = memory.keep(found, memory.version, found.began)
+        assert kept is not None
+        assert found.only_for == OTHERS
+        assert memory.recall(question(), OTHERS, found.began) is kept
+        assert memory.recall(question(), LICENSED, found.began) is None
+        licensed = await desk.resolving.resolve(question(), LICENSED)
+        assert licensed.only_for == (LICENSED if told else ())
+        memory.keep(licensed, memory.version, licensed.began)
+        again = memory.recall(question(), LICENSED, licensed.began)
+        assert again is not None
+        assert place(again.resolution) == "doc"
+        memory.forget(ITEM.label.canonical)
+        assert memory.recall(question(), OTHERS, found.began) is None
+        assert memory.recall(question(), LICENSED, found.began) is None
+
+    at_desk(work)
+
+
+def test_metadata_that_are_asked_for_are_for_everybody() -> None:
+    async def work(desk: Desk) -> None:
+        page = replace(related("a", State.ORIGINAL), content=ContentType.METADATA)
+        desk.paper.sayings = {"a": says(listing("a", {".metadata": page}))}
+        assert (await desk.resolve(question(":"))).only_for == ()
 
     at_desk(work)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import ssl
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from aiohttp import ClientConnectorError, ClientOSError, ClientResponse
 from aiohttp.client_proto import ResponseHandler
@@ -60,7 +60,15 @@ class BoundedAnswers(ResponseHandler):
             body.set_exception(failure)
 
 
-async def message_of(answer: ClientResponse) -> bytes:
+class Message(NamedTuple):
+    """A message of the protocol."""
+
+    octets: bytes
+    personal: bool
+    """Whether it says that it is for one client, and not to be given to others."""
+
+
+async def message_of(answer: ClientResponse) -> Message:
     """Read a message of the protocol: text/plain (004, section 4.2), or text of another kind.
 
     Old archives are behind servers that call every text an HTML page.
@@ -69,7 +77,13 @@ async def message_of(answer: ClientResponse) -> bytes:
     kind = answer.headers.get("Content-Type", "").strip().lower()
     if answer.status == HTTPStatus.OK and not kind.startswith("text/"):
         raise NoAnswerError("its answer is no text")
-    return await _body(answer, LARGEST_ANSWER)
+    return Message(await _body(answer, LARGEST_ANSWER), _is_private(answer))
+
+
+def _is_private(answer: ClientResponse) -> bool:
+    """Tell whether the answer is intended for a single user (RFC 9111, 5.2.2.7)."""
+    directives = ",".join(answer.headers.getall("Cache-Control", ())).split(",")
+    return any(each.strip().lower() == "private" for each in directives)
 
 
 async def proof_of(answer: ClientResponse) -> str:

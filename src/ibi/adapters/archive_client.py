@@ -80,13 +80,14 @@ class HttpArchiveClient:
         begun = time.monotonic()
         try:
             url = url_of(archive.address, archive.service.spelling, encode(request))
-            listed = _url_list(await self._said(url, seconds))
+            said, is_personal = await self._said(url, seconds)
+            listed = _url_list(said)
         except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
             was_asked = not isinstance(failure, NoPlaceError)
             is_alive = isinstance(failure, RefusalError)
             seconds = time.monotonic() - begun
             return Silence(archive.id, words(failure), seconds, asked=was_asked, alive=is_alive)
-        return Answer(archive.id, listed, time.monotonic() - begun)
+        return Answer(archive.id, listed, time.monotonic() - begun, personal=is_personal)
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
         """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
@@ -125,15 +126,16 @@ class HttpArchiveClient:
         seconds: float,
     ) -> str:
         try:
-            said = await self._said(url_of(address, service.spelling, query), seconds)
+            said, _ = await self._said(url_of(address, service.spelling, query), seconds)
         except Exception as failure:  # noqa: BLE001  # likewise
             return words(failure)
         return "" if isinstance(said, expected) else _beside_the_point(said)
 
-    async def _said(self, url: URL, seconds: float) -> Response | None:
-        body = await self._get(url, seconds, message_of)
+    async def _said(self, url: URL, seconds: float) -> tuple[Response | None, bool]:
+        """Return what was said, and whether it is for one client alone."""
+        message = await self._get(url, seconds, message_of)
         try:
-            return responses.decode(body)
+            return responses.decode(message.octets), message.personal
         except IbiError:
             raise NoAnswerError("its answer makes no sense") from None
 

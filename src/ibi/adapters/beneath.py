@@ -116,15 +116,17 @@ def _checked(parts: Sequence[str]) -> str:
 
 
 @contextmanager
-def folder_beneath(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+def folder_beneath(
+    root: Path, parts: Sequence[str], *, make: bool = False, lasting: int = 0
+) -> Iterator[int]:
     """Walk down from a root, which itself may be a link: its administrator chose it.
 
-    `make` makes the folders that are not there, durably.
+    `make` makes the folders that are not there, durably; so many of the first are known to last.
     """
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for part in parts:
-            inner = _inner(folder, part, make=make)
+        for number, part in enumerate(parts):
+            inner = _inner(folder, part, make=make and number >= lasting)
             os.close(folder)
             folder = inner
         yield folder

@@ -25,6 +25,12 @@ class Database(Protocol):
     """What ends a SELECT that must keep others from the rows, where that needs saying."""
     before_tables: str
     """A statement that keeps others from making the tables at the same time."""
+    numbering: str
+    """A statement by which numbers go on after the greatest in `{table}` and `{column}`."""
+    emptying: str
+    """What empties a table, however long it is, before its name."""
+    json_field: str
+    """An expression for what the JSON in a column has under a name: `{column}` and `{name}`."""
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
         """Do the work, alone; durable when this returns, undone if it raises."""
@@ -32,6 +38,10 @@ class Database(Protocol):
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT beside whatever is being written, and return what is committed."""
+        ...
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long: nobody who reads or writes waits for it."""
         ...
 
     def pause(self) -> None:

@@ -26,6 +26,7 @@ from typing import Final
 import msgspec
 
 from ibi.adapters.beneath import folder_beneath, fsync_folder, has_file, open_beneath
+from ibi.adapters.decided_change import stored_change
 from ibi.adapters.disk import (
     disk_errors,
     fsync_nearest,
@@ -33,14 +34,15 @@ from ibi.adapters.disk import (
     replace_durably,
     write_durably,
 )
-from ibi.adapters.disk_failure import storage_error
+from ibi.adapters.local_file import LocalFile
 from ibi.adapters.staging import Staging
+from ibi.adapters.tree_mending import TreeMending
+from ibi.archive.fixity import MANIFEST
 from ibi.archive.manifest import manifest
 from ibi.errors import StorageError, UnknownError
 from ibi.model.change import Change
 from ibi.ports import StoredChange
 
-MANIFEST: Final = "ibi.json"
 _FOLDERS: Final = ("col", "incoming", "journal", "reserved")
 _NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """What file systems say that have no second names, or no more of them."""
@@ -68,8 +70,10 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE: Final = msgspec.json.Decoder(_Line).decode
 
 
-class FileTree(Staging):
+class FileTree(Staging, TreeMending):
     """A file store in a folder."""
+
+    quick = True
 
     def __init__(self, root: Path, *, keep_replaced: bool = True) -> None:
         """Use a folder, and make it if need be; replaced files are kept, or not."""
@@ -78,25 +82,19 @@ class FileTree(Staging):
         folders = [root / folder for folder in _FOLDERS]
         self._col, self._incoming, self._journal, self._reserved = folders
         self._keep = keep_replaced
+        self._lasting: set[str] = set()  # folders that were made durable: of a year the same
         with disk_errors(self.name):
             for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
             fsync_folder(root)
 
+    def prepare(self, change: Change) -> None:
+        """Do nothing: the files are where they are renamed from."""
+
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, and carry it out among the files."""
         line = _Line(
-            StoredChange(
-                change.id,
-                change.at,
-                change.who,
-                change.act,
-                change.label,
-                change.detail,
-                change.deposit,
-                tuple(each.item.forms.label.spelling for each in change.items),
-                tuple(each.item.forms.label.spelling for each in change.items if each.dropped),
-            ),
+            stored_change(change),
             tuple(
                 _Step(
                     each.item.forms.label.spelling,
@@ -114,7 +112,8 @@ class FileTree(Staging):
                 prepared = self._prepared(change.id)
                 prepared.mkdir()
                 for number, each in enumerate(change.items):
-                    write_durably(prepared / f"{number}.json", manifest(each.item, each.files))
+                    text = manifest(each.item, each.files, each.number, each.version + 1)
+                    write_durably(prepared / f"{number}.json", text)
                 write_durably(prepared / "journal", _ENCODE(line))
                 fsync_folder(prepared)
                 fsync_folder(self._incoming)
@@ -150,10 +149,16 @@ class FileTree(Staging):
             fsync_folder(folder)
             if step.dropped:
                 # A label may go on where this one ended: only what is empty goes.
+                self._lasting.clear()
                 prune(self._col, f"{step.place}/{MANIFEST}")
 
     def _made(self, place: str) -> Path:
-        with folder_beneath(self._col, place.split("/"), make=True):
+        parts, above = place.split("/"), place.rpartition("/")[0]
+        if above in self._lasting and not (self._col / above).is_dir():
+            self._lasting.clear()  # somebody moved it
+        lasting = len(parts) - 1 if above in self._lasting else 0
+        with folder_beneath(self._col, parts, make=True, lasting=lasting):
+            self._lasting.add(above)
             return self._col / place
 
     def _adopt(self, deposit: str, doc: Path) -> None:
@@ -233,17 +238,26 @@ class FileTree(Staging):
     def manifest(self, place: str) -> bytes:
         """Return the manifest of an item."""
         with disk_errors(self.name):
-            return (self._col / place / MANIFEST).read_bytes()
+            fd = open_beneath(self._col, [*place.split("/"), MANIFEST])
+            with os.fdopen(fd, "rb") as file:
+                return file.read()
 
     def manifests(self) -> Iterator[tuple[str, bytes]]:
-        """Return every place and its manifest."""
-        for folder, folders, files in os.walk(self._col, onerror=self._fail):
+        """Return every place and its manifest; an empty one where the disk does not let us."""
+        unread: list[str] = []
+        for folder, folders, files in os.walk(
+            self._col, onerror=lambda failure: unread.append(failure.filename)
+        ):
             folders.sort()  # labels of one archive are then in the order of their time
             if MANIFEST in files:
                 place = Path(folder).relative_to(self._col).as_posix()
-                yield place, self.manifest(place)
+                try:
+                    yield place, self.manifest(place)
+                except StorageError:
+                    yield place, b""
                 # A label may go on where another ends, but not among its files.
                 folders[:] = (name for name in folders if name not in {"doc", "old"})
+        yield from ((Path(each).relative_to(self._col).as_posix(), b"") for each in unread)
 
     def keep_reservations(self, text: bytes) -> None:
         """Keep a list of reserved labels, for when the catalogue is lost."""
@@ -255,16 +269,19 @@ class FileTree(Staging):
         with disk_errors(self.name):
             yield from [path.read_bytes() for path in self._reserved.glob("*.json")]
 
-    def _fail(self, failure: OSError) -> None:
-        raise storage_error(self.name, failure) from failure
-
-    def open(self, place: str, path: str) -> int:
+    def open(self, place: str, path: str) -> LocalFile:
         """Open a file of an item for reading; UnknownError if there is none."""
         with disk_errors(self.name):
             try:
-                return open_beneath(self._col, [*place.split("/"), "doc", *path.split("/")])
+                fd = open_beneath(self._col, [*place.split("/"), "doc", *path.split("/")])
             except FileNotFoundError:
                 raise UnknownError("file", path) from None
+            return LocalFile(fd, self.name)
+
+    def link(self, place: str, path: str, method: str) -> str:
+        """Return nothing: readers get files from us."""
+        del place, path, method
+        return ""
 
 
 def _second_name(name: str, folder: int, other: int) -> None:

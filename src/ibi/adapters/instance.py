@@ -37,6 +37,15 @@ def held(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def is_held(folder: Path) -> bool:
+    """Tell whether a process holds the folder."""
+    try:
+        with held(folder):
+            return False
+    except InstanceHeldError:
+        return True
+
+
 @contextmanager
 def serving(folder: Path, address: str) -> Iterator[None]:
     """Say where the instance answers, for as long as it does."""

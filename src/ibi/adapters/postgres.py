@@ -12,8 +12,8 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from threading import RLock, Thread
-from typing import Any, Final, TypeVar
+from threading import Lock, RLock, Thread
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -23,8 +23,12 @@ from ibi.errors import LedgerUnavailableError
 
 T = TypeVar("T")
 
+_Use: TypeAlias = Literal["write", "read"]
+
 TIMEOUT: Final = 10.0
 """Seconds for a connection or a statement; then the server counts as gone."""
+LONGEST_SURVEY: Final = 120.0
+"""Seconds for a statement that nobody else waits for."""
 
 _PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
 
@@ -49,7 +53,7 @@ LOST: Final = (
 
 
 class Postgres:
-    """A database on a server. Threads take turns."""
+    """A database on a server. Threads that write take turns, and so do those that read."""
 
     # The timeline of the write-ahead log: a promoted replica and a restored backup begin a new one,
     # and may lack what was committed last on the old.
@@ -57,47 +61,71 @@ class Postgres:
     for_update = " FOR UPDATE"
     # Two who create the same table at once collide, IF NOT EXISTS or not.
     before_tables = "SELECT pg_advisory_xact_lock(1768057193)"
+    numbering = (
+        "SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+        "coalesce(max({column}), 0) + 1, false) FROM {table}"
+    )
+    emptying = "TRUNCATE"
+    json_field = "(CAST({column} AS json) ->> '{name}')"
 
     def __init__(self, url: str) -> None:
         """Connect to the server."""
         self._url = url
         self.name = without_password(url)
         self._lock = RLock()
+        self._reading = RLock()
+        self._starting = Lock()
         self._process = os.getpid()
-        self._connection: asyncpg.Connection | None = None
+        self._connections: dict[_Use, asyncpg.Connection] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         with self._lock:
-            self._run(self._connected())
+            self._run(self._connected("write"))
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
         """Do the work in one transaction; durable when this returns, undone if it raises."""
         with self._lock:
-            connection = self._run(self._connected())
+            connection = self._run(self._connected("write"))
             try:
                 self._run(connection.execute("BEGIN"))
                 result = work(lambda sql, *values: self._run(self._rows(connection, sql, values)))
                 self._run(connection.execute("COMMIT"))
             except (LedgerUnavailableError, KeyboardInterrupt):
                 # Whether it is durable is not known: the server decides, and the next one reads.
-                self._abandon()
+                self._abandon("write")
                 raise
             except BaseException:
                 try:
                     self._run(connection.execute("ROLLBACK"))
                 except LedgerUnavailableError:
-                    self._abandon()
+                    self._abandon("write")
                 raise
             return result
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT."""
-        with self._lock:
-            connection = self._run(self._connected())
+        """Run one SELECT, by a connection that waits for no writer."""
+        with self._reading:
+            connection = self._run(self._connected("read"))
             try:
                 return self._run(self._rows(connection, sql, values))
             except LedgerUnavailableError:
-                self._abandon()
+                self._abandon("read")
                 raise
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long, by a connection and a loop of its own."""
+        try:
+            return asyncio.run(self._surveyed(sql, values))
+        except LOST as failure:
+            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+
+    async def _surveyed(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(
+            self._url, timeout=TIMEOUT, command_timeout=LONGEST_SURVEY, server_settings=_SETTINGS
+        )
+        try:
+            return await self._rows(connection, sql, values)
+        finally:
+            connection.terminate()
 
     @staticmethod
     async def _rows(
@@ -105,53 +133,61 @@ class Postgres:
     ) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await connection.fetch(sql, *values)]
 
-    async def _connected(self) -> asyncpg.Connection:
+    async def _connected(self, use: _Use) -> asyncpg.Connection:
+        connection = self._connections.get(use)
         # One that the server ended while nobody used it fails nobody: there is another.
-        if self._connection is None or self._connection.is_closed():
+        if connection is None or connection.is_closed():
             connection = await asyncpg.connect(
                 self._url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=_SETTINGS
             )
             if await connection.fetchval("SHOW fsync") != "on":
                 await connection.close()
                 raise LedgerUnavailableError(self.name, "the server runs with fsync = off")
-            self._connection = connection
-        return self._connection
+            self._connections[use] = connection
+        return connection
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if self._process != os.getpid():
-            # Forked without a word: the loop's thread is the parent's, and so is the connection.
-            self._connection = self._loop = None
-            self._process = os.getpid()
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = Thread(
-                target=_run_loop, args=[self._loop], name="ibi-postgres", daemon=True
-            )
-            self._thread.start()
         try:
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(2 * TIMEOUT)
+            return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(2 * TIMEOUT)
         except LOST as failure:
-            reason = str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
-            raise LedgerUnavailableError(self.name, reason) from failure
+            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
 
-    def _abandon(self) -> None:
-        connection, self._connection = self._connection, None
+    def _started(self) -> asyncio.AbstractEventLoop:
+        """Return the loop that runs, which whoever comes first starts."""
+        with self._starting:
+            if self._process != os.getpid():
+                # Forked without a word: the loop's thread is the parent's, and so are connections.
+                self._connections, self._loop = {}, None
+                self._process = os.getpid()
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = Thread(
+                    target=_run_loop, args=[self._loop], name="ibi-postgres", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def _abandon(self, use: _Use) -> None:
+        connection = self._connections.pop(use, None)
         if connection is not None and self._loop is not None:
             self._loop.call_soon_threadsafe(connection.terminate)
 
     def pause(self) -> None:
-        """Close the connection before a fork, and end the thread, which the child would lack."""
+        """Close both connections before a fork, and end the thread, which the child would lack."""
         self._lock.acquire()
+        self._reading.acquire()
         self.close()
 
     def resume(self) -> None:
         """Connect again when it is needed."""
+        self._reading.release()
         self._lock.release()
 
     def close(self) -> None:
-        """Close the connection and end the loop."""
-        with self._lock:
-            self._abandon()
+        """Close the connections and end the loop."""
+        with self._lock, self._reading:
+            self._abandon("write")
+            self._abandon("read")
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join(TIMEOUT)
@@ -161,6 +197,10 @@ class Postgres:
                 while not self._thread.is_alive() and task.exists():
                     time.sleep(0.0001)
                 self._loop = None
+
+
+def _reason(failure: Exception) -> str:
+    return str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

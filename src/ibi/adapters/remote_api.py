@@ -29,6 +29,8 @@ REST: Final = 1.0
 JSON: Final = "application/json"
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=300)
 _LONGEST_DETAIL: Final = 500
+_MOST_AT_ONCE: Final = 16
+"""Connections that are kept, for threads that ask at once."""
 _WORDS: Final = (
     (urllib3.exceptions.NameResolutionError, "nobody knows its name"),
     (urllib3.exceptions.TimeoutError, "it takes too long"),
@@ -58,7 +60,7 @@ class RemoteApi:
             raise self.unusable(f"The token for {self.service} is not one.")
         self.address = address.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT)
+        self._pool = urllib3.PoolManager(maxsize=_MOST_AT_ONCE, retries=False, timeout=_TIMEOUT)
 
     def ask(
         self,
@@ -127,7 +129,7 @@ def reason_of(failure: urllib3.exceptions.HTTPError) -> str:
 
 def detail_of(body: bytes) -> str:
     """Return the sentence of a problem document; empty if the body is none."""
-    with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+    with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         problem = msgspec.json.decode(body, type=dict[str, Any])
         detail = str(problem.get("detail") or problem.get("title") or "")
         return printable(detail[:_LONGEST_DETAIL])

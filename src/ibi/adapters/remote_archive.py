@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from urllib.parse import quote
 
 import msgspec
+import urllib3
 
-from ibi.adapters.remote_api import ATTEMPTS, REST, RemoteApi
+from ibi.adapters.remote_api import ATTEMPTS, REST, RemoteApi, detail_of, reason_of
 from ibi.errors import (
     ArchiveRefusedError,
     ArchiveRequestError,
     ArchiveUnreachableError,
     ChecksumError,
+    StateError,
     StorageError,
+    UnknownError,
+    shown,
 )
+from ibi.wire.percent_encoding import path as in_url
 
 _TOO_MANY: Final = 429
 _CONFLICT: Final = 409
 _PIECE: Final = 1 << 20
+_ONCE: Final = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=1)
+"""Nothing is tried again, but one redirection is followed."""
 
 Progress = Callable[[int], None]
 """Is told how many bytes of a file have gone, each time some have."""
@@ -56,12 +64,50 @@ class RemoteArchive(RemoteApi):
             if not after:
                 return
 
-    def send_file(self, deposit: str, path: str, source: Path, progress: Progress) -> None:
-        """Send a file; if the connection breaks, go on from where it broke."""
+    @contextmanager
+    def read_file(self, place: str, path: str, offset: int) -> Iterator[Iterator[bytes]]:
+        """Return the bytes of a file of an item from an offset on."""
+        url = f"{self.address}/col/{in_url(place)}/doc/{in_url(path)}"
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        with self._get(url, headers) as answer:
+            if answer.status == HTTPStatus.NOT_FOUND:
+                raise UnknownError("file", path)
+            if answer.status not in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
+                raise ArchiveRefusedError(answer.status, detail_of(answer.data))
+            if (answer.status == HTTPStatus.PARTIAL_CONTENT) != bool(offset):
+                # It was replaced by a shorter one, or is being.
+                raise StateError(f"{shown(path)} was changed meanwhile.")
+            yield _received(answer, self.address)
+
+    @contextmanager
+    def _get(self, url: str, headers: Mapping[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
+        """Get what may lie in an object store elsewhere, which is not told the token."""
+        try:
+            answer = self._pool.request(
+                "GET",
+                url,
+                headers={**self._headers, **headers},
+                preload_content=False,
+                retries=_ONCE,
+            )
+        except urllib3.exceptions.HTTPError as failure:
+            raise ArchiveUnreachableError(self.address, reason_of(failure)) from failure
+        try:
+            yield answer
+        finally:
+            answer.close()  # at its end it has let go of the connection, which is used again
+
+    def send_file(
+        self, deposit: str, path: str, source: Path, progress: Progress, *, resumed: bool = False
+    ) -> None:
+        """Send a file; if the connection breaks, go on from where it broke.
+
+        One that is `resumed` is gone on with from where an earlier process left it.
+        """
         place = f"deposits/{deposit}/files/{quote(path, safe='/')}"
         for attempt in range(ATTEMPTS):
             try:
-                answer = self._attempt(place, source, progress, first=attempt == 0)
+                answer = self._attempt(place, source, progress, first=not resumed and attempt == 0)
                 break
             except ArchiveUnreachableError:
                 if attempt == ATTEMPTS - 1:
@@ -101,6 +147,13 @@ class RemoteArchive(RemoteApi):
             staged = self.ask("GET", place)
             return 0 if staged["whole"] else int(staged["size"])
         return 0
+
+
+def _received(answer: urllib3.BaseHTTPResponse, address: str) -> Iterator[bytes]:
+    try:
+        yield from answer.stream(_PIECE)
+    except urllib3.exceptions.HTTPError as failure:
+        raise ArchiveUnreachableError(address, reason_of(failure)) from failure
 
 
 def _pause(attempt: int) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from ibi.adapters.database import Execute
+from ibi.adapters.sql_history import SqlHistory
 from ibi.adapters.sql_intake import SqlIntake
 from ibi.adapters.sql_items import SqlItems
+from ibi.adapters.sql_renewal import SqlRenewal
 from ibi.adapters.sql_statistics import SqlStatistics
 from ibi.adapters.sql_store import SqlStore
 from ibi.adapters.sql_upkeep import SqlUpkeep
 
 
-class SqlCatalogue(SqlStore, SqlItems, SqlIntake, SqlStatistics, SqlUpkeep):
+class SqlCatalogue(SqlStore, SqlItems, SqlHistory, SqlIntake, SqlStatistics, SqlUpkeep):
     """A catalogue on a database."""
 
     token_table = "archive_token"  # noqa: S105  # the name of a table
@@ -33,6 +35,10 @@ class SqlCatalogue(SqlStore, SqlItems, SqlIntake, SqlStatistics, SqlUpkeep):
             return str(stands)
 
         return self._write(work)
+
+    def renewal(self) -> SqlRenewal:
+        """Begin to write all items anew, or find what somebody began and could not finish."""
+        return SqlRenewal(self._write, self._read, self._database)
 
     def links(self) -> dict[str, str]:
         """Return what is kept of each resolver."""

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from ibi.adapters.database import Execute
+from ibi.adapters.database import Database, Execute
 from ibi.adapters.sql_text import is_storable, place_in_order
 from ibi.archive.manifest import document, read_document
 from ibi.errors import StateError
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item
-from ibi.ports import Held, HistoryEntry, StoredChange
+from ibi.ports import Held, HistoryEntry, Kept, StoredChange
 
 T = TypeVar("T")
 
 _HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
-_HISTORY = "SELECT number, change, at, who, act, label, detail FROM archive_history"
 
 
 class SqlItems:
     """What a catalogue knows of items."""
 
+    _database: Database
     _write: Callable[[Callable[[Execute], Any]], Any]
     _read: Callable[..., list[tuple[Any, ...]]]
 
@@ -65,25 +66,21 @@ class SqlItems:
         )
         return [File(*row) for row in rows]
 
-    def apply(self, change: Change, decide: Callable[[], None]) -> None:
+    def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
         """Write a change, in one transaction that `decide` is the last step of."""
 
         def work(execute: Execute) -> None:
             if not _note(execute, change):
                 return
-            for each in change.items:
-                _apply(execute, each)
+            numbered = tuple(replace(each, number=_apply(execute, each)) for each in change.items)
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError("This deposit was completed or given up meanwhile.")
-            decide()
+            decide(replace(change, items=numbered))
 
         self._write(work)
 
     def restore(
-        self,
-        stored: StoredChange,
-        items: Sequence[tuple[Item, Sequence[File]]],
-        dropped: Sequence[str] = (),
+        self, stored: StoredChange, items: Sequence[Kept], dropped: Sequence[str] = ()
     ) -> None:
         """Write items as a change left them, whatever stands there; history gets it once."""
 
@@ -93,30 +90,36 @@ class SqlItems:
                 rows = execute(f"{_HELD} WHERE i.label = $1", label)
                 for row in rows:
                     _drop(execute, _held(row).item)
-            for item, files in items:
-                rows = execute(
-                    "SELECT id, version FROM archive_item WHERE label = $1",
-                    item.forms.label.canonical,
-                )
-                number, version = rows[0] if rows else (_insert(execute, item), 0)
-                _update(execute, item, version)
-                _name(execute, number, item)
-                execute("DELETE FROM archive_file WHERE item = $1", number)
-                _put(execute, number, files)
+            for kept in items:
+                self._restore(execute, kept)
             _complete(execute, stored.deposit, stored.label)
 
         self._write(work)
 
-    def history(self, after: int, limit: int, label: str = "") -> list[HistoryEntry]:
-        """Return what was done, the oldest first, numbered later than `after`."""
-        if label:
-            only = f"{_HISTORY} WHERE number > $1 AND label = $2 ORDER BY number LIMIT $3"
-            rows = self._read(only, after, label, limit)
-        else:
-            rows = self._read(
-                f"{_HISTORY} WHERE number > $1 ORDER BY number LIMIT $2", after, limit
-            )
-        return [HistoryEntry(*row) for row in rows]
+    def _restore(self, execute: Execute, kept: Kept) -> None:
+        item = kept.item
+        label = item.forms.label.canonical
+        rows = execute("SELECT id, version FROM archive_item WHERE label = $1", label)
+        number, version = rows[0] if rows else (self._insert(execute, kept), 0)
+        _update(execute, item, version, kept.version or version + 1)
+        _name(execute, number, item)
+        execute("DELETE FROM archive_file WHERE item = $1", number)
+        _put(execute, number, kept.files)
+
+    def _insert(self, execute: Execute, kept: Kept) -> int:
+        """Make a row under the number that the item had, if nothing else has it by now."""
+        taken = execute("SELECT 1 FROM archive_item WHERE id = $1", kept.number)
+        if not kept.number or taken:
+            return _insert(execute, kept.item)
+        execute(
+            "INSERT INTO archive_item (id, label, kind, state, version, document) "
+            "VALUES ($1, $2, $3, '', 0, '')",
+            kept.number,
+            kept.item.forms.label.canonical,
+            kept.item.kind,
+        )
+        execute(self._database.numbering.format(table="archive_item", column="id"))
+        return kept.number
 
     def note(self, entry: HistoryEntry) -> None:
         """Write a line of history of what touches no item; its number is the next."""
@@ -143,17 +146,18 @@ def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> boo
     return bool(rows)
 
 
-def _apply(execute: Execute, change: ItemChange) -> None:
+def _apply(execute: Execute, change: ItemChange) -> int:
+    """Write what happens to one item, and return its number."""
     item = change.item
     if change.version == 0:
         _insert(execute, item)
-    number = _update(execute, item, change.version)
+    number = _update(execute, item, change.version, change.version + 1)
     if number is None:
         msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
         raise StateError(msg)
     if change.dropped:
         _drop(execute, item)
-        return
+        return number
     _name(execute, number, item)
     changed = {*change.put, *change.removed}
     if change.cleared:
@@ -162,16 +166,18 @@ def _apply(execute: Execute, change: ItemChange) -> None:
         execute("DELETE FROM archive_file WHERE item = $1 AND path = $2", number, path)
     new = change.files if change.adopted else [f for f in change.files if f.path in changed]
     _put(execute, number, new)
+    return number
 
 
 def _drop(execute: Execute, item: Item) -> None:
     """Forget an item, and all that was known of it."""
-    select = "SELECT id FROM archive_item WHERE label = $1"
-    for (number,) in execute(select, item.forms.label.canonical):
-        for label in item.names:
-            name = label.canonical
-            execute("DELETE FROM archive_name WHERE name = $1 AND item = $2", name, number)
+    label = item.forms.label.canonical
+    for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
+        # All of its names, also of earlier versions: the number may be given to another item.
+        execute("DELETE FROM archive_name WHERE item = $1", number)
         execute("DELETE FROM archive_file WHERE item = $1", number)
+        execute("DELETE FROM archive_damage WHERE label = $1", label)
+        execute("DELETE FROM archive_copy WHERE label = $1", label)
         execute("DELETE FROM archive_access WHERE item = $1", number)
         execute("DELETE FROM archive_item WHERE id = $1", number)
 
@@ -188,12 +194,13 @@ def _insert(execute: Execute, item: Item) -> int:
     return int(rows[0][0])
 
 
-def _update(execute: Execute, item: Item, version: int) -> int | None:
+def _update(execute: Execute, item: Item, version: int, next_: int) -> int | None:
     """Write the next version; None if the item has another one than this by now."""
     rows = execute(
-        "UPDATE archive_item SET state = $1, version = version + 1, document = $2 "
-        "WHERE label = $3 AND version = $4 RETURNING id",
+        "UPDATE archive_item SET state = $1, version = $2, document = $3 "
+        "WHERE label = $4 AND version = $5 RETURNING id",
         str(item.state),
+        next_,
         document(item),
         item.forms.label.canonical,
         version,

@@ -17,6 +17,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import ibi.migrations
@@ -27,21 +28,24 @@ from ibi.errors import StorageError
 _LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
 
 
-def upgrade(place: str, *, postgresql: bool, part: Part) -> None:
-    """Bring the tables of a part at a path or a postgresql:// URL to the newest version."""
+def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> None:
+    """Bring the tables of a part at a path or a postgresql:// URL to the newest version.
+
+    Or to an older one, where rows of that version are about to be put in.
+    """
     try:
         if postgresql:
-            asyncio.run(_upgrade_postgres(place, part))
+            asyncio.run(_upgrade_postgres(place, part, version))
         else:
-            _upgrade_sqlite(place, part)
-    except (sa.exc.SQLAlchemyError, *LOST) as failure:
+            _upgrade_sqlite(place, part, version)
+    except (sa.exc.SQLAlchemyError, CommandError, *LOST) as failure:
         # SQLAlchemy tells the driver's own words, and then its own with the statement.
         cause = getattr(failure, "orig", None) or failure
         reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
         raise StorageError(without_password(place) if postgresql else place, reason) from failure
 
 
-def _upgrade_sqlite(path: str, part: Part) -> None:
+def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
     # Not from a text: a path may have any character that is a sign in a URL.
     url = sa.URL.create("sqlite", database=path)
     engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
@@ -51,11 +55,11 @@ def _upgrade_sqlite(path: str, part: Part) -> None:
         connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-        _run(connection, part)
+        _run(connection, part, version)
         connection.exec_driver_sql("COMMIT")
 
 
-async def _upgrade_postgres(url: str, part: Part) -> None:
+async def _upgrade_postgres(url: str, part: Part, version: str) -> None:
     # The URL is read by asyncpg, as for all else: SQLAlchemy reads less of it, and otherwise.
     engine = create_async_engine(
         "postgresql+asyncpg://",
@@ -65,12 +69,12 @@ async def _upgrade_postgres(url: str, part: Part) -> None:
     try:
         async with engine.begin() as connection:
             await connection.execute(_LOCK)
-            await connection.run_sync(_run, part)
+            await connection.run_sync(_run, part, version)
     finally:
         await engine.dispose()
 
 
-def _run(connection: sa.Connection, part: Part) -> None:
+def _run(connection: sa.Connection, part: Part, version: str) -> None:
     folder = Path(ibi.migrations.__file__).parent
     config = Config()
     config.set_main_option("script_location", str(folder))
@@ -83,7 +87,7 @@ def _run(connection: sa.Connection, part: Part) -> None:
         known = {each.revision for each in script.walk_revisions(head=newest)}
         if isinstance(revision, tuple) and any(each not in known for each in revision):
             raise StorageError(f"of the {part}", "a newer ibi made it")
-        return script._upgrade_revs(newest, revision)  # noqa: SLF001  # what its own command runs
+        return script._upgrade_revs(version or newest, revision)  # noqa: SLF001  # what its own command runs
 
     context = MigrationContext.configure(
         connection,

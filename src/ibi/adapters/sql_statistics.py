@@ -1,20 +1,34 @@
-"""How often items were read, in SQL. No address of a reader comes here."""
+"""How often items were read, and what is held, in SQL. No address of a reader comes here."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
-from ibi.adapters.database import Execute
-from ibi.ports import Access, Accesses
+from ibi.adapters.database import Database, Execute
+from ibi.ports import (
+    Access,
+    DayAccesses,
+    ExchangeCount,
+    Holding,
+    ItemAccesses,
+    TaskCount,
+    UpkeepCounts,
+)
+
+_SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would sum them up to a decimal number
+_DAY: Final = 86_400 * 1_000_000_000
+_ALL: Final = 2**62
+"""More than anything was ever read."""
 
 
 class SqlStatistics:
-    """What a catalogue knows of accesses."""
+    """What a catalogue knows in numbers."""
 
+    _database: Database
     _write: Callable[[Callable[[Execute], Any]], Any]
-    _read: Callable[..., list[tuple[Any, ...]]]
+    _survey: Callable[..., list[tuple[Any, ...]]]
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
         """Count each access whose key was not used, in one durable step; tell which."""
@@ -27,18 +41,73 @@ class SqlStatistics:
             lambda execute: execute("DELETE FROM archive_used_key WHERE until < $1", before)
         )
 
-    def accesses(self, first: str, last: str, item: int = 0) -> list[Accesses]:
-        """Return accesses by item and day, of one item or of all."""
-        rows = self._read(
-            "SELECT i.label, a.day, a.count FROM archive_access a "
-            "JOIN archive_item i ON i.id = a.item "
-            "WHERE a.day >= $1 AND a.day <= $2 AND (a.item = $3 OR $3 = 0)",
+    def accesses(self, first: str, last: str, item: int = 0) -> list[DayAccesses]:
+        """Return accesses by day, of one item or of all together."""
+        of_item, values = (" AND item = $3", (item,)) if item else ("", ())
+        rows = self._survey(
+            f"SELECT day, {_SUM} FROM archive_access "  # noqa: S608  # no values
+            f"WHERE day >= $1 AND day <= $2{of_item} GROUP BY day ORDER BY day",
             first,
             last,
+            *values,
+        )
+        return [DayAccesses(*row) for row in rows]
+
+    def most_read(
+        self, first: str, last: str, limit: int, after: tuple[int, int] | None = None
+    ) -> list[ItemAccesses]:
+        """Return the items that were read most; of those read as often, the older first."""
+        count, item = after or (_ALL, 0)
+        rows = self._survey(
+            "SELECT r.item, i.label, r.total "  # noqa: S608  # no values
+            f"FROM (SELECT item, {_SUM} AS total FROM archive_access "
+            "WHERE day >= $1 AND day <= $2 GROUP BY item) r "
+            "JOIN archive_item i ON i.id = r.item "
+            "WHERE r.total < $3 OR (r.total = $3 AND r.item > $4) "
+            "ORDER BY r.total DESC, r.item LIMIT $5",
+            first,
+            last,
+            count,
             item,
+            limit,
+        )
+        return [ItemAccesses(*row) for row in rows]
+
+    def holdings(self) -> list[Holding]:
+        """Return what is held, by kind, state, and the day on which it was made."""
+        created = self._database.json_field.format(column="i.document", name="created")
+        rows = self._survey(
+            f"SELECT i.kind, i.state, "  # noqa: S608  # no values
+            f"COALESCE(CAST({created} AS BIGINT), 0) / {_DAY} AS day, count(*), "
+            "CAST(COALESCE(sum(f.files), 0) AS BIGINT), "
+            "CAST(COALESCE(sum(f.bytes), 0) AS BIGINT) "
+            "FROM archive_item i LEFT JOIN (SELECT item, count(*) AS files, sum(size) AS bytes "
+            "FROM archive_file GROUP BY item) f ON f.item = i.id GROUP BY i.kind, i.state, day"
         )
         # Sorted here: a database has an order of its own for texts.
-        return sorted((Accesses(*row) for row in rows), key=lambda each: (each.day, each.label))
+        return [Holding(*row) for row in sorted(rows)]
+
+    def upkeep_counts(self) -> UpkeepCounts:
+        """Return how it stands with copies, transfers, tasks and damage."""
+        [(copies, missing, faulty)] = self._survey(
+            "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END), "
+            "count(CASE WHEN fault <> '' THEN 1 END) FROM archive_copy"
+        )
+        [(damaged,)] = self._survey("SELECT count(*) FROM archive_damage")
+        exchanges = self._survey(
+            "SELECT role, state, count(*) FROM archive_exchange GROUP BY role, state"
+        )
+        tasks = self._survey(
+            "SELECT kind, state, count(*), max(begun) FROM archive_task GROUP BY kind, state"
+        )
+        return UpkeepCounts(
+            copies=copies,
+            missing=missing,
+            faulty=faulty,
+            damaged=damaged,
+            exchanges=tuple(ExchangeCount(*row) for row in sorted(exchanges)),
+            tasks=tuple(TaskCount(*row) for row in sorted(tasks)),
+        )
 
 
 def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:

@@ -36,6 +36,12 @@ class SqlStore:
         except LedgerUnavailableError as failure:
             raise storage_error(failure) from failure
 
+    def _survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.survey(sql, *values)
+        except LedgerUnavailableError as failure:
+            raise storage_error(failure) from failure
+
     def add_token(self, token: Token) -> bool:
         """Keep a token; False if one of that name is there."""
         return self._write(lambda execute: sql_tokens.add_token(execute, self.token_table, token))

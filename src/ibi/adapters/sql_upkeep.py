@@ -16,6 +16,14 @@ _TASK: Final = (
 )
 _EXCHANGE: Final = "SELECT id, label, role, peer, secret, since, state, fault FROM archive_exchange"
 _COPY: Final = "SELECT label, checked, missing, fault FROM archive_copy"
+_DROP_OTHERS: Final = (
+    "DELETE FROM archive_copy WHERE label NOT IN "
+    "(SELECT label FROM archive_item WHERE state = 'Copy' AND kind = 'data')"
+)
+_ADD_COPIES: Final = (
+    "INSERT INTO archive_copy (label, checked, missing, fault) SELECT label, 0, 0, '' "
+    "FROM archive_item WHERE state = 'Copy' AND kind = 'data' ON CONFLICT DO NOTHING"
+)
 _DAMAGE: Final = "SELECT label, path, found, what FROM archive_damage"
 _ALL: Final = 2**31
 
@@ -94,13 +102,13 @@ class SqlUpkeep:
         return _exchange(rows[0]) if rows else None
 
     def exchanges(self, state: str = "", limit: int = 0) -> list[Exchange]:
-        """Return them, the oldest first; those of a state or all, no more than a limit."""
+        """Return them, the oldest first; those of a state or all, and of many the newest."""
         if state:
-            only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since, id LIMIT $2"
+            only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since DESC, id DESC LIMIT $2"
             rows = self._read(only, state, limit or _ALL)
         else:
-            rows = self._read(f"{_EXCHANGE} ORDER BY since, id LIMIT $1", limit or _ALL)
-        return [_exchange(row) for row in rows]
+            rows = self._read(f"{_EXCHANGE} ORDER BY since DESC, id DESC LIMIT $1", limit or _ALL)
+        return [_exchange(row) for row in reversed(rows)]
 
     def keep_copy(self, copy: CopyRecord) -> None:
         """Keep it, in the place of what was known of it."""
@@ -131,6 +139,30 @@ class SqlUpkeep:
     def drop_copy(self, label: str) -> None:
         """Forget one."""
         self._write(lambda execute: execute("DELETE FROM archive_copy WHERE label = $1", label))
+
+    def match_copies(self) -> None:
+        """Have a record of each item of data that is a Copy, and of no other."""
+
+        def work(execute: Execute) -> None:
+            execute(_DROP_OTHERS)
+            execute(_ADD_COPIES)
+
+        self._write(work)
+
+    def copies(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
+        """Return records by label, later than `after`; of all copies, or of those with a fault."""
+        only = " AND (missing > 0 OR fault <> '')" if faulty else ""
+        rows = self._read(
+            f"{_COPY} WHERE label > $1{only} ORDER BY label LIMIT $2", place_in_order(after), limit
+        )
+        return [_copy(row) for row in rows]
+
+    def count_copies(self) -> tuple[int, int]:
+        """Return how many copies there are, and of how many the Original is missing."""
+        [(copies, missing)] = self._read(
+            "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END) FROM archive_copy"
+        )
+        return int(copies), int(missing)
 
     def keep_damage(self, damage: Damage) -> None:
         """Keep it, in the place of what was known of that file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, TypeVar
@@ -30,6 +30,9 @@ class Sqlite:
     history = "SELECT ''"  # a file has one
     for_update = ""  # BEGIN IMMEDIATE keeps others away from the whole file
     before_tables = "SELECT 1"  # likewise
+    numbering = "SELECT 1"  # they do by themselves
+    emptying = "DELETE FROM"
+    json_field = "({column} ->> '{name}')"
 
     def __init__(self, path: Path | str, vfs: str | None = None) -> None:
         """Open the file, and make it if need be; `vfs` names another way to the disk."""
@@ -72,14 +75,24 @@ class Sqlite:
         with self._reading:
             try:
                 if self._reader is None:
-                    self._reader = apsw.Connection(
-                        self.name, apsw.SQLITE_OPEN_READONLY, vfs=self._vfs
-                    )
-                    self._reader.set_busy_timeout(BUSY_TIMEOUT)
+                    self._reader = self._open_reader()
                 return list(self._reader.execute(sql, values))
             except (apsw.Error, OSError) as failure:
                 self._abandon_reader()
                 raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+
+    def _open_reader(self) -> apsw.Connection:
+        reader = apsw.Connection(self.name, apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
+        reader.set_busy_timeout(BUSY_TIMEOUT)
+        return reader
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long, by a connection of its own."""
+        try:
+            with closing(self._open_reader()) as reader:
+                return list(reader.execute(sql, values))
+        except (apsw.Error, OSError) as failure:
+            raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
 
     def _abandon_reader(self) -> None:
         reader, self._reader = self._reader, None

@@ -31,7 +31,7 @@ from ibi.adapters.disk import (
     replace_durably,
 )
 from ibi.adapters.unpacking_notes import UnpackingNotes
-from ibi.errors import ChecksumError, FileNameError, StateError, UnknownError, shown
+from ibi.errors import AtWorkError, ChecksumError, FileNameError, StateError, UnknownError, shown
 from ibi.model.item import File
 from ibi.ports import Staged
 
@@ -73,10 +73,10 @@ class Staging:
         key = (deposit, path)
         with self._lock:
             if deposit in self._sealed:
-                raise StateError("This deposit is being completed.")
+                raise AtWorkError("This deposit is being completed.")
             if key in self._busy:
                 what = f"{shown(path)} is being received" if path else "This deposit is at work"
-                raise StateError(f"{what} already.")
+                raise AtWorkError(f"{what} already.")
             self._busy.add(key)
         try:
             yield
@@ -86,10 +86,10 @@ class Staging:
 
     @contextmanager
     def sealed(self, deposit: str) -> Iterator[None]:
-        """Let nobody change the files of a deposit meanwhile; StateError if somebody does."""
+        """Let nobody change the files of a deposit meanwhile; AtWorkError if somebody does."""
         with self._lock:
             if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
-                raise StateError("A file of this deposit is on its way: wait for its end.")
+                raise AtWorkError("A file of this deposit is on its way: wait for its end.")
             self._sealed.add(deposit)
         try:
             yield

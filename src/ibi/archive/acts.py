@@ -31,6 +31,7 @@ def new_items(
         updated=now,
         metadata=metadata,
         list_public=description.list_public,
+        readers=description.readers,
     )
     return item, describing(item, metadata, description.record, now)
 
@@ -68,6 +69,14 @@ def check_editable(item: Item) -> None:
         raise DeletedError(str(item.forms.label))
     if item.state is State.COPY:
         msg = f"{item.forms.label} is a Copy here: it is changed where its Original is."
+        raise StateError(msg)
+    check_at_rest(item)
+
+
+def check_at_rest(item: Item) -> None:
+    """Refuse whoever would change what is on its way: what arrives must be what was offered."""
+    if item.transfer is not None:
+        msg = f"{item.forms.label} is being transferred to {item.transfer.peer}: wait, or undo it."
         raise StateError(msg)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from ibi.archive import acts, editions, translations
+from ibi.archive import access, acts, editions, translations
 from ibi.archive.draft import Draft
 from ibi.archive.file_path import check_path
 from ibi.errors import StateError
@@ -27,6 +27,8 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     language: str | UnsetType | None = UNSET
     target: str | UnsetType = UNSET
     list_public: bool | UnsetType = UNSET
+    readers: list[str] | UnsetType | None = UNSET
+    """Networks from which its files may be read; none, or null, is everybody."""
     next_edition: str | UnsetType | None = UNSET
     previous_edition: str | UnsetType | None = UNSET
     translations: dict[str, str | None] | UnsetType = UNSET
@@ -50,6 +52,8 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
         item = replace(item, target=_target(item, amendment.target, has_file))
     if not isinstance(amendment.list_public, UnsetType):
         item = replace(item, list_public=amendment.list_public)
+    if not isinstance(amendment.readers, UnsetType):
+        item = replace(item, readers=_readers(item, amendment.readers or []))
     if not isinstance(amendment.further_names, UnsetType):
         names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
         new = [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
@@ -103,6 +107,14 @@ def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:
         msg = f"{item.forms.label} has no file {target!r} that could be its target."
         raise StateError(msg)
     return target
+
+
+def _readers(item: Item, texts: list[str]) -> tuple[str, ...]:
+    readers = access.networks(texts)
+    if readers and (item.kind != "data" or item.runs_at):
+        msg = f"{item.forms.label} has no files here whose readers could be limited."
+        raise StateError(msg)
+    return readers
 
 
 def _language(text: str | None) -> Language | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from ibi.archive.access import MayRead, reads_from
 from ibi.archive.related import (
     Knowledge,
     Reached,
@@ -83,19 +84,25 @@ def respond(
 
 
 def answer(
-    knowledge: Knowledge, identity: Identity, request: UrlRequest, issue_key: IssueKey
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    issue_key: IssueKey,
+    may_read: MayRead | None = None,
 ) -> UrlList | None:
     """Return what the verbs of a request can lead to; None if the archive has no such item.
 
     The same as Algorithm 1, lines 16 and 17: MontarListaDeUrl, and then FiltrarListaDeUrl.
+    `may_read` is for whoever knows more of the reader than the request says.
     """
+    may_read = may_read or reads_from(*request.clients)
     item = knowledge.find(request.label)
     if item is None:
         return None
     related: dict[Relation, Related] = {}
     for relation, reached in follow(knowledge, identity.formats, item, request.verbs):
         complete = len(relation.steps) == len(request.verbs)
-        described = _related(knowledge, identity, request, reached)
+        described = _related(knowledge, identity, request, reached, may_read)
         related[relation] = described if complete else Related(described.forms)
     listed = _listed(identity, item, related, issue_key)
     return _without_next_edition(listed, request.verbs)
@@ -121,8 +128,9 @@ def url_list(
     if item is None:
         return None
     # Lines 21 to 32.
+    may_read = reads_from(*request.clients)
     related = {
-        relation: _related(knowledge, identity, request, reached)
+        relation: _related(knowledge, identity, request, reached, may_read)
         for relation, reached in _reached(knowledge, identity, item, relations)
     }
     return _listed(identity, item, related, issue_key)
@@ -209,13 +217,21 @@ def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
 
 
 def _related(
-    knowledge: Knowledge, identity: Identity, request: UrlRequest, reached: Reached
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    reached: Reached,
+    may_read: MayRead,
 ) -> Related:
     """CriarParIbi, CriarParUrl and, if there is a URL, CriarPar for the rest (lines 22 to 32)."""
     item = reached.present
     if item is None:
         return Related(reached.forms)
     url, content = _url(knowledge, identity, request, reached.format, item)
+    if url and not request.file_list and not may_read(item):
+        # "A critério do Arquivo": for reasons of licence, to the item or to its metadata,
+        # depending on the IP of the user (004, 7.2, CriarParUrl).
+        url, content = _page(knowledge, identity, item)
     if not url:
         return Related(reached.forms)
     return Related(reached.forms, url, content, item.state, _timestamp(item.updated))
@@ -239,6 +255,10 @@ def _url(
         choice = f"?choice={format_name}" if format_name else ""
         return folder + in_url(item.target) + choice, content
     # What is not digital, and the archive service, are seen by their metadata.
+    return _page(knowledge, identity, item)
+
+
+def _page(knowledge: Knowledge, identity: Identity, item: Item) -> tuple[str, ContentType]:
     page = Reached(item.metadata, held(knowledge, item.metadata)).present if item.metadata else None
     url = _folder(identity, page) + in_url(page.target) if page and page.target else ""
     return url, ContentType.METADATA

@@ -19,7 +19,7 @@ import msgspec
 from ibi.archive import acts
 from ibi.archive.amendment import Amendment, amended, described, relate
 from ibi.archive.draft import Draft
-from ibi.archive.manifest import read_manifest
+from ibi.archive.manifest import read_kept
 from ibi.archive.reserved import reserved_text
 from ibi.errors import ArchiveRequestError, DeletedError, StorageError, UnknownError
 from ibi.identifier.label import Label, parse
@@ -87,7 +87,7 @@ class Archive:
         if self._unsettled:
             for stored in self.store.decided():
                 kept = (place for place in stored.places if place not in stored.dropped)
-                manifests = [read_manifest(self.store.manifest(place)) for place in kept]
+                manifests = [read_kept(self.store.manifest(place)) for place in kept]
                 dropped = [parse(place, strict=True).canonical for place in stored.dropped]
                 self.catalogue.restore(stored, manifests, dropped)
                 self.store.finish(stored.id)
@@ -101,10 +101,13 @@ class Archive:
         """
         with self._changing:
             self.settle()
-            self._unsettled = True
             try:
-                self.catalogue.apply(change, lambda: self.store.decide(change))
+                # It may take long: neither the database waits for it, nor whoever only settles.
+                self.store.prepare(change)
+                self._unsettled = True
+                self.catalogue.apply(change, self.store.decide)
             except StorageError:
+                self._unsettled = True
                 self.settle()
                 if not self._is_made(change):
                     raise
@@ -274,12 +277,9 @@ class Archive:
                 )
             ]
             if with_metadata and look.metadata is not None:
-                buried = acts.deleted(look.metadata.item, who, reason, forms, now)
-                changes.append(
-                    ItemChange(
-                        item=acts.silenced(buried), version=look.metadata.version, cleared=True
-                    )
-                )
+                buried = acts.silenced(acts.deleted(look.metadata.item, who, reason, forms, now))
+                version = look.metadata.version
+                changes.append(ItemChange(item=buried, version=version, cleared=True))
             detail: dict[str, object] = {"reason": reason, "replaced_by": replaced_by}
             main = look.item.forms.label
             self.make(self.change("delete", who, main, changes, now, detail=detail))

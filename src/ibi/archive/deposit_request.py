@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ibi.archive.access import networks
 from ibi.archive.file_path import check_path
 from ibi.errors import ArchiveRequestError, shown
 from ibi.identifier.label import Label, parse
@@ -27,6 +28,8 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     service: str = ""
     """The address of a web service that runs elsewhere, in the place of files."""
     list_public: bool = True
+    readers: list[str] = []
+    """Networks from which its files may be read; everybody may if there are none."""
     label: str = ""
     """A label that was reserved for this item."""
     further_names: list[str] = []
@@ -45,6 +48,7 @@ class Description:
     target: str = ""
     runs_at: str = ""
     list_public: bool = True
+    readers: tuple[str, ...] = ()
     label: Label | None = None
     further_names: tuple[Label, ...] = ()
     edition_of: Label | None = None
@@ -70,8 +74,8 @@ def read(request: DepositRequest) -> Description | Revision:
     if request.service and not is_web_address(request.service):
         msg = f"{shown(request.service)} is not the address of a web service: expected http(s)."
         raise ArchiveRequestError(msg)
-    if request.service and request.target:
-        msg = "A web service that runs elsewhere has no files here, nor a target among them."
+    if request.service and (request.target or request.readers):
+        msg = "A web service that runs elsewhere has no files here: neither target nor readers."
         raise ArchiveRequestError(msg)
     if request.translation_of and not request.language:
         msg = "A translation needs a language: say which."
@@ -82,6 +86,7 @@ def read(request: DepositRequest) -> Description | Revision:
         target=check_path(request.target) if request.target else "",
         runs_at=request.service,
         list_public=request.list_public,
+        readers=networks(request.readers),
         label=_label(request.label),
         further_names=tuple(
             dict.fromkeys(parse(name, strict=True) for name in request.further_names)

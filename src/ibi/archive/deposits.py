@@ -26,6 +26,8 @@ from ibi.archive.deposit_request import (
 )
 from ibi.archive.draft import Draft
 from ibi.archive.file_path import FilePaths, check_path
+from ibi.archive.incoming import is_import
+from ibi.archive.pulling import is_pull
 from ibi.archive.unpacking import Unpacking, unpack
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
@@ -99,9 +101,9 @@ class Deposits:
         return reservation.forms
 
     def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
-        """Return a deposit, open or completed."""
+        """Return a deposit, open or completed; what is pulled from elsewhere is nobody's."""
         deposit = self._catalogue.deposit(id)
-        if deposit is None:
+        if deposit is None or is_pull(id):
             raise UnknownError("deposit", id)
         return deposit
 
@@ -157,14 +159,21 @@ class Deposits:
     def sweep(self) -> None:
         """Give up what has lain open for too long, and remove what belongs to nobody."""
         for deposit in self._catalogue.deposits(self._archive.clock.wall() - LIFE):
-            with suppress(StateError):  # something still comes
-                self.abandon(deposit.id)
+            with suppress(StateError), self._alone(deposit.id):
+                if self._catalogue.deposit(deposit.id) == deposit:  # nobody goes on with it
+                    self._catalogue.drop_deposit(deposit.id)
         for id_ in self._store.deposits():
-            with self._archive.changing(), suppress(StateError), self._store.sealed(id_):
-                self._archive.settle()
+            with suppress(StateError), self._alone(id_):
                 known = self._catalogue.deposit(id_)
                 if known is None or known.completed:
                     self._store.discard(id_)
+
+    @contextmanager
+    def _alone(self, id: str) -> Iterator[None]:  # noqa: A002
+        """Keep others from a deposit; StateError if something still comes."""
+        with self._archive.changing(), self._store.sealed(id):
+            self._archive.settle()
+            yield
 
     def complete(self, id: str, who: str, target: str = "") -> Described:  # noqa: A002
         """Make the item, or give its new files to the one that is there.
@@ -177,7 +186,9 @@ class Deposits:
             deposit = self.get(id)
             if deposit.completed:
                 return archive.look(deposit.completed)
-            self._check_whole(id)
+            if is_import(id):
+                raise StateError("What is imported is completed as an import.")
+            self.check_whole(id)
             files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
             if target:
@@ -188,7 +199,8 @@ class Deposits:
                 label = self._deposit(deposit, wanted, files, who)
             return archive.look(label)
 
-    def _check_whole(self, id: str) -> None:  # noqa: A002
+    def check_whole(self, id: str) -> None:  # noqa: A002
+        """Refuse to go on with a deposit of which something is still missing."""
         if self._store.unpacking(id):
             msg = (
                 "A zip or tar file was taken apart only half: do it again, or give the deposit up."

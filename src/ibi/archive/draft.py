@@ -48,6 +48,7 @@ class Draft:
         """Say how an item will be; it is updated by that, if it is another."""
         before = self.find(item.forms)
         if item != before:
+            acts.check_at_rest(item)
             self.add(replace(item, updated=self._now))
 
     def changed(self) -> list[tuple[Held, Item]]:

@@ -6,6 +6,7 @@ for another one: a file that stays behind on the way is lost, and nobody is told
 
 - Windows and its network drives refuse `< > : " | ? *`, read `\` as `/`, and `:` as the name of
   another stream of the file; they cut off a dot or a blank at the end; `nul.txt` is a device there.
+- Programs that read lists of names, as those of a bag, cut off blanks of any kind at the end.
 - macOS and Windows do not tell `A` from `a`, nor macOS two ways to write `é`.
 - 255 bytes is the longest name on Linux, 1,024 the longest path on macOS.
 
@@ -73,7 +74,7 @@ def _fault(part: str) -> str:
         return "it is empty, begins or ends with a slash, or has two of them in a row"
     if part in {".", ".."}:
         return f'"{part}" is not a name'
-    if part.endswith((".", " ")):
+    if part.endswith(".") or part != part.rstrip():
         return "a dot or a blank at the end of a name is cut off by some file systems"
     if len(part.encode()) > LONGEST_PART:
         return f"one of its names is longer than {LONGEST_PART} bytes"

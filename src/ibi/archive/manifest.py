@@ -19,6 +19,7 @@ from ibi.model.forms import Forms
 from ibi.model.item import File, Item, Kind, State, Tombstone
 from ibi.model.record import Record
 from ibi.model.transfer import Transfer
+from ibi.ports import Kept
 
 VERSION: Final = 1
 
@@ -59,7 +60,11 @@ class _Document(msgspec.Struct, omit_defaults=True):
 
 
 class _Manifest(_Document, omit_defaults=True, kw_only=True):
+    """The same with its files, and with what only a catalogue knows of an item otherwise."""
+
     files: list[File] = []
+    number: int = 0
+    changes: int = 0
 
 
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -72,9 +77,17 @@ def document(item: Item) -> str:
     return _ENCODE(_Document(**_fields(item))).decode()
 
 
-def manifest(item: Item, files: Sequence[File]) -> bytes:
-    """Write an item and its files, for people as much as for programs: a field a line."""
-    return msgspec.json.format(_ENCODE(_Manifest(**_fields(item), files=list(files)))) + b"\n"
+def manifest(item: Item, files: Sequence[File], number: int = 0, version: int = 0) -> bytes:
+    """Write an item and its files, for people as much as for programs: a field a line.
+
+    Its number in the catalogue and its version there make a rebuilt catalogue the same again.
+    """
+    written = _Manifest(**_fields(item), files=list(files), number=number, changes=version)
+    return _text_of(written)
+
+
+def _text_of(written: _Manifest) -> bytes:
+    return msgspec.json.format(_ENCODE(written)) + b"\n"
 
 
 def read_document(text: str | bytes) -> Item:
@@ -85,11 +98,17 @@ def read_document(text: str | bytes) -> Item:
 
 def read_manifest(text: bytes, place: str = "a manifest") -> tuple[Item, tuple[File, ...]]:
     """Read what `manifest` wrote; StorageError if it is damaged or of a later version."""
+    kept = read_kept(text, place)
+    return kept.item, kept.files
+
+
+def read_kept(text: bytes, place: str = "a manifest") -> Kept:
+    """Read the same with number and version, which are 0 in manifests that have none."""
     with _readable(place):
         read = _DECODE_MANIFEST(text)
         if read.version > VERSION:
             raise StorageError(place, f"its manifest is of version {read.version}, newer than this")
-        return _item(read), tuple(read.files)
+        return Kept(_item(read), tuple(read.files), read.number, read.changes)
 
 
 @contextmanager
@@ -98,7 +117,8 @@ def _readable(place: str) -> Iterator[None]:
         yield
     except StorageError:
         raise
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, IbiError) as fault:
+    # The last of them is raised by what is nested too deep.
+    except (msgspec.MsgspecError, ValueError, IbiError, RecursionError) as fault:
         reason = f": {fault}" if isinstance(fault, IbiError) else ""
         raise StorageError(place, f"its manifest cannot be read{reason}".rstrip(".")) from fault
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 import msgspec
+import structlog
 
 from ibi.errors import IbiError, StateError, UnknownError
 from ibi.model.task import Task, TaskState
@@ -22,6 +24,8 @@ from ibi.ports import Clock, TaskStore
 _SECOND: Final = 1_000_000_000
 _LOOK: Final = 30.0
 """Seconds after which a worker looks for tasks that it was not told of."""
+_CANCELLED: Final = "This task was cancelled."
+_LOG: Final = structlog.get_logger()
 
 
 class CancelledError(Exception):
@@ -36,11 +40,15 @@ class Progress:
     """Takes how far a task has come; it is kept once in a second, and when `keep` is called."""
 
     def __init__(
-        self, task: Task, store: TaskStore, clock: Clock, check: Callable[[str], None]
+        self,
+        task: Task,
+        keep: Callable[[Task], None],
+        clock: Clock,
+        check: Callable[[str], None],
     ) -> None:
-        """Report on a task; `check` raises if it is to end."""
+        """Report on a task; `keep` and `check` raise if it is to end."""
         self.task = task
-        self._store = store
+        self._keep = keep
         self._clock = clock
         self._check = check
         self._kept = clock.uptime()
@@ -70,8 +78,8 @@ class Progress:
         self._check(self.task.id)
 
     def keep(self) -> None:
-        """Make durable what was reported."""
-        self._store.keep_task(self.task)
+        """Make durable what was reported; like `report`, it ends work that nobody wants."""
+        self._keep(self.task)
         self._kept = self._clock.uptime()
 
 
@@ -80,16 +88,17 @@ Work: TypeAlias = Callable[[Progress], None]
 
 
 class Tasks:
-    """The tasks of one archive, and a thread for each kind that has something to do."""
+    """The tasks of one archive, and a thread for each kind."""
 
     def __init__(self, store: TaskStore, clock: Clock, works: Mapping[str, Work]) -> None:
         """Know how each kind is done; nothing runs before `start`."""
         self._store = store
         self._clock = clock
         self._works = works
+        self._writing = threading.Lock()
         self._cancelled: set[str] = set()
         self._stopping = threading.Event()
-        self._wake = {kind: threading.Event() for kind in works}
+        self._wake: dict[str, threading.Event] = {}
         self._threads: list[threading.Thread] = []
 
     def begin(self, kind: str, request: Mapping[str, object], who: str) -> Task:
@@ -102,8 +111,11 @@ class Tasks:
             request=msgspec.json.encode(request).decode(),
         )
         self._store.keep_task(task)
-        self._wake[kind].set()
+        self._event(kind).set()
         return task
+
+    def _event(self, kind: str) -> threading.Event:
+        return self._wake.setdefault(kind, threading.Event())
 
     def get(self, id: str) -> Task:  # noqa: A002  # what it is called everywhere
         """Return a task; UnknownError if there is none."""
@@ -124,14 +136,19 @@ class Tasks:
         return self._clock.wall() - last.begun >= every
 
     def cancel(self, id: str) -> Task:  # noqa: A002
-        """Give a task up; what it did stays done."""
-        task = self.get(id)
-        if task.state.has_ended:
-            msg = f"This task has ended already: {task.state}."
-            raise StateError(msg)
-        self._cancelled.add(id)
-        self._wake[task.kind].set()
-        return task
+        """Give a task up, for good: what it did stays done, and no restart goes on with it.
+
+        If it is at work, it ends where it next says how far it is.
+        """
+        with self._writing:
+            task = self.get(id)
+            if task.state.has_ended:
+                msg = f"This task has ended already: {task.state}."
+                raise StateError(msg)
+            cancelled = self._ended(task, TaskState.CANCELLED, _CANCELLED)
+            self._store.keep_task(cancelled)
+            self._cancelled.add(id)
+        return cancelled
 
     def start(self) -> None:
         """Begin to work, first on what was interrupted."""
@@ -146,20 +163,19 @@ class Tasks:
     def stop(self) -> None:
         """Interrupt whatever is done, and wait until it is."""
         self._stopping.set()
-        for event in self._wake.values():
-            event.set()
+        for kind in self._works:
+            self._event(kind).set()
         for thread in self._threads:
             thread.join()
         self._threads.clear()
 
     def _run(self, kind: str) -> None:
         while not self._stopping.is_set():
-            try:
+            self._event(kind).clear()
+            with suppress(IbiError):  # the storage fails: later
                 self._do_all(kind)
-            except IbiError:
-                self._wake[kind].clear()  # the storage fails: later
-            self._wake[kind].wait(_LOOK)
-            self._wake[kind].clear()
+            if not self._stopping.is_set():
+                self._event(kind).wait(_LOOK)
 
     def _do_all(self, kind: str) -> None:
         for task in self._store.unfinished_tasks():
@@ -168,28 +184,46 @@ class Tasks:
 
     def _do(self, task: Task) -> None:
         running = replace(task, state=TaskState.RUNNING)
-        progress = Progress(running, self._store, self._clock, self._check)
-        progress.keep()
+        progress = Progress(running, self._keep, self._clock, self._check)
         try:
-            self._check(task.id)
+            progress.keep()
             self._works[task.kind](progress)
         except InterruptedTaskError:
-            progress.keep()
+            self._leave(progress.task)
             return
         except CancelledError:
-            self._end(progress, TaskState.CANCELLED, "cancelled")
+            self._end(progress, TaskState.CANCELLED, _CANCELLED)
         except IbiError as failure:
             self._end(progress, TaskState.FAILED, str(failure))
+        except Exception as fault:  # noqa: BLE001  # or a fault of ours would end all of the kind
+            _LOG.exception("a task failed", task=task.id, kind=task.kind)
+            unforeseen = f"Something unforeseen happened ({type(fault).__name__})."
+            self._end(progress, TaskState.FAILED, unforeseen)
         else:
             self._end(progress, TaskState.DONE, "")
         self._cancelled.discard(task.id)
 
+    def _keep(self, task: Task) -> None:
+        # Whoever cancels it writes too, and has the last word.
+        with self._writing:
+            self._check(task.id)
+            self._store.keep_task(task)
+
+    def _leave(self, task: Task) -> None:
+        """Keep where a task was interrupted, unless it is to be gone on with by nobody."""
+        with self._writing:
+            if task.id not in self._cancelled:
+                self._store.keep_task(task)
+
     def _end(self, progress: Progress, state: TaskState, note: str) -> None:
-        ended = replace(progress.task, state=state, note=note, ended=self._clock.wall())
-        self._store.keep_task(ended)
+        with self._writing:
+            self._store.keep_task(self._ended(progress.task, state, note))
+
+    def _ended(self, task: Task, state: TaskState, note: str) -> Task:
+        return replace(task, state=state, note=note, ended=self._clock.wall())
 
     def _check(self, id: str) -> None:  # noqa: A002
-        if self._stopping.is_set():
-            raise InterruptedTaskError
         if id in self._cancelled:
             raise CancelledError
+        if self._stopping.is_set():
+            raise InterruptedTaskError

@@ -11,7 +11,18 @@ import click
 
 from ibi.errors import IbiError
 
-_COMMANDS = ("archive", "describe", "doctor", "mint", "minter", "resolve", "resolver", "up")
+_COMMANDS = (
+    "archive",
+    "backup",
+    "describe",
+    "doctor",
+    "mint",
+    "minter",
+    "resolve",
+    "resolver",
+    "restore",
+    "up",
+)
 
 
 class _Commands(click.Group):

@@ -10,11 +10,22 @@ from ibi.cli.modules import ModuleGroup
 
 _MODULES: Final = {
     "archive_instance": ("init", "serve", "rebuild"),
+    "archive_concession": ("concede",),
     "archive_deposit": ("deposit", "revise"),
     "archive_items": ("list", "show", "files", "describe", "edition", "translation", "delete"),
+    "archive_licences": ("license",),
     "archive_administration": (
-        "link", "unlink", "links", "reserve", "reserved", "stats", "history", "token",
+        "link", "unlink", "links", "reserve", "reserved", "token",
     ),
+    "archive_audit": ("audit",),
+    "archive_copies": ("copy", "copies", "drop"),
+    "archive_tasks": ("tasks",),
+    "archive_storage": ("move-store",),
+    "archive_history": ("history",),
+    "archive_transfer": ("transfer", "transfers"),
+    "archive_statistics": ("stats",),
+    "archive_export": ("export", "key"),
+    "archive_import": ("import",),
 }  # fmt: skip
 
 _EXAMPLES: Final = """\b

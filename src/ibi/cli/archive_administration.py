@@ -1,8 +1,7 @@
-"""`ibi archive link`, `reserve`, `stats`, `history`, `token`: the administration of an archive."""
+"""`ibi archive link`, `reserve`, `token`: the administration of an archive."""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 import click
@@ -10,17 +9,11 @@ import click
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.cli.archive_options import archive_options
 from ibi.cli.instance_options import json_option, show
-from ibi.errors import printable
-
-_WIDTH = 40
-"""Characters of the longest bar of a plot."""
-_BRIEF = 120
-"""Characters that a line of the history spends on what an act was about."""
 
 
 def add_to(archive: click.Group) -> None:
     """Add the commands of this module."""
-    for command in (link, unlink, links, reserve, reserved, stats, history, token):
+    for command in (link, unlink, links, reserve, reserved, token):
         archive.add_command(command)
 
 
@@ -110,66 +103,6 @@ def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
             return
 
 
-@click.command()
-@click.option("--item", default="", metavar="IBI", help="Only of this item.")
-@click.option("--from", "first", default="", metavar="DAY", help="As 2026-11-01.")
-@click.option("--to", "last", default="", metavar="DAY")
-@archive_options
-@json_option
-def stats(archive: RemoteArchive, *, item: str, first: str, last: str, as_json: bool) -> None:
-    """Show how often items were read, by day.
-
-    Example: ibi archive stats --from 2026-11-01
-    """
-    query = {
-        name: value for name, value in (("item", item), ("from", first), ("to", last)) if value
-    }
-    answer = archive.ask("GET", "statistics", query=query)
-    days: dict[str, int] = {}
-    for each in answer["accesses"]:
-        days[each["day"]] = days.get(each["day"], 0) + each["count"]
-    most = max(days.values(), default=1)
-    lines = [
-        f"{day}  {count:>8}  {'█' * max(1, count * _WIDTH // most)}" for day, count in days.items()
-    ]
-    show(answer, "\n".join([*lines, f"{answer['total']} in all"]), as_json=as_json)
-
-
-@click.command()
-@click.option("--item", default="", metavar="IBI", help="Only of this item.")
-@archive_options
-@json_option
-def history(archive: RemoteArchive, *, item: str, as_json: bool) -> None:
-    """Show who did what, the oldest first.
-
-    Example: ibi archive history
-    """
-    after = "0"
-    while after:
-        query = {"after": after, "limit": "1000", **({"item": item} if item else {})}
-        page = archive.ask("GET", "history", query=query)
-        for line in page["history"]:
-            text = f"{line['at']}  {line['act']:9} {line['who']:12} {line['label']}"
-            show(line, f"{text}  {_brief(line['detail'])}".rstrip(), as_json=as_json)
-        after = page["after"]
-
-
-def _brief(detail: dict[str, Any]) -> str:
-    """Write what an act was about in a few words; JSON has all of it."""
-    text = ", ".join(f"{name}: {_value(value)}" for name, value in detail.items() if value)
-    return printable(text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…")
-
-
-def _value(value: Any) -> str:  # noqa: ANN401  # JSON
-    match value:
-        case list():
-            return " ".join(map(str, value))
-        case dict():
-            return " ".join(f"{name} {inner}" for name, inner in value.items())
-        case _:
-            return str(value)
-
-
 @click.group()
 def token() -> None:
     """Say who may do what over HTTP.
@@ -180,7 +113,9 @@ def token() -> None:
 
 @token.command("add")
 @click.argument("name")
-@click.option("--scope", default="deposit", show_default=True, help="read, deposit or administer.")
+@click.option(
+    "--scope", default="deposit", show_default=True, help="read, deposit, receive or administer."
+)
 @archive_options
 @json_option
 def add_token(archive: RemoteArchive, name: str, *, scope: str, as_json: bool) -> None:

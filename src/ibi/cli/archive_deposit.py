@@ -58,6 +58,9 @@ Examples:
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
+@click.option(
+    "--network", "networks", multiple=True, metavar="N", help="From which the files may be read."
+)
 @archive_options
 @json_option
 def deposit(  # noqa: PLR0913  # one argument an option
@@ -69,6 +72,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
     target: str,
     names: tuple[str, ...],
     private_list: bool,
+    networks: tuple[str, ...],
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
 ) -> None:
@@ -82,6 +86,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
         "target": _target(target, sources) or _usual_target(sources, files, unpack=unpack),
         "further_names": list(names),
         "list_public": not private_list,
+        "readers": list(networks),
         **{
             name: options[name]
             for name in ("language", "service", "label", "edition_of", "translation_of")

@@ -50,7 +50,13 @@ _LOCAL_HOST = "archive.localhost"
 @click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
 @click.option("--administrator", default="", help="An e-mail address.")
 @click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
-@click.option("--storage", default="", help="A folder for the files.  [default: that of --data]")
+@click.option(
+    "--storage",
+    default="",
+    help="A folder for the files, or s3://bucket/prefix.  [default: that of --data]",
+)
+@click.option("--storage-endpoint", default="", help="The URL of an object store.")
+@click.option("--storage-region", default="", help="The region of its bucket.")
 @click.option(
     "--catalogue", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
 )
@@ -110,6 +116,8 @@ def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSett
         administrator=str(options["administrator"]),
         listen=str(options["listen"]),
         storage=str(options["storage"]),
+        storage_endpoint=str(options["storage_endpoint"]),
+        storage_region=str(options["storage_region"]),
         catalogue=catalogue or "catalogue.sqlite",
         ledger=ledger or "ledger.sqlite",
         allow_private=bool(options["allow_private"]),
@@ -171,10 +179,11 @@ def _serve(opened: wiring.Instance, listener: socket.socket) -> None:
 @click.command()
 @folder_option
 def rebuild(folder: Path | None) -> None:
-    """Rebuild the catalogue from the files: items, their names and reserved labels.
+    """Write the catalogue anew from the files: items, their names and reserved labels.
 
-    What only the catalogue knows is kept if it is still there: tokens, history, statistics and
-    links to resolvers.
+    What is in the catalogue and not among the files goes. What only the catalogue knows is kept
+    if it is still there: tokens, history, statistics, tasks and links to resolvers. Stopped at any
+    moment, it can be started again.
 
     Example: ibi archive rebuild --data /srv/archive
     """

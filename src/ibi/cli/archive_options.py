@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ibi.adapters.instance import serving_at, token_of
+from ibi.adapters.instance import is_held, serving_at, token_of
 from ibi.adapters.remote_archive import RemoteArchive
 from ibi.cli.instance_folder import inner_folder, usual
 from ibi.cli.instance_options import data_option, typed_options
@@ -32,7 +32,15 @@ def folder_of(given: Path | None) -> Path:
 
 def archive_options(command: F) -> F:
     """Add --data, --archive and --token, and hand over an archive that can be asked."""
+    return _with(_archive, command)
 
+
+def archive_or_folder_options(command: F) -> F:
+    """Add the same, and hand over the folder of an archive that does not run."""
+    return _with(_archive_or_folder, command)
+
+
+def _with(choose: Callable[[Path | None, str | None, str | None], object], command: F) -> F:
     @folder_option
     @click.option("--archive", "address", envvar="IBI_ARCHIVE", help="Its address, if elsewhere.")
     @click.option("--token", envvar="IBI_TOKEN", help="A token for it.")
@@ -44,9 +52,19 @@ def archive_options(command: F) -> F:
         token: str | None,
         **options: object,
     ) -> object:
-        return command(_archive(folder, address, token), *args, **options)
+        return command(choose(folder, address, token), *args, **options)
 
     return with_archive  # type: ignore[return-value]  # click calls it by keyword
+
+
+def _archive_or_folder(
+    folder: Path | None, address: str | None, token: str | None
+) -> RemoteArchive | Path:
+    place = folder_of(folder)
+    is_elsewhere = bool(address) and ("address" in typed_options("address") or folder is None)
+    if is_elsewhere or not (place / ARCHIVE_FILE).exists() or is_held(place):
+        return _archive(folder, address, token)
+    return place
 
 
 def _archive(folder: Path | None, address: str | None, token: str | None) -> RemoteArchive:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from ibi.adapters.remote_archive import RemoteArchive
+from ibi.cli import demo_copy
 from ibi.cli.demo_items import ITEMS, DemoItem
 from ibi.cli.instance_folder import keep
 from ibi.errors import ArchiveRefusedError
@@ -33,6 +34,7 @@ _TOUR: Final = (
     ("satellites", "/data/satellites.csv", "one of them, by its path"),
     ("service", "", "a web service that runs elsewhere"),
     ("draft", "", "an item that was deleted"),
+    ("copy", "", "a copy of an item that another archive has"),
 )
 """What to ask of which item, and what it shows."""
 
@@ -54,6 +56,7 @@ class Demo:
         await asyncio.to_thread(self._reserve)
         for item in ITEMS:
             await asyncio.to_thread(self._provide, item)
+        await asyncio.to_thread(self._bring_copy)
 
     def tour(self, resolver: str, archive: str) -> Iterator[str]:
         """Return addresses to look at, each with what it shows."""
@@ -75,6 +78,14 @@ class Demo:
         labels = (each["ibip"] or each["rep"] for each in answer["labels"])
         self._labels |= dict(zip(missing, labels, strict=True))
         keep(self._path, msgspec.json.encode(self._labels).decode())
+
+    def _bring_copy(self) -> None:
+        """Bring an item as it comes in a bag; nothing is done if it is here."""
+        self._labels["copy"] = demo_copy.FORMS.short.spelling
+        [found] = self._archive.ask("POST", "imports", {"items": [demo_copy.brought()]})["items"]
+        if found["outcome"] == "open":
+            end = {"id": found["id"], "files": demo_copy.files()}
+            self._archive.ask("POST", "imports/completion", {"imports": [end]})
 
     def _provide(self, item: DemoItem) -> None:
         found = self._look(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -23,14 +24,20 @@ def follow(archive: RemoteArchive, task: dict[str, Any], label: str) -> dict[str
 
     Whoever interrupts this stops to look; the archive goes on with the task.
     """
+    return follow_by(lambda: archive.insist("GET", f"tasks/{task['id']}"), label)
+
+
+def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
+    """Do the same with a task that is looked at otherwise."""
     pause = _PAUSE
+    task = look()
     with click.progressbar(
         length=max(1, task["total"]), label=label, file=sys.stderr, hidden=not is_terminal()
     ) as bar:
         while task["state"] not in _ENDED:
             time.sleep(pause)
             pause = min(pause * 1.2, _LONGEST_PAUSE)
-            task = archive.insist("GET", f"tasks/{task['id']}")
+            task = look()
             bar.length = max(1, task["total"])
             bar.update(max(0, task["done"] - bar.pos))
     if task["state"] != "done":

@@ -110,6 +110,7 @@ def archive_settings(folder: Path, wanted: Wanted) -> ArchiveSettings:
             address=_address(found.address, wanted.archive_address, local),
             listen=wanted.archive_listen,
             administrator=found.administrator or _ADMINISTRATOR,
+            allowed_networks=_networks(found.allowed_networks, wanted.reached_at),
         )
     )
 

@@ -14,6 +14,7 @@
     ├── CheckCharacterError                a label and its check character disagree
     ├── AccessError
     │   ├── UnauthenticatedError           no token, or none that is known
+    │   ├── LicenceError                   files that are for readers in other networks
     │   └── ForbiddenError                 a token that is not for this
     ├── KeyTextError (also a ValueError)   no registration key or urlkey (004, Table 5.1)
     ├── MessageError (also a ValueError)   a request or answer of the protocol cannot be served
@@ -22,11 +23,13 @@
     │   ├── ArchiveRequestError (also a RequestError)   no archive can take it
     │   │   ├── FileNameError              a path that no file of an item can have
     │   │   ├── UnpackError                a zip or tar file damaged, hostile or too large
+    │   │   ├── BagError                   a bag damaged, hostile or of another program
     │   │   └── MetadataError              metadata that cannot be read
     │   ├── ChecksumError (also a ValueError)   what came is not what was sent
     │   ├── TooLargeError                  more than the archive takes
     │   ├── UnknownError                   the archive has no such thing
     │   ├── StateError                     the state of the thing forbids the act
+    │   │   ├── AtWorkError                somebody else is at it just now
     │   │   └── DeletedError               the item was deleted
     │   ├── TooManyRequestsError           one client asks more than its share
     │   ├── StorageError                   disk or database do not do what they should
@@ -63,12 +66,14 @@ The facts stand in fields; the sentence is built here, once, so that a command l
 a problem document all say the same.
 """
 
-from ibi.errors.access import AccessError, ForbiddenError, UnauthenticatedError
+from ibi.errors.access import AccessError, ForbiddenError, LicenceError, UnauthenticatedError
 from ibi.errors.archive import (
     ArchiveError,
     ArchiveRefusedError,
     ArchiveRequestError,
     ArchiveUnreachableError,
+    AtWorkError,
+    BagError,
     ChecksumError,
     DeletedError,
     FileNameError,
@@ -135,6 +140,8 @@ __all__ = [
     "ArchiveRefusedError",
     "ArchiveRequestError",
     "ArchiveUnreachableError",
+    "AtWorkError",
+    "BagError",
     "BindingError",
     "BusyError",
     "CheckCharacterError",
@@ -156,6 +163,7 @@ __all__ = [
     "LedgerRestoredError",
     "LedgerUnavailableError",
     "LegacyLabelError",
+    "LicenceError",
     "MailError",
     "MessageError",
     "MetadataError",

@@ -17,6 +17,22 @@ class UnauthenticatedError(AccessError):
         return "A valid token is needed: send it as 'Authorization: Bearer TOKEN'."
 
 
+class LicenceError(AccessError):
+    """The files of an item are for readers in other networks."""
+
+    def __init__(self, label: str, described_at: str) -> None:
+        """Keep which item, and where everybody may read what describes it."""
+        self.label = label
+        self.described_at = described_at
+        super().__init__(label, described_at)
+
+    def __str__(self) -> str:
+        """Say who may, and what everybody may."""
+        text = f"The files of {self.label} can be read from the network of its licensee only."
+        page = f" What describes it is for everybody: {self.described_at}"
+        return text + page if self.described_at else text
+
+
 class ForbiddenError(AccessError):
     """The token is known, and not for this."""
 

@@ -31,6 +31,19 @@ class UnpackError(ArchiveRequestError):
     """A zip or tar file that is damaged, hostile or too large."""
 
 
+class BagError(ArchiveRequestError):
+    """A bag that is damaged, hostile or of another program."""
+
+    def __init__(self, reason: str) -> None:
+        """Keep what is wrong with it."""
+        self.reason = reason
+        super().__init__(reason)
+
+    def __str__(self) -> str:
+        """Say it."""
+        return f"The bag cannot be used: {self.reason}."
+
+
 class MetadataError(ArchiveRequestError):
     """Metadata that cannot be read."""
 
@@ -70,6 +83,10 @@ class UnknownError(ArchiveError):
 
 class StateError(ArchiveError):
     """The state of the thing forbids the act."""
+
+
+class AtWorkError(StateError):
+    """Somebody else is at it just now: a moment later it may be done."""
 
 
 class DeletedError(StateError):

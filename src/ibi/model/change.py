@@ -35,6 +35,8 @@ class ItemChange:
     """All its files, afterwards."""
     version: int = 0
     """The version that is changed; 0 if the item is new."""
+    number: int = 0
+    """Its number in the catalogue, once it was written there."""
     adopted: str = ""
     """A deposit whose files, all of them, become those of a new item."""
     put: tuple[str, ...] = ()

@@ -4,16 +4,16 @@ Times are whole nanoseconds: `wall` of POSIX time, `uptime` since the machine wa
 """
 
 from ibi.ports.archive import (
-    Access,
-    Accesses,
     Catalogue,
     Deposit,
     Held,
-    HistoryEntry,
+    Kept,
+    Renewal,
     Reservation,
     StoredChange,
 )
-from ibi.ports.file_store import FileStore, Sink, Staged
+from ibi.ports.file_store import FileStore, OpenFile, Sink, Staged, pieces_of
+from ibi.ports.history import HistoryChoice, HistoryEntry
 from ibi.ports.minting import (
     Claim,
     Clock,
@@ -45,11 +45,19 @@ from ibi.ports.resolver import (
     Silence,
     TextRecords,
 )
+from ibi.ports.statistics import (
+    Access,
+    DayAccesses,
+    ExchangeCount,
+    Holding,
+    ItemAccesses,
+    TaskCount,
+    UpkeepCounts,
+)
 from ibi.ports.upkeep import CopyRecord, Damage, Exchange, Source, TaskStore
 
 __all__ = [
     "Access",
-    "Accesses",
     "AcknowledgmentStore",
     "Answer",
     "ArchiveClient",
@@ -61,24 +69,32 @@ __all__ = [
     "ConflictStore",
     "CopyRecord",
     "Damage",
+    "DayAccesses",
     "Deposit",
     "Entry",
     "Exchange",
+    "ExchangeCount",
     "FileStore",
     "Heard",
     "Held",
+    "HistoryChoice",
     "HistoryEntry",
+    "Holding",
     "Issue",
+    "ItemAccesses",
+    "Kept",
     "LabelRecord",
     "Ledger",
     "Machine",
     "Mailer",
+    "OpenFile",
     "Owner",
     "OwnerStore",
     "PendingAcknowledgment",
     "Reading",
     "RegistryEvent",
     "RegistryStore",
+    "Renewal",
     "Reservation",
     "ResolverStore",
     "Silence",
@@ -86,9 +102,12 @@ __all__ = [
     "Source",
     "Staged",
     "StoredChange",
+    "TaskCount",
     "TaskStore",
     "TextRecords",
     "Token",
     "TokenStore",
+    "UpkeepCounts",
     "Witness",
+    "pieces_of",
 ]

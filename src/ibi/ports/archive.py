@@ -9,7 +9,9 @@ from typing import Protocol
 from ibi.model.change import Change
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item
+from ibi.ports.history import History, HistoryEntry
 from ibi.ports.minting import TokenStore
+from ibi.ports.statistics import Statistics
 from ibi.ports.upkeep import CopyStore, DamageStore, ExchangeStore, TaskStore
 
 
@@ -24,16 +26,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """A line of the history, which only grows."""
+class Kept:
+    """An item as its manifest has it."""
 
-    number: int
-    change: str
-    at: int
-    who: str
-    act: str
-    label: str
-    detail: str
+    item: Item
+    files: tuple[File, ...]
+    number: int = 0
+    """That of the catalogue when it was written; 0 if nobody wrote it down."""
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +98,19 @@ class Items(Protocol):
         """Return files in the order of their paths, later than `after`; all if no limit."""
         ...
 
-    def apply(self, change: Change, decide: Callable[[], None]) -> None:
+    def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
         """Write a change, in one transaction that `decide` is the last step of.
 
-        StateError, and nothing is written, if an item has another version than the change says,
-        or a name belongs to somebody else. A change that was applied before is not applied again,
-        nor decided.
+        It is told the change with the number of each item. StateError, and nothing is written, if
+        an item has another version than the change says, or a name belongs to somebody else. A
+        change that was applied before is not applied again, nor decided.
         """
         ...
 
     def restore(
         self,
         stored: StoredChange,
-        items: Sequence[tuple[Item, Sequence[File]]],
+        items: Sequence[Kept],
         dropped: Sequence[str] = (),
     ) -> None:
         """Write items as a change left them, whatever stands there; history gets it once.
@@ -121,10 +121,6 @@ class Items(Protocol):
 
     def note(self, entry: HistoryEntry) -> None:
         """Write a line of history of what touches no item; its number is the next."""
-        ...
-
-    def history(self, after: int, limit: int, label: str = "") -> list[HistoryEntry]:
-        """Return what was done, the oldest first, numbered later than `after`."""
         ...
 
 
@@ -160,49 +156,37 @@ class Intake(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """An item was read, once or more often, as a key proves that counts once."""
-
-    item: int
-    day: str
-    issued: int
-    nonce: int
-    until: int
-    """Seconds of POSIX time after which the key is refused for its age: it may be forgotten."""
-    count: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Accesses:
-    """How often something was read on a day."""
-
-    label: str
-    day: str
-    count: int
-
-
-class Statistics(Protocol):
-    """How often items were read. No address of a reader comes here."""
-
-    def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
-        """Count each access whose key was not used, in one durable step; tell which."""
-        ...
-
-    def forget_keys(self, before: int) -> None:
-        """Forget used keys that nobody would accept any more."""
-        ...
-
-    def accesses(self, first: str, last: str, item: int = 0) -> list[Accesses]:
-        """Return accesses by item and day, of one item or of all."""
-        ...
-
-
 class Upkeep(TaskStore, ExchangeStore, CopyStore, DamageStore, Protocol):
     """What takes long, and what lasts."""
 
 
-class Catalogue(Items, Intake, Statistics, Upkeep, TokenStore, Protocol):
+class Renewal(Protocol):
+    """Items, their names, files and reserved labels, gathered; nobody sees them until `finish`.
+
+    Whoever is interrupted before that leaves the catalogue as it was. Whoever is interrupted in
+    `finish` leaves it unfit for use, and a renewal that is whole: `finish` completes it.
+    """
+
+    is_whole: bool
+    """Whether it was gathered by somebody who was interrupted later: there is nothing to add."""
+
+    def put(self, items: Sequence[Kept]) -> list[str]:
+        """Take items, and say of each why it cannot be taken; nothing if it was."""
+        ...
+
+    def reserve(self, reservations: Sequence[Reservation]) -> None:
+        """Take labels that wait for an item, but for those that an item has."""
+        ...
+
+    def finish(self) -> None:
+        """Put all of it in the place of what the catalogue has.
+
+        History, tokens, settings, links and tasks stay, and statistics of items that stay.
+        """
+        ...
+
+
+class Catalogue(Items, History, Intake, Statistics, Upkeep, TokenStore, Protocol):
     """The database of an archive. Whatever a method writes is durable when it returns.
 
     Every method raises StorageError when the database does not answer.
@@ -217,6 +201,10 @@ class Catalogue(Items, Intake, Statistics, Upkeep, TokenStore, Protocol):
 
     def keep_setting(self, name: str, value: str) -> str:
         """Keep a value unless there is one, and return what stands there."""
+        ...
+
+    def renewal(self) -> Renewal:
+        """Begin to write all items anew, or find what somebody began and could not finish."""
         ...
 
     def links(self) -> dict[str, str]:

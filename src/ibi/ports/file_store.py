@@ -35,11 +35,50 @@ class Sink(Protocol):
         ...
 
 
+class OpenFile(Protocol):
+    """A file of an item, open for reading; whoever opened it closes it."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        ...
+
+    @property
+    def modified(self) -> int:
+        """Nanoseconds of POSIX time, as when it was deposited."""
+        ...
+
+    @property
+    def fd(self) -> int | None:
+        """The descriptor of a file on a disk of this machine; None if it lies elsewhere."""
+        ...
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return bytes of it; fewer at its end. Several threads may read at once."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+def pieces_of(file: OpenFile, offset: int = 0, count: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the bytes of a file from an offset on, so many at a time."""
+    while piece := file.read(offset, count):
+        yield piece
+        offset += len(piece)
+
+
 class FileStore(Protocol):
     """Where files lie. Whatever is decided is durable, and survives whatever is killed when.
 
     Every method raises StorageError when the disk fails, StorageFullError when it is full.
     """
+
+    @property
+    def quick(self) -> bool:
+        """Whether a file is opened quickly enough for the thread of an event loop."""
+        ...
 
     def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Sink]:
         """Take bytes of a file from an offset on; 0 begins it anew.
@@ -81,18 +120,22 @@ class FileStore(Protocol):
         ...
 
     def busy(self, deposit: str, path: str = "") -> AbstractContextManager[None]:
-        """Keep others from a file of a deposit, and from sealing it; StateError if they are there.
+        """Keep others from a file of a deposit, and from sealing it; AtWorkError if they are.
 
         Whoever receives or removes a file does this by itself.
         """
         ...
 
     def sealed(self, deposit: str) -> AbstractContextManager[None]:
-        """Let nobody change the files of a deposit meanwhile; StateError if somebody does."""
+        """Let nobody change the files of a deposit meanwhile; AtWorkError if somebody does."""
         ...
 
     def discard(self, deposit: str) -> None:
         """Remove everything of a deposit."""
+        ...
+
+    def prepare(self, change: Change) -> None:
+        """Do what takes long of a change, as far as nobody sees it; nothing is decided by that."""
         ...
 
     def decide(self, change: Change) -> None:
@@ -123,8 +166,33 @@ class FileStore(Protocol):
         """Return all lists of reserved labels."""
         ...
 
-    def open(self, place: str, path: str) -> int:
+    def open(self, place: str, path: str) -> OpenFile:
         """Open a file of an item for reading; UnknownError if there is none."""
+        ...
+
+    def link(self, place: str, path: str, method: str) -> str:
+        """Return where readers get a file from the store itself, by GET or HEAD, for a while.
+
+        Empty if they get it from us.
+        """
+        ...
+
+    def keys(self, place: str = "") -> Iterator[str]:
+        """Return where each file lies, in the whole store or at a place, whoever put it there.
+
+        `<place>/doc/<path>`, `<place>/ibi.json`, `<place>/old/...`, and whatever else there is.
+        """
+        ...
+
+    def mend(self, place: str, file: File, deposit: str) -> None:
+        """Put a whole file of a deposit in the place of a damaged one; that is not kept.
+
+        Its time is afterwards that of the file which is given.
+        """
+        ...
+
+    def mend_manifest(self, place: str, text: bytes) -> None:
+        """Write the manifest of an item in the place of a damaged one."""
         ...
 
     def deposits(self) -> list[str]:

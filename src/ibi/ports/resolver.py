@@ -26,6 +26,8 @@ class Answer:
     """How long it took."""
     fault: str = ""
     """What of the answer was set aside, in a sentence: a URL that is not the archive's own."""
+    personal: bool = False
+    """Whether it is for the client of the request alone: another may get another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class ExchangeStore(Protocol):
         ...
 
     def exchanges(self, state: str = "", limit: int = 0) -> list[Exchange]:
-        """Return them, the oldest first; those of a state or all, no more than a limit."""
+        """Return them, the oldest first; those of a state or all, and of many the newest."""
         ...
 
 
@@ -98,6 +98,18 @@ class CopyStore(Protocol):
 
     def drop_copy(self, label: str) -> None:
         """Forget one."""
+        ...
+
+    def match_copies(self) -> None:
+        """Have a record of each item of data that is a Copy, and of no other."""
+        ...
+
+    def copies(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
+        """Return records by label, later than `after`; of all copies, or of those with a fault."""
+        ...
+
+    def count_copies(self) -> tuple[int, int]:
+        """Return how many copies there are, and of how many the Original is missing."""
         ...
 
 
@@ -145,6 +157,18 @@ class Source(Protocol):
 
     def read(self, place: str, path: str, offset: int) -> AbstractContextManager[Iterator[bytes]]:
         """Return the bytes of a file of an item from an offset on."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class Listing(Protocol):
+    """Another archive that tells which items it has; it fails as a Source does."""
+
+    def holdings(self, after: str) -> tuple[list[str], str]:
+        """Return labels of Originals that it has, and after what to go on; empty at the end."""
         ...
 
     def close(self) -> None:

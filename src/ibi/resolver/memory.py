@@ -2,7 +2,8 @@
 
 Nothing is served for longer than the bound after it was asked for, so no reader is sent to a place
 that an item left for longer than that. When an archive comes, goes or moves, all is forgotten;
-when archives contend for an item, or it changes hands, what is remembered of it.
+when archives contend for an item, or it changes hands, what is remembered of it. What was for one
+client is given to the same alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MOST_HOT: Final = 100_000
 MOST_ABSENT: Final = 2_000
 """Fewer: each has the answers of all archives with it."""
 
-Key: TypeAlias = tuple[Search, bool, tuple[str, ...]]
+Key: TypeAlias = tuple[Search, bool, tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(slots=True, eq=False)
@@ -107,16 +108,18 @@ class Memory:
         """What `keep` wants to know from before a resolution began."""
         return self._version(), self._forgotten
 
-    def recall(self, question: Question, now: float) -> Remembered | None:
-        """Return what was resolved a moment ago."""
+    def recall(self, question: Question, clients: tuple[str, ...], now: float) -> Remembered | None:
+        """Return what was resolved a moment ago, for everybody or for these clients."""
         if self._version() != self._seen:
             self._hot.clear()
             self._absent.clear()
             self._seen = self._version()
             return None
-        key = _key(question)
-        found = self._hot.find(key) or self._absent.find(key)
-        return found if found is not None and now < found.until else None
+        for key in (_key(question, clients), _key(question)):
+            found = self._hot.find(key) or self._absent.find(key)
+            if found is not None and now < found.until:
+                return found
+        return None
 
     def keep(
         self, resolution: Resolution, version: tuple[int, int], now: float
@@ -124,7 +127,7 @@ class Memory:
         """Remember a resolution, if that does no harm; for how long counts from its beginning."""
         if version != self.version:
             return None
-        key = _key(resolution.question)
+        key = _key(resolution.question, resolution.only_for)
         match resolution.outcome:
             case Redirect():
                 return self._hot.put(key, resolution.abridged, now)
@@ -140,6 +143,6 @@ class Memory:
         self._absent.forget(label)
 
 
-def _key(question: Question) -> Key:
+def _key(question: Question, only_for: tuple[str, ...] = ()) -> Key:
     ranges = question.preference.ranges if question.depends_on_reader else ()
-    return question.search, question.original_required, ranges
+    return question.search, question.original_required, ranges, only_for

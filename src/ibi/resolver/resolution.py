@@ -22,6 +22,7 @@ from ibi.resolver.decision import (
     decide,
 )
 from ibi.resolver.hearing import Hearing
+from ibi.resolver.licences import is_personal
 from ibi.resolver.question import Question
 from ibi.resolver.searching import RunningSearch, Searching
 from ibi.wire.requests import UrlRequest
@@ -56,6 +57,8 @@ class Step:
     seconds: float
     key: UrlKey | None = None
     """That of the answer that was chosen, if nobody has it yet."""
+    personal: bool = False
+    """Whether another reader may get another decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,11 @@ class Resolution:
     def began(self) -> float:
         """When the first search was begun: since then anything may have changed."""
         return min(step.began for step in self.steps)
+
+    @property
+    def only_for(self) -> tuple[str, ...]:
+        """The clients for whom alone it is; none if it is for everybody."""
+        return next((step.request.clients for step in self.steps if step.personal), ())
 
     @property
     def last(self) -> Step:
@@ -140,16 +148,34 @@ class Resolving:
         hear_all: bool,
     ) -> Step:
         began = asyncio.get_running_loop().time()
-        running = self._searching.join(question)
-        if running is None:
-            spend()
-            running = self._searching.begin(question, clients, share)
+        running = self._search(question, clients, spend, share)
         hearing, decision = await _decided(question, running, hear_all=hear_all)
+        personal = is_personal(decision)
+        if personal and running.request.clients != clients:  # it was for who came before
+            running = self._search(question, clients, spend, share, alone=True)
+            hearing, decision = await _decided(question, running, hear_all=hear_all)
         key = None
         if isinstance(decision, Redirect) and not hear_all:
             key = running.take_key(decision.answer, clients)
         seconds = asyncio.get_running_loop().time() - began
-        return Step(question, running.request, hearing, decision, running.began, seconds, key)
+        return Step(
+            question, running.request, hearing, decision, running.began, seconds, key, personal
+        )
+
+    def _search(
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        spend: Callable[[], None],
+        share: str,
+        *,
+        alone: bool = False,
+    ) -> RunningSearch:
+        running = self._searching.join(question, clients if alone else ())
+        if running is not None:
+            return running
+        spend()
+        return self._searching.begin(question, clients, share, alone=alone)
 
 
 async def _decided(

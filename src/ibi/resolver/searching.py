@@ -1,7 +1,8 @@
 """Asking all archives at once, and listening to them one by one (004, section 6.2).
 
-One search at a time for one question: who asks the same meanwhile listens to the same search. A
-search goes on to its end after its readers have left, because a rival claim may come late.
+One search at a time for one question: who asks the same meanwhile listens to the same search, and
+begins one of his own only if what he heard was for another client. A search goes on to its end
+after its readers have left, because a rival claim may come late.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
@@ -20,6 +21,7 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import Answer, ArchiveClient, Owner, Silence
 from ibi.resolver.hearing import Hearing
+from ibi.resolver.licences import marked
 from ibi.resolver.outage import silence_of
 from ibi.resolver.owners import Owners
 from ibi.resolver.question import Question, Search
@@ -37,6 +39,9 @@ BROKEN_OFF: Final = "its answer was not waited for"
 _SECOND: Final = 1_000_000_000
 
 _LOG: Final = structlog.get_logger()
+
+_Key: TypeAlias = tuple[Search, tuple[str, ...]]
+"""What is searched for, and for which clients alone."""
 
 
 class RunningSearch:
@@ -153,7 +158,7 @@ class Searching:
         self._owners = owners
         self._on_end = on_end
         self._seconds = seconds
-        self._running: dict[Search, RunningSearch] = {}
+        self._running: dict[_Key, RunningSearch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._shares: Counter[str] = Counter()
         self.begun = 0
@@ -163,24 +168,38 @@ class Searching:
         """Return how many are under way."""
         return len(self._running)
 
-    def join(self, question: Question) -> RunningSearch | None:
-        """Return the search for the same, if it asked all and somebody is still to be heard."""
-        running = self._running.get(question.search)
+    def join(self, question: Question, clients: tuple[str, ...] = ()) -> RunningSearch | None:
+        """Return the search for the same, if it asked all and somebody is still to be heard.
+
+        With clients, that which was begun for them alone.
+        """
+        running = self._running.get((question.search, clients))
         if running is None or not running.awaits or running.version != self._registry.version:
             return None
         return running
 
-    def begin(self, question: Question, clients: tuple[str, ...], share: str = "") -> RunningSearch:
-        """Begin a search; `share` is whose, if it counts against anybody."""
+    def begin(
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        share: str = "",
+        *,
+        alone: bool = False,
+    ) -> RunningSearch:
+        """Begin a search; `share` is whose, if it counts against anybody.
+
+        One that is for the clients `alone` is joined by nobody else.
+        """
         if share and self._shares[share] >= MOST_OF_ONE:
             raise TooManyRequestsError(1)
         if len(self._running) >= MOST_AT_ONCE:
             raise OverloadError(1)
         running = RunningSearch(question, clients, self._registry)
-        self._running[question.search] = running
+        key = (question.search, clients if alone else ())
+        self._running[key] = running
         self.begun += 1
         self._shares[share] += 1
-        task = asyncio.create_task(self._run(running))
+        task = asyncio.create_task(self._run(running, key))
         self._tasks.add(task)
         task.add_done_callback(partial(self._ended, share))
         return running
@@ -198,7 +217,7 @@ class Searching:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, running: RunningSearch) -> None:
+    async def _run(self, running: RunningSearch, key: _Key) -> None:
         moment = asyncio.get_running_loop().call_later(MOMENT, running.lose_patience)
         try:
             running.own(*await self._owner(running))
@@ -210,8 +229,8 @@ class Searching:
                         running.hear(silence_of(archive))
         finally:
             moment.cancel()
-            if self._running.get(running.question.search) is running:
-                del self._running[running.question.search]
+            if self._running.get(key) is running:
+                del self._running[key]
             running.end()
         self._on_end(running)
 
@@ -236,4 +255,6 @@ class Searching:
             self._registry.heard(archive.id, "")
         elif heard.asked:
             self._registry.heard(archive.id, heard.reason)
-        running.hear(vetted(heard, archive) if isinstance(heard, Answer) else heard)
+        if isinstance(heard, Answer):
+            heard = vetted(marked(heard, archive), archive)
+        running.hear(heard)

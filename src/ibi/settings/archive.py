@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,13 @@ from ibi.settings.minter import MinterSettings
 
 ARCHIVE_FILE: Final = "archive.toml"
 DELIVERIES: Final = ("proxied", "presigned")
+OBJECTS: Final = "s3://"
+
+_BUCKET: Final = re.compile(
+    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^/\s\x00-\x1f]{1,255}){0,20}/?"
+)
+_ENDPOINT: Final = re.compile(r"https?://[A-Za-z0-9.\[\]:-]{1,255}(?:/[A-Za-z0-9._~/-]{0,255})?")
+_REGION: Final = re.compile(r"[a-z0-9-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +79,14 @@ class ArchiveSettings:
     """Of the checks that nobody waits for."""
 
     @property
+    def is_in_objects(self) -> bool:
+        """Whether the files lie in an object store."""
+        return self.storage.startswith(OBJECTS)
+
+    @property
     def root(self) -> Path:
-        """The folder in which the files lie."""
-        return self.folder / self.storage if self.storage else self.folder
+        """The folder in which the files lie; if they are elsewhere, that of the archive."""
+        return self.folder / ("" if self.is_in_objects else self.storage)
 
     def place(self, given: str) -> str:
         """Return a database's place: a URL as it is, a path from the folder of the archive."""
@@ -130,6 +143,14 @@ def _check(settings: ArchiveSettings) -> None:
             ),
             ("catalogue", settings.catalogue, "a file, or a postgresql:// URL"),
             ("ledger", settings.ledger, "a file, or a postgresql:// URL"),
+            ("storage", _is_storage(settings.storage), "a folder, or s3://bucket/prefix"),
+            (
+                "storage_endpoint",
+                not settings.storage_endpoint
+                or (settings.is_in_objects and _ENDPOINT.fullmatch(settings.storage_endpoint)),
+                "the URL of the object store that storage = s3://bucket is in",
+            ),
+            ("storage_region", _REGION.fullmatch(settings.storage_region), "the name of a region"),
             ("largest_file", settings.largest_file >= 1, "1 byte or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("storage_delivery", settings.storage_delivery in DELIVERIES, " or ".join(DELIVERIES)),
@@ -141,6 +162,13 @@ def _check(settings: ArchiveSettings) -> None:
         ),
     )
     _check_parts(settings)
+
+
+def _is_storage(storage: str) -> bool:
+    if storage.startswith(OBJECTS):
+        parts = storage.removeprefix(OBJECTS).split("/")
+        return _BUCKET.fullmatch(storage) is not None and not {".", ".."} & set(parts)
+    return "://" not in storage and storage.isprintable()
 
 
 def _check_parts(settings: ArchiveSettings) -> None:

@@ -1,12 +1,10 @@
-"""The API of an archive: reserved labels, history, statistics, resolvers and tokens."""
+"""The API of an archive: what it is, reserved labels, resolvers and tokens."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 from collections.abc import Callable
-from datetime import date
 from http import HTTPStatus
 from typing import Final
 
@@ -18,7 +16,7 @@ from starlette.routing import Route
 from ibi.archive.announcement import DEFAULT_SERVICE, Link, new_registration_key, resolver_address
 from ibi.archive.announcer import Announcer, Links
 from ibi.archive.archive import Archive
-from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.errors import UnknownError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.web import archive_answers as answers
@@ -31,7 +29,6 @@ from ibi.web.request_parts import body_of, decoded, number_of
 from ibi.web.tokens_api import TokensApi
 
 _MOST: Final = 1000
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _DECODE_RESERVATION: Final = msgspec.json.Decoder(messages.ReservationRequest).decode
 _DECODE_LINK: Final = msgspec.json.Decoder(messages.LinkRequestBody).decode
@@ -67,8 +64,6 @@ class AdministrationApi:
         return [
             by_method("/api/v1/archive", GET=self.about),
             by_method("/api/v1/reservations", GET=self.reservations, POST=self.reserve),
-            by_method("/api/v1/history", GET=self.history),
-            by_method("/api/v1/statistics", GET=self.statistics),
             by_method("/api/v1/resolvers", GET=self.resolvers, POST=self.link),
             by_method("/api/v1/resolvers/{resolver:path}", DELETE=self.unlink),
             *self.tokens_api.routes,
@@ -97,30 +92,6 @@ class AdministrationApi:
         more = found[-1].forms.label.canonical if len(found) == limit else ""
         labels = [answers.reservation_answer(each) for each in found]
         return json_answer(messages.ReservationsAnswer(labels, more))
-
-    async def history(self, request: Request) -> Response:
-        """Tell who did what, the oldest first."""
-        await self._door.admit(request, "read")
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
-        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
-        text = request.query_params.get("item", "")
-        held = await asyncio.to_thread(self._archive.hold, text) if text else None
-        label = "" if held is None else held.item.forms.label.canonical
-        found = await asyncio.to_thread(self._archive.catalogue.history, after, limit, label)
-        more = str(found[-1].number) if len(found) == limit else ""
-        lines = [answers.history_line(entry) for entry in found]
-        return json_answer(messages.HistoryAnswer(lines, more))
-
-    async def statistics(self, request: Request) -> Response:
-        """Tell how often items were read, by item and day."""
-        await self._door.admit(request, "read")
-        first = _day(request.query_params.get("from", "0001-01-01"))
-        last = _day(request.query_params.get("to", "9999-12-31"))
-        text = request.query_params.get("item", "")
-        item = (await asyncio.to_thread(self._archive.hold, text)).id if text else 0
-        found = await asyncio.to_thread(self._archive.catalogue.accesses, first, last, item)
-        days = [messages.DayAnswer(each.label, each.day, each.count) for each in found]
-        return json_answer(messages.StatisticsAnswer(sum(day.count for day in days), days))
 
     async def resolvers(self, request: Request) -> Response:
         """Tell how the archive stands with its resolvers."""
@@ -165,17 +136,3 @@ class AdministrationApi:
 
     async def _note_token(self, act: str, who: str, name: str, scope: str) -> None:
         await self._note(act, who, name=name, **({"scope": scope} if scope else {}))
-
-
-def _day(text: str) -> str:
-    if _DAY.fullmatch(text) is None or not _is_in_the_calendar(text):
-        msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
-        raise ArchiveRequestError(msg)
-    return text
-
-
-def _is_in_the_calendar(text: str) -> bool:
-    try:
-        return bool(date.fromisoformat(text))
-    except ValueError:
-        return False

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from ibi.archive.announcement import Link
 from ibi.archive.archive import Described
 from ibi.identifier.instant import Instant
 from ibi.metadata.plain_record import record_as_dict
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item
-from ibi.ports import Deposit, HistoryEntry, Reservation, Staged
+from ibi.ports import Deposit, Reservation, Staged
 from ibi.web.archive_messages import (
     DepositAnswer,
     FileAnswer,
-    HistoryLine,
     ItemAnswer,
     Labels,
     LinkAnswer,
@@ -71,6 +68,10 @@ def item_answer(
         service=item.runs_at,
         transferable=item.transferable,
         list_public=item.list_public,
+        readers=list(item.readers),
+        origin=item.origin,
+        transfer="" if item.transfer is None else item.transfer.id,
+        custody=list(item.custody),
         further_names=[name.spelling for name in item.further_names],
         metadata=labels(item.metadata),
         record=None if look.record is None else record_as_dict(look.record),
@@ -105,13 +106,6 @@ def reservation_answer(reservation: Reservation) -> ReservationAnswer:
     return ReservationAnswer(
         *pair(reservation.forms), moment(reservation.reserved), reservation.note
     )
-
-
-def history_line(entry: HistoryEntry) -> HistoryLine:
-    """Write a line of the history."""
-    detail = msgspec.json.decode(entry.detail or "{}")
-    at = moment(entry.at)
-    return HistoryLine(entry.number, at, entry.who, entry.act, entry.label, detail)
 
 
 def link_answer(link: Link, service: Forms, *, with_key: bool = False) -> LinkAnswer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
@@ -15,7 +16,6 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
-from ibi.archive.tasks import Tasks
 from ibi.errors import IbiError, StorageError
 from ibi.web import archive_metrics, archive_openapi
 from ibi.web.application import application
@@ -28,6 +28,8 @@ from ibi.web.reading import Reading
 _ROUND: Final = 3600.0
 """Seconds between two rounds of housekeeping."""
 _SECOND: Final = 1_000_000_000
+_THREADS: Final = 64
+"""That wait: those who change something take turns, and readers must not wait for them too."""
 
 
 class Api(Protocol):
@@ -36,6 +38,16 @@ class Api(Protocol):
     @property
     def routes(self) -> list[Route]:
         """Where it answers."""
+
+
+class Service(Protocol):
+    """What goes on by itself, from the start of the application to its end."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End, and wait until it has."""
 
 
 class ArchiveApp:
@@ -47,7 +59,7 @@ class ArchiveApp:
         deposits: Deposits,
         service: ArchiveService,
         apis: Sequence[Api],
-        tasks: Tasks,
+        services: Sequence[Service],
         rounds: Sequence[Callable[[], None]],
         reading: Reading,
         pages: ItemPages,
@@ -59,7 +71,7 @@ class ArchiveApp:
         self._deposits = deposits
         self._service = service
         self._apis = apis
-        self._tasks = tasks
+        self._services = services
         self._rounds = rounds
         self._reading = reading
         self._pages = pages
@@ -79,9 +91,12 @@ class ArchiveApp:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        threads = ThreadPoolExecutor(_THREADS, "ibi")
+        asyncio.get_running_loop().set_default_executor(threads)
         self._service.counting.open()
         self._metrics.watch(self._service.counting)
-        self._tasks.start()
+        for each in self._services:
+            each.start()
         housekeeping = asyncio.create_task(self._keep_house(), name="ibi-housekeeping")
         try:
             yield
@@ -89,7 +104,8 @@ class ArchiveApp:
             housekeeping.cancel()
             with suppress(asyncio.CancelledError):
                 await housekeeping
-            await asyncio.to_thread(self._tasks.stop)
+            for each in self._services:
+                await asyncio.to_thread(each.stop)
             await self._service.counting.close()
 
     async def _keep_house(self) -> None:

@@ -50,6 +50,14 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     service: str = ""
     transferable: bool = True
     list_public: bool = True
+    readers: list[str] = []
+    """Networks from which its files may be read; everybody may if there are none."""
+    origin: str = ""
+    """Of a Copy: the address of the archive that it came from."""
+    transfer: str = ""
+    """The transfer that it is in, if it is in one."""
+    custody: list[str] = []
+    """The transfers by which its Original came here."""
     further_names: list[str] = []
     metadata: Labels | None = None
     record: dict[str, Any] | None = None
@@ -145,39 +153,6 @@ class ReservationsAnswer(msgspec.Struct, frozen=True):
     after: str = ""
 
 
-class HistoryLine(msgspec.Struct, frozen=True):
-    """Who did what."""
-
-    number: int
-    at: str
-    who: str
-    act: str
-    label: str
-    detail: dict[str, Any]
-
-
-class HistoryAnswer(msgspec.Struct, frozen=True):
-    """A page of the history."""
-
-    history: list[HistoryLine]
-    after: str = ""
-
-
-class DayAnswer(msgspec.Struct, frozen=True):
-    """Accesses to an item on a day."""
-
-    label: str
-    day: str
-    count: int
-
-
-class StatisticsAnswer(msgspec.Struct, frozen=True):
-    """Accesses by item and day, and all together."""
-
-    total: int
-    accesses: list[DayAnswer]
-
-
 class LinkRequestBody(msgspec.Struct, forbid_unknown_fields=True):
     """A resolver to link the archive to."""
 
@@ -216,3 +191,5 @@ class ArchiveAnswer(msgspec.Struct, frozen=True):
     items: int
     formats: list[str]
     version: str
+    key: str
+    """By which it signs what it hands over: Ed25519, in hexadecimal."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ibi.archive.announcement import Link
+from ibi.archive.copies import Copies
+from ibi.archive.damages import Damages
 from ibi.web.counting import Counting
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -56,6 +58,28 @@ class ArchiveMetrics:
             registry=self._registry,
         )
         counted.set_function(lambda: counting.counted)
+
+    def watch_damage(self, damages: Damages) -> None:
+        """Report how much is damaged."""
+        damaged = Gauge(
+            "ibi_archive_damaged_files",
+            "Files that are not what was deposited",
+            registry=self._registry,
+        )
+        damaged.set_function(lambda: damages.count)
+
+    def watch_copies(self, copies: Copies) -> None:
+        """Report how copies stand."""
+        all_of_them = Gauge(
+            "ibi_archive_copies", "Copies of items of other archives", registry=self._registry
+        )
+        all_of_them.set_function(lambda: copies.counted[0])
+        missing = Gauge(
+            "ibi_archive_originals_missing",
+            "Copies whose Original cannot be found",
+            registry=self._registry,
+        )
+        missing.set_function(lambda: copies.counted[1])
 
     def page(self) -> bytes:
         """Return all metrics, as of now."""

@@ -7,7 +7,21 @@ from typing import Any, Final
 from ibi.archive.amendment import Amendment
 from ibi.archive.deposit_request import DepositRequest
 from ibi.web import archive_messages as messages
-from ibi.web import openapi_parts, tokens_api
+from ibi.web import (
+    audits_api,
+    bag_messages,
+    copies_api,
+    exports_api,
+    history_api,
+    holdings_api,
+    imports_api,
+    openapi_parts,
+    statistics_api,
+    storage_api,
+    tasks_api,
+    tokens_api,
+    transfers_api,
+)
 from ibi.web.openapi_parts import (
     IBI,
     ID,
@@ -31,7 +45,6 @@ _TYPES: Final = (
     messages.DepositAnswer,
     messages.FileAnswer,
     messages.FilesAnswer,
-    messages.HistoryAnswer,
     messages.ItemAnswer,
     messages.ItemsAnswer,
     messages.LinkAnswer,
@@ -40,12 +53,20 @@ _TYPES: Final = (
     messages.ReservationRequest,
     messages.ReservationsAnswer,
     messages.StagedAnswer,
-    messages.StatisticsAnswer,
     tokens_api.TokenAnswer,
     tokens_api.TokenRequest,
     tokens_api.TokensAnswer,
     messages.UnpackAnswer,
     messages.UnpackRequest,
+    *audits_api.TYPES,
+    *copies_api.TYPES,
+    *bag_messages.TYPES,
+    *history_api.TYPES,
+    *holdings_api.TYPES,
+    *statistics_api.TYPES,
+    *storage_api.TYPES,
+    *tasks_api.TYPES,
+    *transfers_api.TYPES,
     Problem,
 )
 
@@ -62,7 +83,22 @@ def document(version: str) -> dict[str, Any]:
 
 
 def _paths() -> dict[str, Any]:
-    return {**_items(), **_deposits(), **_administration(), **_health()}
+    return {
+        **_items(),
+        **_deposits(),
+        **_administration(),
+        **audits_api.described(),
+        **copies_api.described(),
+        **exports_api.described(),
+        **imports_api.described(),
+        **history_api.described(),
+        **holdings_api.described(),
+        **statistics_api.described(),
+        **storage_api.described(),
+        **tasks_api.described(),
+        **transfers_api.described(),
+        **_health(),
+    }
 
 
 def _items() -> dict[str, Any]:
@@ -182,26 +218,6 @@ def _administration() -> dict[str, Any]:
                 errors=(413, 507),
                 body_needed=False,
             ),
-        },
-        "/api/v1/history": {
-            "get": operation(
-                "Who did what",
-                answer="HistoryAnswer",
-                parameters=[*PAGE, query("item", "Only of this item")],
-                errors=(404,),
-            )
-        },
-        "/api/v1/statistics": {
-            "get": operation(
-                "How often items were read, by item and day",
-                answer="StatisticsAnswer",
-                parameters=[
-                    query("from", "The first day"),
-                    query("to", "The last day"),
-                    query("item", "Only of this item"),
-                ],
-                errors=(404,),
-            )
         },
         "/api/v1/resolvers": {
             "get": operation("How the archive stands with resolvers", answer="LinksAnswer"),

@@ -13,6 +13,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ibi.archive.access import depends_on_reader
 from ibi.archive.answer import Identity, respond
 from ibi.archive.holdings import Holdings
 from ibi.archive.url_keys import NONCES, Offer, Receipt, UrlKeys
@@ -24,12 +25,15 @@ from ibi.model.forms import Forms
 from ibi.ports import Access, Catalogue, Clock
 from ibi.web.counting import Counting
 from ibi.wire import requests, responses
-from ibi.wire.url_list import Related
+from ibi.wire.url_list import Related, UrlList
 
 _LOG: Final = structlog.get_logger()
 _SECOND: Final = 1_000_000_000
 # Exactly what 004, section 4.2 says; Starlette would add a character set.
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
+# The same for an answer that another client may get otherwise: a resolver that gives answers again
+# is what RFC 9111 calls a shared cache.
+_PERSONAL: Final = {**_HEADERS, "Cache-Control": "private, no-store"}
 _PLACES: Final = ("/col/", "/displaydoccontent.cgi/")
 
 
@@ -50,8 +54,9 @@ class ArchiveService:
         """Answer a request; whatever is wrong with it, by a pair list too."""
         try:
             asked = requests.decode(request.scope["query_string"])
-            answer = await self._answer(asked)
-            return Response(responses.encode(answer), headers=_HEADERS)
+            answer, is_personal = await self._answer(asked)
+            headers = _PERSONAL if is_personal else _HEADERS
+            return Response(responses.encode(answer), headers=headers)
         except (MessageError, PairListError) as fault:
             code = fault.code if isinstance(fault, MessageError) else "bad-value"
             return _refusal(HTTPStatus.BAD_REQUEST, code, str(fault))
@@ -60,16 +65,21 @@ class ArchiveService:
             reason = "The archive cannot be read at the moment."
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "storage", reason)
 
-    async def _answer(self, asked: requests.Request) -> responses.Response | None:
+    async def _answer(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
         if isinstance(asked, requests.Acknowledgment):
             await self._acknowledge(asked)
         if self._catalogue.quick:
             return self._respond(asked)
         return await asyncio.to_thread(self._respond, asked)
 
-    def _respond(self, asked: requests.Request) -> responses.Response | None:
+    def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
+        """Return the answer, and whether another client may get another."""
         clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
-        return respond(Holdings(self._catalogue), self.identity, asked, self._issuing(clients))
+        holdings = Holdings(self._catalogue)
+        answer = respond(holdings, self.identity, asked, self._issuing(clients))
+        if not isinstance(answer, UrlList):
+            return answer, False
+        return answer, depends_on_reader(answer, holdings.find)
 
     def _issuing(self, clients: Sequence[str]) -> Callable[[Sequence[Related]], UrlKey]:
         def issue(related: Sequence[Related]) -> UrlKey:
@@ -106,13 +116,17 @@ class ArchiveService:
         return replace(access, count=asked.accesses)
 
     def _forms_at(self, url: str) -> list[Forms]:
-        """Return the forms of the item at one of our URLs."""
+        """Return the forms of the item at one of our URLs; of metadata, also of what they describe.
+
+        For many an item its metadata are offered: it is not digital, or not for this reader.
+        """
         for place in _PLACES:
             _, found, rest = url.partition(place)
             label = longest_match(rest) if found else None
             held = None if label is None else self._catalogue.find(label.canonical)
             if held is not None:
-                return [held.item.forms]
+                forms = (held.item.forms, held.item.describes)
+                return [each for each in forms if each is not None]
         return []
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from ibi.archive.access import MayRead, anybody
 from ibi.archive.answer import Identity, answer
 from ibi.archive.holdings import Holdings
 from ibi.identifier.label import Label, longest_match
@@ -48,19 +49,24 @@ class ArchiveUrls:
         """Where persistent URLs begin."""
         return self._resolver() or self.base
 
-    def of(self, item: Item) -> str:
-        """Return where an item itself is found; empty if nowhere."""
-        found = self.ask(PersistentUrl(item.forms.label))
+    def of(self, item: Item, may_read: MayRead = anybody) -> str:
+        """Return where a reader finds an item itself; empty if nowhere."""
+        found = self.ask(PersistentUrl(item.forms.label), may_read)
         itself = found.related.get(Relation()) if found else None
         return itself.url if itself else ""
 
-    def ask(self, wanted: PersistentUrl) -> UrlList | None:
+    def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
         """Answer a persistent URL as a resolver would be answered."""
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
-        return answer(Holdings(self.catalogue), self.identity, request, lambda _: _NO_KEY)
+        holdings = Holdings(self.catalogue)
+        return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
 
     def choose(
-        self, found: UrlList, wanted: PersistentUrl, preference: LanguagePreference
+        self,
+        found: UrlList,
+        wanted: PersistentUrl,
+        preference: LanguagePreference,
+        may_read: MayRead,
     ) -> Related | None:
         """Return what serves a reader best of what is held here."""
         here = {relation: related for relation, related in found.related.items() if related.url}
@@ -68,9 +74,17 @@ class ArchiveUrls:
         # What is not translated fits best: it is asked for without that verb.
         if isinstance(choice, Lead) and len(choice.verbs) < len(wanted.verbs):
             again = replace(wanted, verbs=choice.verbs)
-            further = self.ask(again)
-            return self.choose(further, again, preference) if further is not None else None
+            further = self.ask(again, may_read)
+            if further is None:
+                return None
+            return self.choose(further, again, preference, may_read)
         return choice.related if isinstance(choice, Served) else None
+
+    def is_licensed(self, related: Related) -> bool:
+        """Tell whether other readers may be sent elsewhere than to what was chosen."""
+        forms = related.forms
+        held = self.catalogue.find(forms.label.canonical) if forms else None
+        return held is not None and bool(held.item.readers)
 
 
 def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:

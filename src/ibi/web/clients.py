@@ -54,6 +54,15 @@ class Clients:
                 break
         return tuple(found)
 
+    def reader(self, request: Request) -> str:
+        """Return the address of a reader who is to be let in by it; nobody's if it is not known.
+
+        It is the last one that is not a proxy's. Who comes by a proxy that says nothing of him, or
+        nothing that can be read, is not taken for the proxy.
+        """
+        address = self.of(request)[0]
+        return NOBODY if self._trusts(address) else address
+
     def told_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
         """Return what archives are told of them."""
         if not self._trusts(peer):

@@ -22,13 +22,18 @@ class Doorkeeper:
         self._refreshing = asyncio.Lock()
         self._failure: tuple[int, IbiError | None] = (0, None)
 
-    async def admit(self, authorization: str | None, scope: str) -> Token:
-        """Return the token that a header carries, if it is good for this."""
+    async def identify(self, authorization: str | None) -> Token:
+        """Return the token that a header carries, whatever it is good for."""
         if authorization is None:
             raise UnauthenticatedError
         if self.tokens.is_stale():
             async with self._refreshing:
                 await self._refresh()
+        return self.tokens.identify(authorization)
+
+    async def admit(self, authorization: str | None, scope: str) -> Token:
+        """Return the token that a header carries, if it is good for this."""
+        await self.identify(authorization)
         return self.tokens.authenticate(authorization, scope)
 
     async def _refresh(self) -> None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -26,14 +26,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ibi.web import slow_disk, zero_copy
+from ibi.ports import OpenFile
+from ibi.web import file_pieces, zero_copy
 from ibi.web.byte_ranges import ByteRange, read_ranges
 from ibi.web.conditional_requests import Validators
 from ibi.web.header_values import content_disposition, header_safe, link
 from ibi.web.media_types import media_type_of, wants_charset, with_charset
 
-PIECE: Final = 65_536
-"""Bytes read at once where the system cannot send the file itself."""
 SMALL: Final = 32_768
 """Bytes up to which a file is read and sent with its headers, which costs less than two sends."""
 BEGINNING: Final = 65_536
@@ -57,13 +56,10 @@ _PRIVATE: Final = "private, no-cache"
 class Content:
     """An open file, and what is known of it."""
 
-    fd: int
-    """Open for reading; whoever delivers it closes it."""
+    file: OpenFile
+    """Whoever delivers it closes it."""
     name: str
     """Under which it is saved: the last part of its path."""
-    size: int
-    modified: int
-    """Nanoseconds of POSIX time."""
     media_type: str = ""
     """As declared by the depositor; empty: by the name."""
     sha256: str = ""
@@ -80,16 +76,16 @@ class Content:
     @property
     def validators(self) -> Validators:
         """By what it is told from the same file before or after a change."""
-        etag = self.sha256 or f"{self.modified:x}-{self.size:x}"
-        return Validators(f'"{header_safe(etag)}"', self.modified)
+        etag = self.sha256 or f"{self.file.modified:x}-{self.file.size:x}"
+        return Validators(f'"{header_safe(etag)}"', self.file.modified)
 
 
 async def deliver(request: Request, content: Content) -> Response:
-    """Answer GET or HEAD with a file; its descriptor is closed whatever happens."""
+    """Answer GET or HEAD with a file, which is closed whatever happens."""
     try:
         return await _answer(request, content)
     except BaseException:
-        os.close(content.fd)
+        content.file.close()
         raise
 
 
@@ -98,30 +94,31 @@ async def _answer(request: Request, content: Content) -> Response:
     headers = _headers(content, validators)
     match validators.judge(request.headers):
         case HTTPStatus.NOT_MODIFIED:
-            os.close(content.fd)
+            content.file.close()
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         case HTTPStatus.PRECONDITION_FAILED as status:
             raise HTTPException(status, "The file is not the one that the request is about.")
     headers |= await _description(content)
+    size = content.file.size
     ranges = _ranges(request, content, validators)
     if ranges is None:
-        headers["Content-Length"] = str(content.size)
-        return _Delivery(content.fd, HTTPStatus.OK, headers, [ByteRange(0, content.size)])
+        headers["Content-Length"] = str(size)
+        return _Delivery(content.file, HTTPStatus.OK, headers, [ByteRange(0, size)])
     if not ranges:
         raise HTTPException(
             HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
-            f"The file has {content.size} bytes, and none of those that were asked for.",
-            {"Content-Range": f"bytes */{content.size}"},
+            f"The file has {size} bytes, and none of those that were asked for.",
+            {"Content-Range": f"bytes */{size}"},
         )
     pieces: list[bytes | ByteRange] = list(ranges)
     if len(ranges) == 1:
-        headers["Content-Range"] = ranges[0].content_range(content.size)
+        headers["Content-Range"] = ranges[0].content_range(size)
     else:
         boundary = secrets.token_hex(16)
-        pieces = list(_parts(ranges, boundary, headers["Content-Type"], content.size))
+        pieces = list(_parts(ranges, boundary, headers["Content-Type"], size))
         headers["Content-Type"] = f"multipart/byteranges; boundary={boundary}"
     headers["Content-Length"] = str(sum(map(len, pieces)))
-    return _Delivery(content.fd, HTTPStatus.PARTIAL_CONTENT, headers, pieces)
+    return _Delivery(content.file, HTTPStatus.PARTIAL_CONTENT, headers, pieces)
 
 
 def _headers(content: Content, validators: Validators) -> dict[str, str]:
@@ -141,9 +138,10 @@ def _headers(content: Content, validators: Validators) -> dict[str, str]:
 async def _description(content: Content) -> dict[str, str]:
     """Return what goes with the file itself."""
     media_type = media_type_of(content.name, content.media_type)
-    if wants_charset(media_type) and content.size:
-        beginning = await slow_disk.read(content.fd, 0, min(BEGINNING, content.size))
-        is_whole = content.size <= BEGINNING
+    size = content.file.size
+    if wants_charset(media_type) and size:
+        beginning = await file_pieces.read(content.file, 0, min(BEGINNING, size))
+        is_whole = size <= BEGINNING
         media_type = with_charset(media_type, beginning, is_whole=is_whole)
     is_pdf = media_type.partition(";")[0].strip().lower() == "application/pdf"
     headers = {
@@ -170,7 +168,7 @@ def _ranges(
     if_range = request.headers.get("if-range", "")
     if if_range and not validators.allow_ranges(if_range, time.time_ns()):
         return None
-    return read_ranges(header, content.size)
+    return read_ranges(header, content.file.size)
 
 
 def _parts(
@@ -191,15 +189,19 @@ class _Delivery(Response):
     """A response made of bytes and of parts of a file, which it closes."""
 
     def __init__(
-        self, fd: int, status: HTTPStatus, headers: dict[str, str], pieces: list[bytes | ByteRange]
+        self,
+        file: OpenFile,
+        status: HTTPStatus,
+        headers: dict[str, str],
+        pieces: list[bytes | ByteRange],
     ) -> None:
-        """Take over the descriptor."""
+        """Take over the file."""
         super().__init__(status_code=status)
         # All at once: each one set by itself is looked for among all that are there.
         self.raw_headers = [
             (name.lower().encode("ascii"), value.encode("ascii")) for name, value in headers.items()
         ]
-        self._fd = fd
+        self._file = file
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -212,13 +214,12 @@ class _Delivery(Response):
             else:
                 await self._send_body(scope, receive, send)
         finally:
-            os.close(self._fd)
+            self._file.close()
 
     async def _send_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         if sum(map(len, self._pieces)) <= SMALL:
-            body = b"".join([body async for body in self._read()])
-            await send({"type": "http.response.body", "body": body})
-        elif zero_copy.EXTENSION in scope.get("extensions", {}):
+            await send({"type": "http.response.body", "body": await self._whole()})
+        elif self._file.fd is not None and zero_copy.EXTENSION in scope.get("extensions", {}):
             for number, piece in enumerate(self._pieces, 1):
                 more = {"more_body": number < len(self._pieces)}
                 await send({**self._message(piece), **more})
@@ -230,7 +231,7 @@ class _Delivery(Response):
             return {"type": "http.response.body", "body": piece}
         return {
             "type": zero_copy.EXTENSION,
-            "file": self._fd,
+            "file": self._file.fd,
             "offset": piece.start,
             "count": len(piece),
         }
@@ -246,19 +247,23 @@ class _Delivery(Response):
         finally:
             hang_up.cancel()
 
+    async def _whole(self) -> bytes:
+        parts = [
+            piece
+            if isinstance(piece, bytes)
+            else await file_pieces.read_all(self._file, piece.start, piece.stop)
+            for piece in self._pieces
+        ]
+        return b"".join(parts)
+
     async def _read(self) -> AsyncIterator[bytes]:
         for piece in self._pieces:
             if isinstance(piece, bytes):
                 yield piece
                 continue
-            at = piece.start
-            while at < piece.stop:
-                body = await slow_disk.read(self._fd, at, min(PIECE, piece.stop - at))
-                if not body:
-                    msg = "The file is shorter than it was."
-                    raise RuntimeError(msg)
-                at += len(body)
-                yield body
+            async with aclosing(file_pieces.pieces(self._file, piece.start, piece.stop)) as read:
+                async for body in read:
+                    yield body
 
 
 async def _hang_up(receive: Receive) -> None:

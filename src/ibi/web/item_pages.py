@@ -21,6 +21,7 @@ from ibi.web.page_views import (
     FileListView,
     HomeView,
     ItemView,
+    LimitedView,
     ProblemView,
     RefusedListView,
     TombstoneView,
@@ -80,6 +81,7 @@ class ItemPages:
             files=tuple(files[:MOST_FILES]),
             title=_title(look),
             more=len(files) > MOST_FILES,
+            limited=bool(look.item.readers),
         )
         return _response(self._pages.files(view, _preference(request), _here(request)))
 
@@ -88,6 +90,15 @@ class ItemPages:
         view = RefusedListView(forms=look.item.forms, title=_title(look))
         page = self._pages.files_refused(view, _preference(request), _here(request))
         return _response(page, HTTPStatus.FORBIDDEN)
+
+    def limited(self, look: Described, request: Request) -> Response:
+        """Say that the files are for readers in other networks."""
+        view = LimitedView(forms=look.item.forms, title=_title(look), metadata=look.item.metadata)
+        page = self._pages.limited(view, _preference(request), _here(request))
+        response = _response(page, HTTPStatus.FORBIDDEN)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Vary"] = "Accept, Accept-Language, Authorization"
+        return response
 
     def tombstone(self, look: Described, request: Request) -> Response:
         """Say what was here."""

@@ -128,10 +128,8 @@ def _header(name: str, text: str, *, required: bool = False) -> dict[str, Any]:
 IBI: Final = parameter("ibi", "A label of the item, in any form; its slashes may stand as they are")
 ID: Final = parameter("id", "The id of a deposit")
 PATH: Final = parameter("path", "The path of a file, with slashes between folders")
-PAGE: Final = [
-    query("limit", "How many", {"type": "integer", "minimum": 1, "maximum": 1000}),
-    query("after", "Continue after this"),
-]
+LIMIT: Final = query("limit", "How many", {"type": "integer", "minimum": 1, "maximum": 1000})
+PAGE: Final = [LIMIT, query("after", "Continue after this")]
 OFFSET: Final = _header("Upload-Offset", "From which byte on", required=True)
 _COMPLETE: Final = _header("Upload-Complete", "?0 if more will follow")
 _DIGEST: Final = _header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)")

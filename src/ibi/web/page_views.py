@@ -82,6 +82,8 @@ class FileListView:
     title: str = ""
     more: bool = False
     """Whether there are files after these; more than a page holds are more in any case."""
+    limited: bool = False
+    """Whether not everybody may read them."""
 
     @property
     def shown(self) -> tuple[File, ...]:
@@ -109,6 +111,16 @@ class RefusedListView:
 
     forms: Forms
     title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitedView:
+    """The page that says that the files of an item are for readers in other networks."""
+
+    forms: Forms
+    title: str = ""
+    metadata: Forms | None = None
+    """What is said of it, which everybody may read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from ibi.web.page_views import (
     FileListView,
     HomeView,
     ItemView,
+    LimitedView,
     ProblemView,
     RefusedListView,
     TombstoneView,
@@ -138,6 +139,10 @@ class Pages:
     ) -> Page:
         """Say that the list is not public."""
         return self._page("files_refused.html", view, preference, here)
+
+    def limited(self, view: LimitedView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say that the files are for readers in other networks."""
+        return self._page("limited.html", view, preference, here)
 
     def tombstone(
         self, view: TombstoneView, preference: LanguagePreference, here: str = ""

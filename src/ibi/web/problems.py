@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import (
+    ArchiveRefusedError,
+    ArchiveUnreachableError,
     BindingError,
     BusyError,
     ChecksumError,
@@ -22,6 +24,7 @@ from ibi.errors import (
     KeyReusedError,
     KeyTextError,
     LedgerError,
+    LicenceError,
     MailError,
     MessageError,
     MinterClosedError,
@@ -59,6 +62,12 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
         "A token is needed",
     ),
     (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", "The token is not for this"),
+    (
+        LicenceError,
+        HTTPStatus.FORBIDDEN,
+        "not-licensed",
+        "The files of this item can be read from the network of its licensee only",
+    ),
     (
         KeyReusedError,
         HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -102,6 +111,8 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (OverloadError, HTTPStatus.SERVICE_UNAVAILABLE, "overload", "Too much is asked for"),
     (ProofError, HTTPStatus.UNPROCESSABLE_ENTITY, "proof", "Control was not shown"),
     (MailError, HTTPStatus.BAD_GATEWAY, "mail", "The message was not sent"),
+    (ArchiveRefusedError, HTTPStatus.BAD_GATEWAY, "refused", "Another archive said no"),
+    (ArchiveUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
     (ResolverRefusedError, HTTPStatus.BAD_GATEWAY, "refused", "Another resolver said no"),
     (ResolverUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
     (MessageError, HTTPStatus.BAD_REQUEST, "bad-message", "The message cannot be served"),
@@ -152,6 +163,8 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         headers["Retry-After"] = str(retry_after)
     if status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
+    if isinstance(error, LicenceError):
+        headers["Vary"] = "Accept, Authorization"
     problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
     return problem, headers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -16,7 +15,13 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive, Described
 from ibi.archive.file_path import check_path
-from ibi.errors import FileNameError, LabelError, PersistentUrlError, UnknownError
+from ibi.errors import (
+    FileNameError,
+    LabelError,
+    LicenceError,
+    PersistentUrlError,
+    UnknownError,
+)
 from ibi.identifier.label import Label
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
@@ -28,16 +33,20 @@ from ibi.ports import Held
 from ibi.web.archive_service import ArchiveService
 from ibi.web.archive_urls import ArchiveUrls, divided
 from ibi.web.file_delivery import Content, deliver
+from ibi.web.file_pieces import afar
 from ibi.web.item_count import ItemCount
 from ibi.web.item_pages import ItemPages
+from ibi.web.manifest_door import MANIFEST, ManifestDoor
 from ibi.web.page_language import preference_of
 from ibi.web.pages import SECURITY_POLICY, STYLE_SHEET, style_sheet
-from ibi.wire.percent_encoding import path as in_url
-from ibi.wire.percent_encoding import url_mended
+from ibi.web.readers import Readers
+from ibi.web.redirection import onward, redirect, with_pairs
 from ibi.wire.url_list import UrlList
 
 T = TypeVar("T")
 
+DIRECT: Final = "ibi-direct"
+"""A header by which is asked for the file itself, not for where it is."""
 _SERVICE_SUBJECT: Final = b"servicesubject="
 _METADATA_PAGES: Final = frozenset({"", "metadata", "metadata.cgi"})
 """What follows `doc/` in the address of metadata: ours, and that of older archives."""
@@ -47,13 +56,20 @@ class Reading:
     """Its handlers."""
 
     def __init__(
-        self, archive: Archive, service: ArchiveService, urls: ArchiveUrls, pages: ItemPages
+        self,
+        archive: Archive,
+        service: ArchiveService,
+        urls: ArchiveUrls,
+        pages: ItemPages,
+        readers: Readers,
     ) -> None:
-        """Read from an archive."""
+        """Read from an archive, whoever may."""
         self._archive = archive
         self._service = service
         self._urls = urls
         self._pages = pages
+        self._readers = readers
+        self._manifests = ManifestDoor(archive, readers)
         self._count = ItemCount(archive.catalogue, archive.clock)
         self._style_sheet = style_sheet()
 
@@ -83,22 +99,41 @@ class Reading:
         return Response(self._style_sheet, headers=headers, media_type="text/css")
 
     async def file(self, request: Request) -> Response:
-        """Deliver a file of an item, or the page that describes one."""
+        """Deliver a file of an item, the page that describes one, or a manifest."""
         found = divided(request.scope["raw_path"], b"/col/")
+        if found is not None and found[1] == MANIFEST:
+            return await self._manifests.answer(await self._held(found[0]), request)
         if found is None or not found[1].startswith("/doc/"):
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        label, path = found[0], found[1].removeprefix("/doc/")
+        return await self._file(found[0], found[1].removeprefix("/doc/"), request)
+
+    async def _file(self, label: Label, path: str, request: Request) -> Response:
         held = await self._held(label)
         if held.item.state is State.DELETED:
             return await self._tombstone(label, request)
         if held.item.kind == "metadata" and path in _METADATA_PAGES:
             return await self._metadata(label, request)
         if held.item.runs_at:
-            return _onward(held.item.runs_at, path, request)
+            return onward(held.item.runs_at, path, request)
         if not path:
-            url = await self._look(lambda: self._urls.of(held.item))
-            return _redirect(url or f"{self._urls.base}/{label.spelling}:")
+            may_read = await self._readers.of(request)
+            url = await self._look(lambda: self._urls.of(held.item, may_read))
+            url = url or f"{self._urls.base}/{label.spelling}:"
+            return redirect(url, public=not held.item.readers)
+        if not await self._readers.may_read(held.item, request):
+            return await self._refuse(label, request)
         return await self._deliver(held, path, request)
+
+    async def _refuse(self, label: Label, request: Request) -> Response:
+        """Say that the files are for others, and where everybody may read what describes them."""
+        look = await self._look(lambda: self._archive.look(label))
+        if "text/html" in request.headers.get("accept", ""):
+            return self._pages.limited(look, request)
+        raise LicenceError(label.spelling, self._described_at(look.item))
+
+    def _described_at(self, item: Item) -> str:
+        metadata = item.metadata
+        return f"{self._urls.base}/{metadata.short.spelling}" if metadata else ""
 
     async def _held(self, label: Label) -> Held:
         held = await self._look(lambda: self._archive.catalogue.find(label.canonical))
@@ -114,25 +149,35 @@ class Reading:
             file = None
         if file is None:
             raise UnknownError("file", path)
-        content = self._content(item, file)
-        return await deliver(request, content)
+        if not self._archive.store.quick:
+            return await self._from_afar(item, file, request)
+        return await deliver(request, self._content(item, file))
+
+    async def _from_afar(self, item: Item, file: File, request: Request) -> Response:
+        """Deliver a file of a store elsewhere, or send the reader there."""
+        place = item.forms.label.spelling
+        url = ""
+        if not item.readers:  # or it would be good for others than those who may read it
+            url = await afar(self._archive.store.link, place, file.path, request.method)
+        # Whoever has it may read the file, for a while; archives go nowhere but where they ask.
+        if url and DIRECT not in request.headers:
+            headers = {"Location": url, "Cache-Control": "no-store"}
+            return Response(status_code=HTTPStatus.FOUND, headers=headers)
+        return await deliver(request, await afar(self._content, item, file))
 
     def _content(self, item: Item, file: File) -> Content:
-        fd = self._archive.store.open(item.forms.label.spelling, file.path)
-        status = os.fstat(fd)
+        opened = self._archive.store.open(item.forms.label.spelling, file.path)
         # A file that is being replaced just now is not yet, or no more, what the catalogue says.
-        as_known = (status.st_size, status.st_mtime_ns) == (file.size, file.modified)
-        metadata = item.metadata
-        described_by = f"{self._urls.base}/{metadata.short.spelling}" if metadata else ""
+        as_known = (opened.size, opened.modified) == (file.size, file.modified)
+        described_by = self._described_at(item)
         return Content(
-            fd=fd,
+            file=opened,
             name=file.path.rpartition("/")[2],
-            size=status.st_size,
-            modified=status.st_mtime_ns,
             media_type=file.media_type,
             sha256=file.sha256 if as_known else "",
             cite_as=self._urls.persistent(item.forms),
             links=((described_by, "describedby", "text/html"),) if described_by else (),
+            public=not item.readers,
         )
 
     async def _tombstone(self, label: Label, request: Request) -> Response:
@@ -209,7 +254,8 @@ class Reading:
     async def _resolve(
         self, wanted: PersistentUrl, preference: LanguagePreference, request: Request
     ) -> Response:
-        found = await self._look(lambda: self._urls.ask(wanted))
+        may_read = await self._readers.of(request)
+        found = await self._look(lambda: self._urls.ask(wanted, may_read))
         if found is None:
             raise UnknownError("item", wanted.label.spelling)
         if found.deleted:
@@ -217,13 +263,15 @@ class Reading:
         for verb in wanted.verbs:
             if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
                 raise _no_format(verb.format)
-        chosen = await self._look(lambda: self._urls.choose(found, wanted, preference))
+        chosen = await self._look(lambda: self._urls.choose(found, wanted, preference, may_read))
         if chosen is None:
             return await self._absent(found, request)
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
-        return _redirect(_with_pairs(chosen.url, wanted.passed_on), varies=varies)
+        is_licensed = await self._look(lambda: self._urls.is_licensed(chosen))
+        url = with_pairs(chosen.url, wanted.passed_on)
+        return redirect(url, varies=varies, public=not is_licensed)
 
     async def _absent(self, found: UrlList, request: Request) -> Response:
         """Show the tombstone of what was asked for, or say from where on it may be found."""
@@ -247,29 +295,3 @@ def _elsewhere(known: Sequence[Forms]) -> str:
     labels = ", ".join(forms.label.spelling for forms in known)
     where = f" It may be found from {labels} on, by a resolver." if labels else ""
     return f"The item is held here, but not what was asked for of it.{where}"
-
-
-def _with_pairs(url: str, pairs: tuple[str, ...]) -> str:
-    if not pairs:
-        return url
-    return f"{url}{'&' if '?' in url else '?'}{'&'.join(pairs)}"
-
-
-def _onward(runs_at: str, path: str, request: Request) -> Response:
-    """Send a reader on to a web service that runs elsewhere, with the pairs that belong to it."""
-    query = request.scope["query_string"].decode("iso-8859-1")
-    address, mark, own = runs_at.partition("?")
-    if {".", ".."} & set(path.split("/")):
-        raise UnknownError("file", path)
-    if path:
-        address = f"{address.rstrip('/')}/{in_url(path)}"
-    onward = _with_pairs(address + mark + own, (query,) if query else ())
-    # What is not of a URL is encoded: nothing that a reader sends gets into a header as it is.
-    return _redirect(url_mended(onward))
-
-
-def _redirect(url: str, *, varies: bool = False) -> Response:
-    headers = {"Location": url, "Cache-Control": "public, max-age=60"}
-    if varies:
-        headers["Vary"] = "Accept-Language"
-    return Response(status_code=HTTPStatus.FOUND, headers=headers)

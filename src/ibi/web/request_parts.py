@@ -23,7 +23,7 @@ _LONGEST_REASON: Final = 200
 
 async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
     """Return the body, unless it is larger than any that makes sense."""
-    body = b""
+    body = bytearray()
     try:
         async for chunk in request.stream():
             body += chunk
@@ -31,7 +31,7 @@ async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
     except ClientDisconnect:
         raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None
-    return body
+    return bytes(body)
 
 
 def decoded(decode: Callable[[bytes], T], body: bytes) -> T:

@@ -67,7 +67,8 @@ class ResolvingDoor:
         preference = preference_of(request.headers.get("accept-language", ""))
         question = Question.of(wanted, preference)
         now = asyncio.get_running_loop().time()
-        remembered = self._memory.recall(question, now)
+        told = self._clients.told(self._clients.of(request))
+        remembered = self._memory.recall(question, told, now)
         if remembered is None:
             version = self._memory.version
             resolution = await self._resolve(request, question)
@@ -78,10 +79,10 @@ class ResolvingDoor:
             return resolution, None
         response = self._redirection(resolution, resolution.outcome, wanted)
         if request.method == "GET":
-            told = self._clients.told(self._clients.of(request))
             self._note(resolution, resolution.outcome, {}, told)
+            depends = question.depends_on_reader or resolution.only_for
             # What belongs to the item may be anything: nobody is to fill the memory with it.
-            if remembered and not question.depends_on_reader and not wanted.passed_on:
+            if remembered and not depends and not wanted.passed_on:
                 note = partial(self._note, remembered.resolution, resolution.outcome, {})
                 self._warm.keep(_target(request), response.raw_headers, remembered, note)
         return resolution, response
@@ -132,7 +133,7 @@ class ResolvingDoor:
         headers = {
             "Location": uri(location),
             # Every reader comes here: so a location holds no longer than it is remembered here.
-            "Cache-Control": "no-cache",
+            "Cache-Control": "private, no-store" if resolution.only_for else "no-cache",
             "Link": link(resolution.question.persistent_url.at(self._base), "cite-as"),
         }
         if resolution.question.depends_on_reader:

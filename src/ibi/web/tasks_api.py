@@ -16,6 +16,7 @@ from ibi.identifier.instant import Instant
 from ibi.model.task import Task
 from ibi.web.archive_door import ArchiveDoor
 from ibi.web.json_answers import by_method, json_answer
+from ibi.web.openapi_parts import LIMIT, operation, parameter, query
 from ibi.web.request_parts import number_of
 
 _MOST: Final = 1000
@@ -23,7 +24,7 @@ _SECOND: Final = 1_000_000_000
 
 
 class TaskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A task."""
+    """A task, and how far it has come."""
 
     id: str
     kind: str
@@ -32,6 +33,7 @@ class TaskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     begun: str
     done: int
     total: int
+    """How much there is to do; 0 if nobody knows."""
     note: str = ""
     result: dict[str, Any] = {}
     ended: str = ""
@@ -94,3 +96,29 @@ class TasksApi:
         await self._door.admit(request, "administer")
         task = await asyncio.to_thread(self._tasks.cancel, request.path_params["id"])
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
+
+
+TYPES: Final = (TaskAnswer, TasksAnswer)
+
+
+def described() -> dict[str, Any]:
+    """Describe them for OpenAPI."""
+    return {
+        "/api/v1/tasks": {
+            "get": operation(
+                "Long work, the newest first",
+                answer="TasksAnswer",
+                parameters=[LIMIT, query("kind", "Only of this kind")],
+            )
+        },
+        "/api/v1/tasks/{id}": {
+            "parameters": [parameter("id", "The id of a task")],
+            "get": operation("How far a task has come", answer="TaskAnswer", errors=(404,)),
+            "delete": operation(
+                "Give a task up; what it did stays done",
+                answer="TaskAnswer",
+                status=202,
+                errors=(404, 409, 507),
+            ),
+        },
+    }

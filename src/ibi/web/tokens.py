@@ -16,10 +16,13 @@ from ibi.ports import Clock, Token, TokenStore
 
 SCOPES: Final = ("mint", "administer")
 """Of a minting service. A scope includes those before it."""
-ARCHIVE_SCOPES: Final = ("read", "deposit", "administer")
+ARCHIVE_SCOPES: Final = ("read", "deposit", "receive", "administer")
 """Of an archive."""
 RESOLVER_SCOPES: Final = ("read", "operate")
 """Of a resolver."""
+APART: Final = frozenset({"receive"})
+"""Scopes that stand apart from the order: they include no other, and only the last includes them.
+By `receive` another archive transfers Originals here, and reads nothing."""
 
 STALE: Final = 5_000_000_000
 """Nanoseconds until a token that was removed elsewhere is noticed here."""
@@ -77,15 +80,28 @@ class Tokens:
         self._by_digest = {token.digest: token for token in self._store.tokens()}
         self._read_at = read_at
 
-    def authenticate(self, authorization: str | None, scope: str) -> Token:
-        """Return the token that a header carries, if it is good for this."""
+    def identify(self, authorization: str | None) -> Token:
+        """Return the token that a header carries, whatever it is good for."""
         kind, _, secret = (authorization or "").partition(" ")
         token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
         if token is None:
             raise UnauthenticatedError
-        if scope not in self.scopes[: self.scopes.index(token.scope) + 1]:
+        return token
+
+    def authenticate(self, authorization: str | None, scope: str) -> Token:
+        """Return the token that a header carries, if it is good for this."""
+        token = self.identify(authorization)
+        if scope not in self._included(token.scope):
             raise ForbiddenError(scope)
         return token
+
+    def _included(self, scope: str) -> tuple[str, ...]:
+        if scope == self.scopes[-1]:
+            return self.scopes
+        if scope in APART:
+            return (scope,)
+        before = self.scopes[: self.scopes.index(scope) + 1]
+        return tuple(each for each in before if each not in APART)
 
 
 def digest(secret: str) -> str:

@@ -4,6 +4,7 @@ What a quick command does not need, a web server above all, is imported where it
 """
 
 from ibi.wiring.archive import Instance, archive_app
+from ibi.wiring.auditing import auditing_of
 from ibi.wiring.databases import open_catalogue, open_ledger, open_resolver_store
 from ibi.wiring.minting import (
     minter_of,
@@ -19,6 +20,7 @@ __all__ = [
     "Instance",
     "ResolverInstance",
     "archive_app",
+    "auditing_of",
     "minter_of",
     "minting_service",
     "open_catalogue",

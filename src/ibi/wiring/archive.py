@@ -13,8 +13,10 @@ from ibi.minting.minter import Minter
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
 from ibi.settings import ArchiveSettings, missing_for_linking
+from ibi.wiring.bags import bags_of, signing_key_of
 from ibi.wiring.databases import open_catalogue
 from ibi.wiring.minting import minter_of
+from ibi.wiring.stores import open_store
 from ibi.wiring.upkeep import upkeep_of
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ class Instance:
 
     def __init__(self, settings: ArchiveSettings) -> None:
         """Open everything; what was decided before the last stop is finished here."""
-        from ibi.adapters.file_tree import FileTree
         from ibi.archive.archive import Archive
 
         self.settings = settings
@@ -38,12 +39,8 @@ class Instance:
         self.minter: Minter | None = None
         try:
             self.minter = minter_of(settings.minter)
-            self.archive = Archive(
-                self.catalogue,
-                FileTree(settings.root, keep_replaced=settings.keep_replaced),
-                self._mint,
-                self.clock,
-            )
+            self.store = open_store(settings)
+            self.archive = Archive(self.catalogue, self.store, self._mint, self.clock)
         except BaseException:
             self.close()
             raise
@@ -53,7 +50,15 @@ class Instance:
         return [Forms.of(label.rep, label.ibip) for label in self.minter.mint_many(count)]
 
     def service(self) -> Forms:
-        """Return the labels of the archive service."""
+        """Return the labels of the archive service, of a catalogue that is whole."""
+        from ibi.adapters.sql_renewal import REBUILDING
+
+        if self.catalogue.setting(REBUILDING):
+            msg = (
+                f"The catalogue of the archive in {self.settings.folder} is half rebuilt: "
+                "'ibi archive rebuild' completes it."
+            )
+            raise ArchiveRequestError(msg)
         for held in self.catalogue.items(0, 1, "service"):
             return held.item.forms
         msg = (
@@ -69,7 +74,9 @@ class Instance:
         self.catalogue.close()
 
 
-def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
+def archive_app(  # noqa: PLR0915  # its parts, one after the other
+    instance: Instance,
+) -> tuple[Starlette, Announcer]:
     """Return an archive's application, and who tells the resolvers of it once it answers."""
     from ibi.adapters.catalogue_links import CatalogueLinks
     from ibi.adapters.resolver_client import HttpResolverClient
@@ -86,12 +93,16 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     from ibi.web.archive_metrics import ArchiveMetrics
     from ibi.web.archive_service import ArchiveService
     from ibi.web.archive_urls import ArchiveUrls
+    from ibi.web.clients import Clients
     from ibi.web.deposits_api import DepositsApi
     from ibi.web.doorkeeper import Doorkeeper
+    from ibi.web.history_api import HistoryApi
     from ibi.web.item_pages import ItemPages
     from ibi.web.items_api import ItemsApi
     from ibi.web.pages import Pages
+    from ibi.web.readers import Readers
     from ibi.web.reading import Reading
+    from ibi.web.statistics_api import StatisticsApi
     from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
 
     settings, archive, clock = instance.settings, instance.archive, instance.clock
@@ -131,15 +142,28 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     pages = ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
     about = ArchiveAnswer(
-        settings.name, settings.address, Labels(rep, ibip), 0, [*FORMATS], version
+        settings.name,
+        settings.address,
+        Labels(rep, ibip),
+        0,
+        [*FORMATS],
+        version,
+        signing_key_of(instance),
     )
-    upkeep = upkeep_of(instance, door, urls)
+    upkeep = upkeep_of(instance, door)
+    is_ticket = upkeep.transfers.is_ticket
+    readers = Readers(Clients(settings.trusted_proxies, "full"), door, is_ticket)
+    metrics.watch_damage(upkeep.damages)
+    metrics.watch_copies(upkeep.copies)
     apis: list[Api] = [
         ItemsApi(archive, door, urls),
         DepositsApi(deposits, door, urls, settings.largest_file),
         AdministrationApi(
             archive, door, urls, links, announcer, about, lambda: _check_linkable(settings)
         ),
+        HistoryApi(archive, door),
+        StatisticsApi(archive, door),
+        *bags_of(instance, service, deposits, door),
         *upkeep.apis,
     ]
     app = ArchiveApp(
@@ -147,9 +171,9 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         deposits,
         archive_service,
         apis,
-        upkeep.tasks,
+        upkeep.services,
         upkeep.rounds,
-        Reading(archive, archive_service, urls, pages),
+        Reading(archive, archive_service, urls, pages, readers),
         pages,
         metrics,
         version,

@@ -22,7 +22,7 @@ def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
     if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
         msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
         raise MintingRequestError(msg)
-    return SqlLedger(_opened(place))
+    return SqlLedger(open_database(place))
 
 
 def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
@@ -47,7 +47,7 @@ def _newest(place: str, part: Part) -> Database:
     from ibi.adapters.schema_version import is_newest
 
     try:
-        database = _opened(place)
+        database = open_database(place)
     except LedgerUnavailableError as failure:
         raise StorageError(failure.ledger, failure.reason) from failure
     if is_newest(database, part):
@@ -58,10 +58,11 @@ def _newest(place: str, part: Part) -> Database:
     from ibi.adapters.sql_schema import upgrade
 
     upgrade(place, postgresql=place.startswith(POSTGRESQL), part=part)
-    return _opened(place)
+    return open_database(place)
 
 
-def _opened(place: str) -> Database:
+def open_database(place: str) -> Database:
+    """Open a file of SQLite, made if need be, or a server; LedgerUnavailableError if it fails."""
     if not place.startswith(POSTGRESQL):
         return Sqlite(place)
     from ibi.adapters.postgres import Postgres
