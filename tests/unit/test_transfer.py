@@ -246,3 +246,13 @@ def test_a_digest_is_of_all_that_must_be_alike() -> None:
     }
     assert len(others) == 7
     assert known not in others
+
+
+def test_whose_readiness_is_in_vain() -> None:
+    assert READY.transfer is not None
+    assert rules.is_replaced(READY.transfer, OTHER, A)
+    assert not rules.is_replaced(READY.transfer, ID, A)
+    assert not rules.is_replaced(READY.transfer, OTHER, B)
+    for given in (OFFERED.transfer, HANDED.transfer):
+        assert given is not None
+        assert not rules.is_replaced(given, OTHER, B)
