@@ -1,6 +1,7 @@
 """Copies from archive to archive: many small items and a large one, and what limits each.
 
-`IBI_BENCH_ITEMS` and `IBI_BENCH_MEGABYTES` make both smaller.
+Small items are copied twice: some on the disk, where making things durable is what takes long, and
+many in memory, where it is not. `IBI_BENCH_ITEMS` and `IBI_BENCH_MEGABYTES` make it smaller.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from urllib.parse import urlsplit
 from copying_archives import NAME, Copied, Pair, Running, Syncs, copy, syncs
 
 ITEMS = int(os.environ.get("IBI_BENCH_ITEMS", "100000"))
+ON_DISK = min(ITEMS, 5000)
+MEMORY = Path("/dev/shm")  # noqa: S108  # made for it
 MEGABYTES = int(os.environ.get("IBI_BENCH_MEGABYTES", "10000"))
 SMALL = 1000
 """Bytes of the file of a small item."""
@@ -31,28 +34,37 @@ _MB = 1_000_000
 _MOST_OF_IT = 0.5
 
 
-def small_items() -> list[str]:
-    """Copy many items of a file of 1 kB, and as many such files without an archive."""
-    with tempfile.TemporaryDirectory() as name:
+def small_items_on_disk() -> list[str]:
+    """Copy some items of a file of 1 kB, and as many such files without an archive."""
+    return _small_items(ON_DISK, None)
+
+
+def small_items_in_memory() -> list[str]:
+    """Copy many of them where the disk is not waited for."""
+    return _small_items(ITEMS, MEMORY if MEMORY.is_dir() else None)
+
+
+def _small_items(items: int, within: Path | None) -> list[str]:
+    with tempfile.TemporaryDirectory(dir=within) as name:
         folder = Path(name)
         pair = Pair(folder)
-        sys.stderr.write(f"  making {ITEMS + SAMPLE:,} items ...\n")
-        sample = pair.make(ITEMS + SAMPLE, SMALL)[:SAMPLE]
-        references = [_plain_copies(folder)]
+        sys.stderr.write(f"  making {items + SAMPLE:,} items ...\n")
+        sample = pair.make(items + SAMPLE, SMALL)[:SAMPLE]
+        references = [_plain_copies(folder, items)]
         with pair.running() as (giving, taking):
             with syncs(taking.process) as synced:
                 traced = copy(giving, taking, items=sample)
             copied = copy(giving, taking, all=True)
-        references.append(_plain_copies(folder))
+        references.append(_plain_copies(folder, items))
     copies, singles = (min(each) for each in zip(*references, strict=True))
     return _small_lines(copied, copies, singles, synced, traced.seconds)
 
 
-def _plain_copies(folder: Path) -> tuple[float, float]:
+def _plain_copies(folder: Path, items: int) -> tuple[float, float]:
     """Return the seconds a file takes: copied all at once, and written and synced one by one."""
     source, target, one = (folder / each for each in ("plain", "plain-copy", "one"))
     source.mkdir()
-    for number in range(ITEMS):
+    for number in range(items):
         place = source / f"{number // 1000}" / f"{number}"
         place.mkdir(parents=True)
         (place / NAME).write_bytes(os.urandom(SMALL))
@@ -61,7 +73,7 @@ def _plain_copies(folder: Path) -> tuple[float, float]:
     subprocess.run(["cp", "-r", str(source), str(target)], check=True)  # noqa: S603, S607
     for path in target.rglob("*"):
         _sync(path)
-    copies = (time.monotonic() - started) / ITEMS
+    copies = (time.monotonic() - started) / items
     one.mkdir()
     started = time.monotonic()
     for number in range(ONE_BY_ONE):
@@ -208,4 +220,4 @@ def _fetched(giving: Running, label: str, size: int) -> None:
 
 
 if __name__ == "__main__":
-    print("\n".join([*small_items(), "", *large_item()]))
+    print("\n".join([*small_items_on_disk(), "", *small_items_in_memory(), "", *large_item()]))
