@@ -245,6 +245,19 @@ def test_an_archive_that_no_resolver_includes_any_more(tmp_path: Path) -> None:
         found = findings(installation.data)
         assert found["archive", "link"]["verdict"] == "warning"
         assert found["resolver", "archives"]["text"] == "0 of 1 included"
+        assert found["archive", "files"]["verdict"] == "ok"
+        _spoil_a_file(installation, tmp_path / "a.txt")
+        damaged = findings(installation.data)["archive", "files"]
+        assert (damaged["verdict"], damaged["text"]) == ("failure", "damaged: 1")
+
+
+def _spoil_a_file(installation: InstallationServer, file: Path) -> None:
+    """Deposit a file, and let an audit find that it has changed since."""
+    file.write_text("whole", encoding="utf-8")
+    assert installation.ibi("archive", "deposit", str(file), "--title", "A").returncode == 0
+    [stored] = installation.data.rglob("doc/a.txt")
+    stored.write_text("spoil", encoding="utf-8")
+    assert installation.ibi("archive", "audit").returncode == 1
 
 
 def test_what_is_no_address_is_no_server(patient: Path) -> None:

@@ -174,6 +174,7 @@ def _running(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterat
         if part == "archive":
             archive = RemoteArchive(address, token_of(settings.folder))
             yield from _links(archive.ask("GET", "resolvers")["links"])
+            yield from _upkeep(archive.ask("GET", "statistics/holdings"))
         else:
             resolver = RemoteResolver(address, token_of(settings.folder))
             yield _archives(resolver.ask("GET", "archives")["archives"])
@@ -218,6 +219,21 @@ def _links(links: list[dict[str, Any]]) -> Iterator[Finding]:
             if link["state"] != "refused":
                 advice = "look at both addresses, and at what is between them"
             yield Finding("archive", "link", "warning", text + reason, advice)
+
+
+def _upkeep(known: dict[str, Any]) -> Iterator[Finding]:
+    """Look at what an archive itself knows to be wrong with what it holds."""
+    damaged, missing = known["damaged"], known["copies"]["missing"]
+    if damaged:
+        advice = "'ibi archive audit --repair' mends them from a copy elsewhere"
+        yield Finding("archive", "files", "failure", f"damaged: {damaged}", advice)
+    else:
+        yield Finding("archive", "files", "ok", "none is known to be damaged")
+    if missing:
+        text = f"the Original cannot be found of {missing}"
+        yield Finding(
+            "archive", "copies", "warning", text, "'ibi archive copies --faulty' says why"
+        )
 
 
 def _archives(archives: list[dict[str, Any]]) -> Finding:
