@@ -71,7 +71,7 @@ def _verify(backup: Path, *, is_all: bool, as_json: bool) -> None:
     for fault in faults:
         click.echo(printable(fault), err=True)
     if faults or is_all:
-        text = f"{len(faults)} faults: {backup}" if faults else f"whole: {backup}"
+        text = f"not whole, faults: {len(faults)}, {backup}" if faults else f"whole: {backup}"
         show({"backup": str(backup), "faults": faults}, text, as_json=as_json)
     if faults:
         raise click.exceptions.Exit(1)
