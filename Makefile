@@ -82,7 +82,7 @@ faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no l
 
 .PHONY: bench
 bench: $(INSTALLED) ## measure, and write bench/RESULTS.md (ONLY=word: some of it)
-	$(BIN)/python bench/run.py $(ONLY)
+	$(BIN)/python bench/run.py "$(ONLY)"
 
 .PHONY: conformance
 conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests
