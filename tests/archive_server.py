@@ -83,12 +83,8 @@ class ArchiveServer(Served):
 
     def snapshot(self) -> tuple[object, ...]:
         """Return what the archive has, to see that nothing changed."""
-        asked = ("items?limit=1000", "history?limit=1000", "reservations", "tokens")
-        links = self.api("GET", "resolvers").json()["links"]
-        # How often a resolver did not answer changes by itself.
-        known = [(link["resolver"], link["state"]) for link in links]
-        files = files_in(self.data / "col")
-        return (*(self.api("GET", each).json() for each in asked), known, files)
+        asked = ("items?limit=1000", "history?limit=1000", "reservations", "tokens", "resolvers")
+        return (*(self.api("GET", each).json() for each in asked), files_in(self.data / "col"))
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -91,6 +91,7 @@ class Depositor:
         return answer.json()
 
 
+@pytest.mark.long
 def test_an_installation_is_backed_up_while_it_works_and_comes_back(tmp_path: Path) -> None:
     target = tmp_path / "backups"
     folders = [tmp_path / name for name in ("before", "after")]

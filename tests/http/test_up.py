@@ -183,6 +183,7 @@ def test_it_ends_in_order_and_the_archive_is_excluded_first(
     assert "Traceback" not in up.log()
 
 
+@pytest.mark.long
 def test_a_restart_keeps_items_labels_and_tokens_and_says_less(up: InstallationServer) -> None:
     up.start()
     label, service, before = deposited(up), archives(up)[0]["service_ibi"], settings_of(up)
@@ -195,6 +196,7 @@ def test_a_restart_keeps_items_labels_and_tokens_and_says_less(up: InstallationS
     assert up.follow(f"{up.resolver}/{label}").body == b"Hello, world.\n"
 
 
+@pytest.mark.long
 def test_it_starts_again_after_it_was_killed(up: InstallationServer) -> None:
     up.start()
     label = deposited(up)

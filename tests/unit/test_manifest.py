@@ -290,6 +290,7 @@ def ibi(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_command_brings_the_catalogue_back_and_makes_local_commands_work(
     tmp_path: Path,
 ) -> None:
