@@ -98,10 +98,11 @@ class RawArchive:
                 came += chunk
                 while b"\r\n\r\n" in came:
                     message, _, came = came.partition(b"\r\n\r\n")
-                    connection.sendall(self._answer(message))
+                    # Before the answer: whoever got it may ask at once what came until then.
                     with self._came:
                         self.messages.append(message)
                         self._came.notify_all()
+                    connection.sendall(self._answer(message))
 
     def _answer(self, message: bytes) -> bytes:
         body = b"notice {acknowledgment received}"
