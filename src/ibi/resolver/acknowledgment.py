@@ -7,7 +7,7 @@ archive counts by a key once. Here are the rules; `acknowledging` carries them o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -19,6 +19,7 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
 from ibi.model.registration import ArchiveState, RegisteredArchive
+from ibi.model.relation import Relation
 from ibi.ports import PendingAcknowledgment
 from ibi.wire import requests
 from ibi.wire.requests import MOST_ACCESSES, Acknowledgment, UrlRequest
@@ -106,9 +107,14 @@ def subject(row: PendingAcknowledgment) -> Subject:
     return row.archive, row.request, row.acknowledgment
 
 
+def is_sheet(row: PendingAcknowledgment) -> bool:
+    """Tell whether a row is of many items, each of which says by itself what was asked."""
+    return not row.request
+
+
 def is_keyed(row: PendingAcknowledgment) -> bool:
     """Tell whether its key is decided."""
-    return bool(_document(row).key)
+    return not is_sheet(row) and bool(_document(row).key)
 
 
 def request_of(row: PendingAcknowledgment) -> UrlRequest:
@@ -149,12 +155,25 @@ def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
 
     The time of a row is that of its key, once it has one.
     """
-    keyed = is_keyed(row)
+    try:
+        keyed = is_keyed(row)
+    except MessageError:  # kept by a version that wrote otherwise
+        return Step.GIVE_UP
     if now - row.since >= (KEY_LIFE if keyed else LONGEST_WAIT):
         return Step.GIVE_UP
     if not ready:
         return Step.WAIT
     return Step.SEND if keyed else Step.ASK
+
+
+def left_to_gather(row: PendingAcknowledgment, gather: int, now: int) -> int:
+    """Return how long accesses without a key are gathered still: one key tells of many."""
+    try:
+        if is_keyed(row):
+            return 0
+    except MessageError:  # as above
+        return 0
+    return min(max(0, row.since + gather - now), gather)
 
 
 def is_there(archive: RegisteredArchive | None) -> bool:
@@ -180,16 +199,20 @@ def refreshed(row: PendingAcknowledgment, listed: UrlList | None) -> str:
     list says of the URL goes with its key.
     """
     document = _document(row)
-    related = _at(document.url, () if listed is None else listed.related.values())
-    if listed is None or listed.key is None or related is None:
+    if listed is None or listed.key is None:
         return ""
+    found = _at(document.url, listed.related)
+    if found is None:
+        return ""
+    relation, related = found
+    forms = related.forms or (None if relation.steps else listed.forms)
     return _text(
         _Document(
             related.content or document.content,
             document.url,
             document.persistent_url,
             related.state or document.state,
-            document.forms if related.forms is None else str(related.forms),
+            document.forms if forms is None else str(forms),
             str(listed.key),
         )
     )
@@ -208,8 +231,8 @@ def divided(
     return [rest, replace(row, id=0, acknowledgment=acknowledgment, count=most, since=now)]
 
 
-def _at(url: str, listed: Iterable[Related]) -> Related | None:
-    return next((related for related in listed if related.url == url), None)
+def _at(url: str, listed: Mapping[Relation, Related]) -> tuple[Relation, Related] | None:
+    return next(((relation, each) for relation, each in listed.items() if each.url == url), None)
 
 
 def _text(document: _Document) -> str:
