@@ -183,6 +183,7 @@ def _serve(folder: Path, port: int) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
     )
 
