@@ -10,7 +10,7 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,9 @@ import pytest
 from archive_double import ArchiveDouble
 from archive_server import ArchiveServer
 from attacked_resolver import AttackedResolver, conflicts, label, metric, service_of
+from ibi.identifier.label import parse
+from ibi.settings import read_resolver
+from ibi.wiring import open_resolver_store
 from minting_server import Answer, wait_until
 from postgres_server import PostgresServer
 from resolver_server import ResolverServer
@@ -70,7 +73,7 @@ def linked(resolver: ResolverServer, archive: ArchiveServer) -> ArchiveServer:
 
 
 def state_of(resolver: ResolverServer, archive: ArchiveServer | ArchiveDouble) -> str:
-    return str(resolver.archives()[archive.service]["state"])
+    return str(resolver.archives().get(archive.service, {}).get("state", ""))
 
 
 def archive_in(folder: Path, number: int) -> ArchiveServer:
@@ -262,7 +265,7 @@ def test_nobody_can_make_an_archive_seem_down(federation: Federation) -> None:
 
 
 def row_of(resolver: ResolverServer, archive: ArchiveServer) -> list[str]:
-    """Return what `ibi resolver archives` says of an archive: state, since when, address, why."""
+    """Return what `ibi resolver archives` says of an archive: state, since when, address, more."""
     listed = resolver.ibi("archives").stdout.splitlines()
     [row] = [line for line in listed if line.startswith(f"{archive.service} ")]
     return re.split(r"  +", row)[1:]
@@ -308,7 +311,7 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         moving.kill()
         wait_until(lambda: is_named(resolver.get(f"/{moves['ibip']}"), moving))
         wait_until(lambda: is_down(resolver, moving))
-        state, since, address, reason = row_of(resolver, moving)
+        state, since, address, *_, reason = row_of(resolver, moving)  # between: its digest
         assert state == "down"
         assert re.fullmatch(r"2[0-9-]{9}T[0-9:]{8}Z", since)
         assert address == moving.address.removeprefix("http://")
@@ -378,6 +381,13 @@ def owner_of(resolver: ResolverServer, item: str) -> list[str]:
     return [each["archive"] for each in step["asked"] if each["is_owner"]]
 
 
+def kept_owner(resolver: ResolverServer, item: str) -> str:
+    """Return who is its owner in the database, where it is written a moment later."""
+    with closing(open_resolver_store(read_resolver(resolver.data))) as store:
+        owner = store.owner(parse(item).canonical)
+    return owner.archive if owner else ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_all_that_a_resolver_knows_survives_it(resolver: ResolverServer, number: int) -> None:
     contested, read, owned = label(1), label(2), label(3)
@@ -392,6 +402,7 @@ def test_all_that_a_resolver_knows_survives_it(resolver: ResolverServer, number:
         assert resolver.get(f"/{owned}").status == 302
         wait_until(lambda: len(conflicts(resolver)) == 1)
         wait_until(lambda: owner_of(resolver, owned) == [second.service])
+        wait_until(lambda: kept_owner(resolver, owned) == parse(second.service).canonical)
         first.asked(lambda: "acknowledgment" in first.subjects)
         before = resolver.archives(), conflicts(resolver)
 

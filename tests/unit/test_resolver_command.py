@@ -169,7 +169,7 @@ def test_register_prints_a_key_that_includes_the_archive(resolver: ResolverServe
         assert re.fullmatch("[0-9]{39}", key)
         assert b"included" in resolver.announce(archive, key).body
         table = said(on(resolver, "archives")).splitlines()
-        assert table[0].split() == ["archive", "state", "since", "address", "reason"]
+        assert table[0].split() == ["archive", "state", "since", "address", "digest", "reason"]
         [row] = [line.split() for line in table if line.startswith(archive.service)]
         assert (row[1], row[3]) == ("included", archive.address)
         listed = json.loads(said(on(resolver, "archives", "--json")))

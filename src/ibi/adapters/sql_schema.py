@@ -26,6 +26,8 @@ from ibi.adapters.schema_version import Part, version_table
 from ibi.errors import StorageError
 
 _LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
+_PATIENCE: Final = 60
+"""Seconds to wait for another process that makes the same tables: longer than for one row."""
 
 
 def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> None:
@@ -48,7 +50,8 @@ def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> N
 def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
     # Not from a text: a path may have any character that is a sign in a URL.
     url = sa.URL.create("sqlite", database=path)
-    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+    waiting = {"timeout": _PATIENCE}
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool, connect_args=waiting)
     with engine.connect() as connection:
         # The driver begins transactions only before it writes rows: two who make tables at once
         # would meet in the middle.

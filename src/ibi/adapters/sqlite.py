@@ -180,6 +180,19 @@ class Sqlite:
             self._abandon()
 
 
+class SqliteReader(Sqlite):
+    """A database in a file that another process writes; this one could not."""
+
+    def _connected(self) -> apsw.Connection:
+        """Have one connection for everything, and make no file where there is none."""
+        if self._reader is None:
+            try:
+                self._reader = self._open_reader()
+            except (apsw.Error, OSError) as failure:
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+        return self._reader
+
+
 def _begin_new_log(connection: apsw.Connection) -> None:
     """After a failed sync the kernel may take lost pages of the log for written.
 

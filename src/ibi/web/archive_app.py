@@ -21,6 +21,8 @@ from ibi.web import archive_metrics, archive_openapi
 from ibi.web.application import application
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
+from ibi.web.branch import Branch
+from ibi.web.colleagues import numbers, page_for, tell
 from ibi.web.item_pages import ItemPages
 from ibi.web.json_answers import FRESH
 from ibi.web.reading import Reading
@@ -81,13 +83,15 @@ class ArchiveApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            *(route for api in self._apis for route in api.routes),
+            Branch("/api/", [route for api in self._apis for route in api.routes]),
             Route("/openapi.json", self.openapi),
             Route("/readyz", self.readyz),
             Route("/metrics", self.metrics),
             *self._reading.routes,
         ]
-        return application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
+        app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
+        tell(app, self._numbers)
+        return app
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -130,6 +134,10 @@ class ArchiveApp:
             raise StorageError("of the catalogue", "it is empty")
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
-    async def metrics(self, _: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Tell Prometheus."""
-        return Response(self._metrics.page(), media_type=archive_metrics.MEDIA_TYPE)
+        page = await page_for(request, self._metrics.registry)
+        return Response(page, media_type=archive_metrics.MEDIA_TYPE)
+
+    async def _numbers(self) -> bytes:
+        return numbers(self._metrics.registry)

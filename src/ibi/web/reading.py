@@ -72,6 +72,7 @@ class Reading:
         self._manifests = ManifestDoor(archive, readers)
         self._count = ItemCount(archive.catalogue, archive.clock)
         self._style_sheet = style_sheet()
+        self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
     @property
     def routes(self) -> list[Route]:
@@ -248,6 +249,8 @@ class Reading:
         return await self._resolve(wanted, preference, request)
 
     def _is_service(self, raw: bytes) -> bool:
+        if raw in self._service_paths:  # as it is written, if nobody changed anything about it
+            return True
         found = divided(raw, b"/")
         return found is not None and found[0] in tuple(self._urls.identity.service) and not found[1]
 
