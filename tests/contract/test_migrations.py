@@ -6,11 +6,14 @@ import asyncio
 import multiprocessing
 import secrets
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import asyncpg
 import pytest
 import sqlalchemy as sa
@@ -209,6 +212,19 @@ def test_processes_that_upgrade_at_once_do_no_harm(place: Place) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0] * 4
     assert [place.differences(part) for part in PARTS] == [[], []]
+
+
+def test_who_writes_to_a_file_that_keeps_no_log_yet_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "tables.sqlite"
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")  # SQLite itself gives up at once here
+    later = threading.Timer(0.3, other.execute, ["COMMIT"])
+    later.start()
+    upgrade(str(path), postgresql=False, part="archive")
+    later.join()
+    other.close()
+    with closing(apsw.Connection(str(path))) as mine:
+        assert list(mine.execute("PRAGMA journal_mode")) == [("wal",)]
 
 
 def test_tables_that_a_newer_program_made_are_left_alone(place: Place, part: Part) -> None:

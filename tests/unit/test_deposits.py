@@ -424,6 +424,9 @@ def test_what_lies_open_for_too_long_and_what_is_nobodys_is_swept(small: SmallAr
     young = small.open({"a": b"2"})
     small.deposits.sweep()
     assert sorted(small.store.deposits()) == sorted([old, young])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small.store, "sealed", pytest.fail)  # whose files come is not hindered
+        small.deposits.sweep()
     small.clock.sleep(2 * DAY)
     with small.store.receive("nobody", "a", 0) as sink:
         sink.write(b"left")

@@ -11,6 +11,7 @@ import asyncio
 from pathlib import Path
 from typing import Any, Final
 
+import apsw
 import asyncpg
 import sqlalchemy as sa
 from alembic.config import Config
@@ -23,6 +24,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 import ibi.migrations
 from ibi.adapters.postgres import LOST, TIMEOUT, without_password
 from ibi.adapters.schema_version import Part, version_table
+from ibi.adapters.sqlite import keep_log
 from ibi.errors import StorageError
 
 _LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
@@ -40,7 +42,7 @@ def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> N
             asyncio.run(_upgrade_postgres(place, part, version))
         else:
             _upgrade_sqlite(place, part, version)
-    except (sa.exc.SQLAlchemyError, CommandError, *LOST) as failure:
+    except (sa.exc.SQLAlchemyError, apsw.Error, CommandError, *LOST) as failure:
         # SQLAlchemy tells the driver's own words, and then its own with the statement.
         cause = getattr(failure, "orig", None) or failure
         reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
@@ -52,11 +54,11 @@ def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
     url = sa.URL.create("sqlite", database=path)
     waiting = {"timeout": _PATIENCE}
     engine = sa.create_engine(url, poolclass=sa.pool.NullPool, connect_args=waiting)
+    keep_log(path, _PATIENCE)
     with engine.connect() as connection:
         # The driver begins transactions only before it writes rows: two who make tables at once
         # would meet in the middle.
         connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         _run(connection, part, version)
         connection.exec_driver_sql("COMMIT")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT: Final = 5000
 """Milliseconds to wait for another process that writes; a write takes a few."""
+
+_NEXT_TRY: Final = 0.02
+"""Seconds between two tries to have a file alone."""
 
 _FULL: Final = 65_536
 """Bytes that SQLite cannot do with."""
@@ -130,7 +134,7 @@ class Sqlite:
         connection = apsw.Connection(self.name, flags, vfs=self._vfs)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT)
-            connection.execute("PRAGMA journal_mode = WAL")
+            _keep_log(connection, BUSY_TIMEOUT / 1000)
             # FULL: the log is synced at every commit, and a commit says so only then.
             connection.execute("PRAGMA synchronous = FULL")
             if self._failed:
@@ -191,6 +195,26 @@ class SqliteReader(Sqlite):
             except (apsw.Error, OSError) as failure:
                 raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
         return self._reader
+
+
+def keep_log(path: str, patience: float) -> None:
+    """Make a file, if need be, a database that writes a log first, and stays so."""
+    with closing(apsw.Connection(path)) as connection:
+        _keep_log(connection, patience)
+
+
+def _keep_log(connection: apsw.Connection, patience: float) -> None:
+    # SQLite does not wait, whatever its timeout, for one who writes while it begins a log.
+    end = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_NEXT_TRY)
+        else:
+            return
 
 
 def _begin_new_log(connection: apsw.Connection) -> None:

@@ -163,10 +163,15 @@ class Deposits:
                 if self._catalogue.deposit(deposit.id) == deposit:  # nobody goes on with it
                     self._catalogue.drop_deposit(deposit.id)
         for id_ in self._store.deposits():
+            if self._under_way(id_):
+                continue  # no door is shut to who goes on with it just now
             with suppress(StateError), self._alone(id_):
-                known = self._catalogue.deposit(id_)
-                if known is None or known.completed:
+                if not self._under_way(id_):
                     self._store.discard(id_)
+
+    def _under_way(self, id: str) -> bool:  # noqa: A002
+        known = self._catalogue.deposit(id)
+        return known is not None and not known.completed
 
     @contextmanager
     def _alone(self, id: str) -> Iterator[None]:  # noqa: A002
