@@ -56,7 +56,7 @@ class AttackedResolver(ResolverServer):
 
 @contextmanager
 def attacked(
-    folder: Path, without: str = "", *, most_files: int = 0, **settings: object
+    folder: Path, without: str = "", most_files: int = 0, /, **settings: object
 ) -> Iterator[ResolverServer]:
     """Run a resolver; `without` are lines of Python that its process runs before all others."""
     with pytest.MonkeyPatch.context() as patch:

@@ -65,7 +65,7 @@ def scene(
     """Run a resolver and an archive; yield where its items are."""
     with ExitStack() as stack:
         stack.enter_context(room())
-        resolver = stack.enter_context(attacked(folder, without, most_files=files, hot_seconds=0.0))
+        resolver = stack.enter_context(attacked(folder, without, files, hot_seconds=0.0))
         archive = stack.enter_context(ArchiveDouble(service_of(0)))
         resolver.include(archive)
         for number in range(ITEMS):

@@ -69,7 +69,7 @@ class PaperHosts:
         """Not here."""
         raise NotImplementedError
 
-    confirm = acknowledge = close = ask
+    confirm = acknowledge = digest = close = ask
 
 
 class World:

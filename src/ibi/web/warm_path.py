@@ -30,13 +30,13 @@ _LONGEST_LINE: Final = _START + LONGEST_TARGET + len(_VERSION)
 # RFC 9112: the rest of one whole request without a body, in origin form. Header lines that could
 # change what the answer is, or where the next request begins, are left to the parser.
 _PLAIN: Final = re.compile(
-    rb" HTTP/1\.1\r\n"
-    rb"(?:"
-    rb"(?!(?i:content-length|transfer-encoding|expect|upgrade|proxy-connection):)"
-    rb"(?!(?i:connection):(?! (?i:keep-alive)\r))"
-    rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n"
-    rb")+\r\n"
+    rb" HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)+\r\n"
 )
+_DECIDING: Final = re.compile(
+    rb"\r\n(?:content-length|transfer-encoding|expect|upgrade|proxy-connection):", re.IGNORECASE
+)
+_CONNECTION: Final = re.compile(rb"\r\nconnection:([^\r]*)", re.IGNORECASE)
+_STAYS: Final = b" keep-alive"
 _FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
 _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
@@ -183,7 +183,9 @@ class WarmHttp(BoundedHttp):
         super().data_received(data)
 
     def _is_plain(self, rest: bytes) -> bool:
-        if _PLAIN.fullmatch(rest) is None:
+        if _PLAIN.fullmatch(rest) is None or _DECIDING.search(rest) is not None:
+            return False
+        if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
             return False
         self._told = self.answers.told(self.client[0] if self.client else "", rest)
         self._plain = rest
