@@ -37,11 +37,23 @@ class AnyArchive(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answer every request that has come as a whole."""
-        *requests, self._data = (self._data + data).split(b"\r\n\r\n")
-        for request in requests:
-            kind, body = self._answer(request.split(b" ", 2)[1].decode())
+        self._data += data
+        while (request := self._whole()) is not None:
+            kind, body = self._answer(request)
             head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
             self._transport.write(head % (kind, len(body)) + body)
+
+    def _whole(self) -> str | None:
+        """Take the next request off what has come; its body stands in the place of a query."""
+        head, found, rest = self._data.partition(b"\r\n\r\n")
+        if not found:
+            return None
+        length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
+        if len(rest) < length:
+            return None
+        self._data = rest[length:]
+        target = head.split(b" ", 2)[1]
+        return (target + b"?" + rest[:length] if length else target).decode()
 
     def _answer(self, target: str) -> tuple[bytes, bytes]:
         parts = urlsplit(target)

@@ -6,20 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from plots import BLUE, GREEN, ORANGE, figure_of
 
 if TYPE_CHECKING:
     from scale import Cost
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "explanation"
-BLUE, ORANGE, GREEN = "#0a5cb8", "#c2570c", "#2a7d46"
 
 
 def messages(grown: Mapping[int, Cost], plain: Mapping[int, Cost]) -> None:
     """Draw messages a click by the number of archives."""
-    figure, axes = _figure("What a click costs, by the number of archives")
+    figure, axes = figure_of("What a click costs, by the number of archives")
     archives = list(grown)
     axes.loglog(archives, [each.asked for each in plain.values()], "o-", color=ORANGE,
                 label="questions, everybody asked")  # fmt: skip
@@ -35,7 +34,7 @@ def messages(grown: Mapping[int, Cost], plain: Mapping[int, Cost]) -> None:
 
 def upkeep(grown: Mapping[int, Cost]) -> None:
     """Draw what digests take by the number of archives."""
-    figure, axes = _figure("What digests take, by the number of archives")
+    figure, axes = figure_of("What digests take, by the number of archives")
     archives = list(grown)
     axes.loglog(archives, [each.upkeep for each in grown.values()], "o-", color=BLUE,
                 label="octets a second, to keep them")  # fmt: skip
@@ -48,22 +47,13 @@ def upkeep(grown: Mapping[int, Cost]) -> None:
 
 def publishing(shared: Mapping[float, Cost]) -> None:
     """Draw questions a click by the share of archives that publish a digest."""
-    figure, axes = _figure("100,000 archives: questions a click, by how many publish a digest")
+    figure, axes = figure_of("100,000 archives: questions a click, by how many publish a digest")
     axes.bar([f"{share:.0%}" for share in shared], [each.asked for each in shared.values()],
              color=BLUE)  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlabel("archives that publish a digest")
     axes.set_ylabel("questions a click")
     _save(figure, "scale-publishing.svg")
-
-
-def _figure(title: str) -> tuple[Figure, Axes]:
-    mpl.rcParams["svg.hashsalt"] = title
-    figure = Figure(figsize=(8, 3.8), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_title(title)
-    axes.grid(visible=True, alpha=0.3)
-    return figure, axes
 
 
 def _save(figure: Figure, name: str) -> None:

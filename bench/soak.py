@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import soak_plot
+from goals import none_of
 from soak_federation import Federation, federation
 from soak_readers import Click, Readers
 
@@ -171,11 +172,12 @@ def _told(log: Log, full: float, rate: float) -> list[str]:
         "",
         (
             f"{MINUTES:g} minutes at {rate:,.0f} requests a second, half of {full:,.0f}; "
-            f"{len(log.faults)} faults. Answers: {answered}. "
-            + (" ".join(failures) or "Nothing grew, and no answer was wrong but 503.")
+            f"{len(log.faults)} faults. Answers: {answered}."
         ),
         "",
-        "![Memory, requests and refusals over the time](soak.svg)",
+        none_of("what grew, and answers that were wrong and not 503", failures),
+        "",
+        "![Memory, requests and refusals over the time](plots/soak.svg)",
     ]
     return lines
 

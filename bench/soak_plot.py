@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from plots import FOLDER, ORANGE
+
 if TYPE_CHECKING:
     from soak import Log
 
-PLOT: Final = Path(__file__).with_name("soak.svg")
+PLOT: Final = FOLDER / "soak.svg"
 
 
 def draw(log: Log, sample: float) -> None:
@@ -30,7 +31,7 @@ def draw(log: Log, sample: float) -> None:
     refused.plot(minutes, [100 * share for share in log.refused])
     for axes in (memory, files, rates, refused):
         for at, _ in log.faults:
-            axes.axvline(at / 60, color="#c2570c", alpha=0.25, linewidth=0.8)
+            axes.axvline(at / 60, color=ORANGE, alpha=0.25, linewidth=0.8)
         axes.grid(visible=True, alpha=0.3)
     memory.set_title("A soak: every line across is a fault")
     memory.set_ylabel("memory, MB")
@@ -39,4 +40,5 @@ def draw(log: Log, sample: float) -> None:
     rates.set_ylabel("requests/s")
     refused.set_ylabel("503, %")
     refused.set_xlabel("minutes")
+    FOLDER.mkdir(exist_ok=True)
     figure.savefig(PLOT, metadata={"Date": None})

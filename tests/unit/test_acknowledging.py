@@ -28,7 +28,7 @@ from ibi.model.item import ContentType, State
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.ports import Answer, ArchiveClient, Heard, PendingAcknowledgment, Silence
-from ibi.resolver import acknowledging, acknowledgment_queue
+from ibi.resolver import acknowledging, acknowledgment_queue, noted_accesses
 from ibi.resolver.acknowledging import MOST_ARCHIVES, Acknowledging
 from ibi.resolver.acknowledgment import (
     KEY_LIFE,
@@ -50,9 +50,12 @@ from ibi.resolver.acknowledgment import (
 )
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
 from ibi.resolver.duties import Duties
+from ibi.resolver.known import Known, Terms
+from ibi.resolver.lease import ENDED
 from ibi.resolver.pace import LONGEST_REST, Pace, Rests
+from ibi.wire.accesses import MOST_ACCESSES
 from ibi.wire.digest import DigestPage
-from ibi.wire.requests import MOST_ACCESSES, Acknowledgment, UrlRequest
+from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 from paper_machine import PaperClock
 
@@ -819,12 +822,25 @@ async def life(
     """Send readers, unless it is the last life; until all is told, or it ends. Tell whether so."""
     client = real_client()
     first = await referral(client, found, item)
+
+    def note(telling: Acknowledging) -> None:
+        if readers:
+            telling.note(first)
+            telling.note(first.again, readers - 1)
+
+    return await lived(store, client, found, note)
+
+
+async def lived(
+    store: MemoryStore,
+    client: HttpArchiveClient,
+    found: RegisteredArchive,
+    note: Callable[[Acknowledging], None],
+) -> bool:
     mortal = MortalClient(client, store.fate)
     telling = Acknowledging(store, mortal, archives(found), SystemClock(), keeper())
     telling.open()
-    if readers:
-        telling.note(first)
-        telling.note(first.again, readers - 1)
+    note(telling)
     await reached(lambda: store.fate.dead or (telling.waiting == 0 and not store.rows))
     died = store.fate.dead
     if died:
@@ -869,6 +885,60 @@ def test_a_resolver_that_dies_again_and_again_counts_nothing_twice(
     store.fate = Fate()
     asyncio.run(life(store, found, item, 1))
     assert counted(archive, item) - before == store.kept
+
+
+@pytest.fixture(scope="module")
+def items(archive: ArchiveServer) -> list[dict[str, Any]]:
+    return [archive.deposit({"a": b"a"}, target="a") for _ in range(3)]
+
+
+def known(found: RegisteredArchive, items: list[dict[str, Any]]) -> list[Known]:
+    terms = Terms("http://urlib.net", found.id, ContentType.DATA, State.ORIGINAL)
+    return [
+        Known(ENDED, terms, f"/{item['ibip']}".encode(), item["url"].encode(), None)
+        for item in items
+    ]
+
+
+READ = [(0, "150.163.2.0", 2), (1, "150.163.2.0", 1), (1, "192.0.2.7", 3), (2, "192.0.2.8", 1)]
+"""Which item, by whom, and how often."""
+
+
+@pytest.mark.parametrize(("platform", "messages"), [("ibi-0.1", 1), ("2.1", 7)])
+def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
+    archive: ArchiveServer,
+    items: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str,
+    messages: int,
+) -> None:
+    monkeypatch.setattr(noted_accesses, "FEW", 0)
+    found = registered(archive, platform)
+    sent: list[int] = []
+
+    def note(telling: Acknowledging) -> None:
+        kept = known(found, items)
+        for number, reader, times in READ:
+            for _ in range(times):
+                telling.note_known(kept[number], (reader,))
+        seen.append(telling)
+
+    seen: list[Acknowledging] = []
+    for moment in count(1):
+        before = [counted(archive, item) for item in items]
+        store = MemoryStore(fate=Fate(dies_at=moment))
+        died = asyncio.run(lived(store, real_client(), found, note))
+        sent.append(seen.pop().sent)
+        store.fate = Fate()
+        assert not asyncio.run(lived(store, real_client(), found, lambda _: None))
+        grown = [counted(archive, item) - old for item, old in zip(items, before, strict=True)]
+        assert grown in ([0, 0, 0], [2, 4, 1])
+        assert sum(grown) == store.kept
+        if not died:
+            break
+    assert grown == [2, 4, 1]
+    assert sent[-1] == messages
+    assert moment > 8
 
 
 def test_a_resolver_on_a_real_database_tells_all_after_a_restart(

@@ -25,6 +25,7 @@ _IDLE_SECONDS: Final = 30.0
 # An address that was looked up and checked serves new connections for that long.
 _NAME_SECONDS: Final = 10
 _HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "ibi-resolver"}
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
 
 _Read = TypeVar("_Read")
 
@@ -45,14 +46,21 @@ class ArchiveConnections:
         self._is_closed = False
 
     async def get(
-        self, url: URL, seconds: float, read: Callable[[ClientResponse], Awaitable[_Read]]
+        self,
+        url: URL,
+        seconds: float,
+        read: Callable[[ClientResponse], Awaitable[_Read]],
+        body: bytes = b"",
     ) -> _Read:
-        """Read the answer to a request, all of it in that time."""
+        """Read the answer to a request, all of it in that time; what has a body is posted."""
+        method, data, headers = ("POST", body, _FORM) if body else ("GET", None, None)
         session = self._opened()
         async with (
             self._places.place(url.authority, seconds),
             asyncio.timeout(seconds),
-            session.get(url, allow_redirects=False) as answer,
+            session.request(
+                method, url, data=data, headers=headers, allow_redirects=False
+            ) as answer,
         ):
             return await read(answer)
 

@@ -17,6 +17,7 @@ import structlog
 from ibi.errors import IbiError, StorageError
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import AcknowledgmentStore, ArchiveClient, Clock, PendingAcknowledgment, Silence
+from ibi.resolver import access_sheet
 from ibi.resolver.acknowledgment import (
     SECOND,
     Referral,
@@ -256,15 +257,18 @@ class Acknowledging:
     async def _ask(
         self, archive: RegisteredArchive, row: PendingAcknowledgment
     ) -> list[PendingAcknowledgment]:
-        if is_sheet(row):
+        if is_sheet(row) and not is_ours(archive):
             return await self._queue.divide(row)
-        request = request_of(row)
+        first = access_sheet.first(row) if is_sheet(row) else row
+        request = request_of(first)
         await self._wait_for_turn(archive)
         heard = await self._client.ask(archive, request, PATIENCE)
         if isinstance(heard, Silence):
             self._failed(archive, row)
             return []
-        acknowledgment = refreshed(row, heard.listed)
+        acknowledgment = refreshed(first, heard.listed)
+        if not acknowledgment and is_sheet(row):
+            return await self._queue.divide(row)
         if not acknowledgment:
             await self._give_up(row)
             return []

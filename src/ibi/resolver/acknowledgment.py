@@ -7,7 +7,7 @@ archive counts by a key once. Here are the rules; `acknowledging` carries them o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -22,7 +22,8 @@ from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.ports import PendingAcknowledgment
 from ibi.wire import requests
-from ibi.wire.requests import MOST_ACCESSES, Acknowledgment, UrlRequest
+from ibi.wire.accesses import MOST_ACCESSES
+from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
 SECOND: Final = 1_000_000_000
@@ -80,6 +81,8 @@ class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str = ""
     forms: str = ""
     key: str = ""
+    others: tuple[tuple[str, int], ...] = ()
+    """Of other items how many, by their labels; they are told by the same key."""
 
 
 def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowledgment]:
@@ -136,7 +139,8 @@ def acknowledgment_of(row: PendingAcknowledgment) -> Acknowledgment:
         key=UrlKey(document.key),
         forms=Forms.parse(document.forms) if document.forms else None,
         state=State(document.state) if document.state else None,
-        accesses=row.count,
+        accesses=row.count - sum(count for _, count in document.others),
+        others=document.others,
     )
 
 
@@ -229,6 +233,12 @@ def divided(
         return [replace(row, acknowledgment=acknowledgment, since=now)]
     rest = replace(row, count=row.count - most)
     return [rest, replace(row, id=0, acknowledgment=acknowledgment, count=most, since=now)]
+
+
+def with_others(acknowledgment: str, others: Iterable[tuple[str, int]]) -> str:
+    """Return an acknowledgment that tells of other items too."""
+    document = msgspec.json.decode(acknowledgment, type=_Document)
+    return _text(msgspec.structs.replace(document, others=tuple(others)))
 
 
 def _at(url: str, listed: Mapping[Relation, Related]) -> tuple[Relation, Related] | None:

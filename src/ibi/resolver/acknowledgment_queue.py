@@ -156,7 +156,8 @@ class AcknowledgmentQueue:
         async with self._writing:
             await self._settle()
             row = self._taken(row)
-            rows = divided(row, acknowledgment, most, self._clock.wall())
+            give = access_sheet.keyed if is_sheet(row) else divided
+            rows = give(row, acknowledgment, most, self._clock.wall())
             numbers = await self._replace(rows)
         if not numbers:
             return None, None

@@ -7,27 +7,23 @@ often, each by itself, so that they can grow; those of many items that are read 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from ibi.ports import PendingAcknowledgment
-from ibi.resolver.access_sheet import Line, sheet
+from ibi.resolver.access_sheet import Clients, SheetInHand
 from ibi.resolver.acknowledgment import Referral
 from ibi.resolver.known import Known, Terms
+from ibi.wire.accesses import MOST_ACCESSES
 
 MOST: Final = 100_000
 """Different accesses that wait for the store."""
-FEW: Final = 1000
+FEW: Final = 20
 """Different ones of which each is kept by itself."""
-OFTEN: Final = 10
-LINES: Final = 64
-"""On a sheet."""
+OFTEN: Final = 100
+"""So many of the same are worth a row of their own."""
 SLICE: Final = 500
 """Accesses that are gone through at a time, while readers wait."""
-
-Clients: TypeAlias = tuple[str, ...]
-_Sheets: TypeAlias = defaultdict[tuple[Terms, Clients], list[Line]]
 
 
 @dataclass(slots=True)
@@ -70,20 +66,19 @@ class NotedAccesses:
         """Return what was noted, and begin anew; readers get their turn in between."""
         counts, self._counts = self._counts, {}
         taken = Taken()
-        sheets: _Sheets = defaultdict(list)
+        sheets: dict[Terms, SheetInHand] = {}
+        written: list[SheetInHand] = []
         are_few = len(counts) <= FEW
         for place, ((known, clients), count) in enumerate(counts.items(), 1):
             if are_few or count >= OFTEN or known.asked is not None:
                 taken.referrals.append((known.referral(clients), count))
             else:
-                lines = sheets[known.terms, clients]
-                lines.append((known.path.decode(), known.url.decode(), count))
-                if len(lines) >= LINES:
-                    taken.sheets.append(sheet(known.terms, clients, lines, since))
-                    lines.clear()
+                sheet = sheets.get(known.terms)
+                if sheet is None or sheet.count + count > MOST_ACCESSES:
+                    sheet = sheets[known.terms] = SheetInHand(known.terms)
+                    written.append(sheet)
+                sheet.add(known, clients, count)
             if place % SLICE == 0:
                 await asyncio.sleep(0)
-        for (terms, clients), lines in sheets.items():
-            if lines:
-                taken.sheets.append(sheet(terms, clients, lines, since))
+        taken.sheets = [sheet.row(since) for sheet in written]
         return taken

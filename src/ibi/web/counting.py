@@ -9,6 +9,7 @@ from typing import Final
 
 from ibi.errors import IbiError, StorageError
 from ibi.ports import Access, Catalogue
+from ibi.wire.accesses import total
 
 _GROUP: Final = 500
 _MOST_WAITING: Final = 10_000
@@ -64,7 +65,9 @@ class Counting:
             try:
                 counted = await asyncio.to_thread(self._catalogue.count_accesses, accesses)
                 self.counted += sum(
-                    access.count for access, is_new in zip(accesses, counted, strict=True) if is_new
+                    total(access.count, access.others)
+                    for access, is_new in zip(accesses, counted, strict=True)
+                    if is_new
                 )
             except IbiError as error:
                 failure = error

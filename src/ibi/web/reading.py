@@ -83,6 +83,7 @@ class Reading:
             Route("/col/{rest:path}", self.file),
             Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
             Route("/{rest:path}", self.persistent),
+            Route("/{rest:path}", self.to_service, methods=["POST"]),
         ]
 
     async def _look(self, read: Callable[[], T]) -> T:
@@ -227,6 +228,12 @@ class Reading:
         limit = self._pages.most_files + 1
         files = await self._look(lambda: self._archive.catalogue.files(look.held.id, after, limit))
         return self._pages.files(look, files, request)
+
+    async def to_service(self, request: Request) -> Response:
+        """Answer a resolver whose request is too long for a query."""
+        if not self._is_service(request.scope["raw_path"]):
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+        return await self._service.serve_long(request)
 
     async def persistent(self, request: Request) -> Response:
         """Answer a persistent URL of an item that is held here, or a request of a resolver."""
