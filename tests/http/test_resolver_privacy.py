@@ -98,10 +98,11 @@ class RawArchive:
                 came += chunk
                 while b"\r\n\r\n" in came:
                     message, _, came = came.partition(b"\r\n\r\n")
-                    connection.sendall(self._answer(message))
+                    # Before the answer: whoever got it may ask at once what came until then.
                     with self._came:
                         self.messages.append(message)
                         self._came.notify_all()
+                    connection.sendall(self._answer(message))
 
     def _answer(self, message: bytes) -> bytes:
         body = b"notice {acknowledgment received}"
@@ -190,7 +191,7 @@ def test_archives_cannot_tell_readers_apart(tmp_path: Path, archive: RawArchive,
 
 
 def test_the_same_readers_are_told_apart_when_it_leaks(tmp_path: Path, archive: RawArchive) -> None:
-    with attacked(tmp_path, without=LEAKS, hot_seconds=0) as resolver:
+    with attacked(tmp_path, LEAKS, hot_seconds=0) as resolver:
         included(resolver, archive)
         nobody = archive.heard_of(resolver, f"/{ITEM}")
         somebody = archive.heard_of(resolver, f"/{ITEM}?{QUERY}", **named(SECRETS))
