@@ -117,6 +117,18 @@ def test_names_of_earlier_versions_leave_with_the_item(catalogue: Catalogue) -> 
     assert said(read(catalogue, page)) == (set(), names(named))
 
 
+def test_an_item_of_very_many_names_is_told_by_all_of_them(catalogue: Catalogue) -> None:
+    """What is known of one lasts until the log names it: none may be left out."""
+    fill(catalogue)
+    further = [parse(f"example.org/a{number}/2026/11.15.12.00") for number in range(1100)]
+    named = Item(forms=forms(1), further_names=tuple(further))
+    put(catalogue, named)
+    page = read(catalogue)
+    assert said(page) == (names(named), set())
+    drop(catalogue, named)
+    assert said(read(catalogue, page)) == (set(), names(named))
+
+
 def test_a_change_that_is_made_again_after_a_crash_is_told(catalogue: Catalogue) -> None:
     fill(catalogue)
     put(catalogue, item(1))
