@@ -407,6 +407,26 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
     at_desk(work)
 
 
+def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_OF_STRANGERS", 1)
+
+    async def work(desk: Desk) -> None:
+        labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
+        desk.digests.digests = {"a": set(), "b": set(labels), "c": set()}
+        desk.paper.held = {"b"}
+        desk.paper.sayings["a"] = says(original("a"))
+        for label in labels:
+            assert winner(await desk.resolve(Question(label))) == "a"
+        assert Counter(asked(desk)) == Counter("aaab")
+        desk.paper.free.set()
+        await desk.quiet()
+        assert Counter(asked(desk)) == Counter("aaabbb")
+
+    at_desk(work)
+
+
 def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
 
