@@ -35,7 +35,8 @@ class SqlLocations(SqlStore):
     def digests(self) -> list[KeptDigest]:
         """Return how much is here of each archive's digest."""
         select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
-        return [_kept(row) for row in self._read(select)]
+        # There may be 100,000, and readers of items would wait for as long.
+        return [_kept(row) for row in self._survey(select)]
 
     def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
         """Begin a digest anew; what was kept of it counts no more, and is swept away later.
