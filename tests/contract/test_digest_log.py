@@ -5,11 +5,13 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from catalogue_place import Place
-from ibi.adapters.database import Execute
+from ibi.adapters.database import Database, Execute
+from ibi.adapters.sql_catalogue import SqlCatalogue
 from ibi.archive.digest import Digest
 from ibi.errors import StateError
 from ibi.identifier.fingerprint import fingerprint
@@ -117,6 +119,18 @@ def test_names_of_earlier_versions_leave_with_the_item(catalogue: Catalogue) -> 
     assert said(read(catalogue, page)) == (set(), names(named))
 
 
+def test_an_item_of_very_many_names_is_told_by_all_of_them(catalogue: Catalogue) -> None:
+    """What is known of one lasts until the log names it: none may be left out."""
+    fill(catalogue)
+    further = [parse(f"example.org/a{number}/2026/11.15.12.00") for number in range(1100)]
+    named = Item(forms=forms(1), further_names=tuple(further))
+    put(catalogue, named)
+    page = read(catalogue)
+    assert said(page) == (names(named), set())
+    drop(catalogue, named)
+    assert said(read(catalogue, page)) == (set(), names(named))
+
+
 def test_a_change_that_is_made_again_after_a_crash_is_told(catalogue: Catalogue) -> None:
     fill(catalogue)
     put(catalogue, item(1))
@@ -156,8 +170,29 @@ def pages(catalogue: Catalogue) -> Iterable[DigestPage]:
         yield page
 
 
+class Noted:
+    """A database that notes how much is read where everybody else waits."""
+
+    def __init__(self, database: Database) -> None:
+        """Have nothing noted."""
+        self._database = database
+        self.most = 0
+
+    def __getattr__(self, name: str) -> object:
+        """Be that database otherwise."""
+        return getattr(self._database, name)
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Read, and note how many rows."""
+        rows = self._database.read(sql, *values)
+        self.most = max(self.most, len(rows))
+        return rows
+
+
 def test_a_long_log_comes_in_pages(place: Place) -> None:
-    catalogue = place()
+    noted = Noted(place.database())
+    catalogue = SqlCatalogue(noted, quick=True)  # type: ignore[arg-type]  # it is one
+    place.opened.append(catalogue)
     fill(catalogue)
     put(catalogue, item(0))
     names_of_many = [n.to_bytes(6) + (n + 2**40).to_bytes(6) for n in range(1, 40_001)]
@@ -181,6 +216,8 @@ def test_a_long_log_comes_in_pages(place: Place) -> None:
     assert (first.more, second.more) == (True, False)
     expected = {*range(1, 40_001), *range(2**40 + 1, 2**40 + 40_001), *names(item(0))}
     assert {*first.held, *second.held} == expected
+    # Nobody who reads an item meanwhile waits for a page.
+    assert noted.most < 1000
 
 
 def test_who_read_a_log_that_was_set_back_begins_anew(place: Place) -> None:

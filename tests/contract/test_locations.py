@@ -56,6 +56,13 @@ def page(
     return DigestPage(epoch, after, last, more, tuple(sorted(held)), dropped)
 
 
+def begun(store: SqlResolverStore, archive: str) -> KeptDigest:
+    """Begin a digest, however much waits to be swept away."""
+    digest = store.begin_digest(archive, END)
+    assert digest is not None
+    return digest
+
+
 def kept(store: SqlResolverStore, digest: KeptDigest, said: DigestPage, at: int = 5) -> KeptDigest:
     found = store.keep_page(digest, said, at)
     assert found is not None
@@ -64,20 +71,20 @@ def kept(store: SqlResolverStore, digest: KeptDigest, said: DigestPage, at: int 
 
 def test_a_digest_begins_with_nothing(store: SqlResolverStore) -> None:
     assert store.digests() == []
-    digest = store.begin_digest("a")
+    digest = begun(store, "a")
     assert digest == KeptDigest("a", digest.number)
     assert store.digests() == [digest]
     assert store.holders(1) == []
 
 
 def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
-    one = store.begin_digest("a")
+    one = begun(store, "a")
     one = kept(store, one, page(1, 2, END - 1, more=True))
     assert one == KeptDigest("a", one.number, EPOCH, 10, whole=False, confirmed=0, count=3)
     one = kept(store, one, page(3, 2, dropped=(1, 77), after=10, last=20), 8)
     assert one == KeptDigest("a", one.number, EPOCH, 20, whole=True, confirmed=8, count=3)
     assert [store.holders(each) for each in (1, 2, 3, END - 1)] == [[]] + 3 * [[one.number]]
-    two = kept(store, store.begin_digest("b"), page(2))
+    two = kept(store, begun(store, "b"), page(2))
     assert sorted(store.holders(2)) == sorted((one.number, two.number))
     assert sorted(store.digests(), key=lambda each: each.archive) == [one, two]
     more = kept(store, one, page(4, after=20, last=30, more=True), 9)
@@ -85,19 +92,19 @@ def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
 
 
 def test_the_same_page_again_changes_nothing(store: SqlResolverStore) -> None:
-    digest = store.begin_digest("a")
+    digest = begun(store, "a")
     first = kept(store, digest, page(1, 2))
     assert store.keep_page(digest, page(1, 2), 6) is None
     assert store.digests() == [first]
 
 
 def test_a_page_of_one_who_was_overtaken_is_not_kept(store: SqlResolverStore) -> None:
-    late = kept(store, store.begin_digest("a"), page(1))
+    late = kept(store, begun(store, "a"), page(1))
     ahead = kept(store, late, page(dropped=(1,), after=10, last=20))
     assert store.keep_page(late, page(1, 5, after=10, last=15), 7) is None
     assert store.holders(1) == store.holders(5) == []
     assert store.digests() == [ahead]
-    anew = store.begin_digest("a")
+    anew = begun(store, "a")
     assert store.keep_page(ahead, page(6, after=20, last=30), 7) is None
     assert store.holders(6) == []
     assert store.digests() == [anew]
@@ -110,7 +117,7 @@ def test_a_page_that_was_kept_in_part_is_kept_again(
     database: Database, store: SqlResolverStore
 ) -> None:
     names = random.Random(1).sample(range(END), 10_000)  # noqa: S311  # the same each time
-    digest = store.begin_digest("a")
+    digest = begun(store, "a")
 
     class Dies(Exception):  # noqa: N818  # a power cut
         pass
@@ -159,10 +166,10 @@ def test_what_is_forgotten_is_swept_away_in_parts(
 ) -> None:
     names = sorted(random.Random(2).sample(range(END), 15_000))  # noqa: S311  # the same each time
     assert swept(store) == 1
-    old = kept(store, store.begin_digest("a"), page(*names))
-    kept(store, store.begin_digest("b"), page(*names[:100]))
-    gone = kept(store, store.begin_digest("c"), page(*names[50:150]))
-    new = kept(store, store.begin_digest("a"), page(*names[:10]))
+    old = kept(store, begun(store, "a"), page(*names))
+    kept(store, begun(store, "b"), page(*names[:100]))
+    gone = kept(store, begun(store, "c"), page(*names[50:150]))
+    new = kept(store, begun(store, "a"), page(*names[:10]))
     store.drop_digest("c")
     assert old.number not in {each.number for each in store.digests()}
     assert set(store.holders(names[99])) >= {old.number, gone.number}
@@ -178,8 +185,8 @@ def test_what_is_forgotten_meanwhile_is_swept_the_next_time(
     database: Database, store: SqlResolverStore
 ) -> None:
     names = sorted(random.Random(3).sample(range(END), 12_000))  # noqa: S311  # the same each time
-    kept(store, store.begin_digest("a"), page(*names))
-    kept(store, store.begin_digest("b"), page(*names[:3]))
+    kept(store, begun(store, "a"), page(*names))
+    kept(store, begun(store, "b"), page(*names[:3]))
     store.drop_digest("a")
     place = store.sweep_digests(0)
     assert place
@@ -192,10 +199,28 @@ def test_what_is_forgotten_meanwhile_is_swept_the_next_time(
     assert database.read("SELECT count(*) FROM resolver_digest") == [(0,)]
 
 
+def test_none_begins_while_too_much_waits_to_be_swept_away(
+    database: Database, store: SqlResolverStore
+) -> None:
+    """Who begins anew time and again, each time with other names, fills no disk."""
+    for number in range(4):
+        digest = store.begin_digest("a", 5)
+        if digest is not None:
+            kept(store, digest, page(*range(10 * number, 10 * number + 3)))
+    # Three are not too many, and six are.
+    assert digest is None
+    assert store.digests() == []
+    assert rows(database) == 6
+    assert store.begin_digest("b", 5) is None
+    swept(store)
+    assert rows(database) == 0
+    assert store.begin_digest("b", 5) is not None
+
+
 def test_no_number_comes_twice(store: SqlResolverStore) -> None:
     numbers = set()
     for _ in range(3):
-        numbers.add(store.begin_digest("a").number)
+        numbers.add(begun(store, "a").number)
         store.drop_digest("a")
         swept(store)
     assert len(numbers) == 3

@@ -96,6 +96,19 @@ def test_the_next_of_many_pages_is_asked_for_at_once_and_they_are_counted() -> N
     assert after_page(turn, page(1), 7.0, 60.0, anew=False).pages == 0
 
 
+def test_after_many_pages_in_a_row_it_rests_from_them_however_they_end() -> None:
+    turn = Turn(0.0, 60.0, pages=300)
+    for after in (
+        after_page(turn, page(1), 0.0, 60.0, anew=False),
+        after_page(turn, page(), 0.0, 60.0, anew=False),
+        after_failure(turn, 0.0, 60.0),
+    ):
+        assert (after.due, after.pages) == (600.0, 0)
+    assert after_page(turn, page(1), 0.0, 60.0, anew=False).interval == 60.0
+    assert after_failure(replace(turn, pages=10**9), 0.0, 60.0).due == LONGEST
+    assert after_page(replace(turn, pages=3), page(1), 0.0, 60.0, anew=False).due == 60.0
+
+
 def test_who_begins_anew_or_is_silent_is_asked_later_each_time() -> None:
     turn = after_page(Turn(0.0, 60.0), page(1), 0.0, 60.0, anew=True)
     assert turn.interval == 120.0
@@ -382,6 +395,33 @@ def test_who_lists_more_than_it_may_counts_as_publishing_none(store: SqlResolver
     play(store, story)
 
 
+def test_who_begins_anew_time_and_again_fills_no_disk(
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is void is swept away in time, and until then nobody adds to it without an end."""
+    sweep, sweeps = store.sweep_digests, False
+    monkeypatch.setattr(store, "sweep_digests", lambda after: sweep(after) if sweeps else 0)
+
+    async def story(desk: Desk) -> None:
+        nonlocal sweeps
+        desk.start(most_names=4)
+        await desk.again()
+        lies = [
+            page(3 * n, 3 * n + 1, 3 * n + 2, more=True, epoch=f"{n:032x}") for n in range(1, 30)
+        ]
+        rogue = await desk.include(1, *lies)
+        await until(lambda: len(desk.log(1).asked) >= 6)
+        assert desk.locations.digest(rogue) is None
+        assert sum(bool(store.holders(3 * n)) for n in range(1, 30)) == 2
+        late = await desk.include(2, *[page(1)] * 30)
+        await until(lambda: len(desk.log(2).asked) >= 2)
+        assert not desk.locations.publishes(late)
+        sweeps = True
+        await until(lambda: desk.locations.publishes(late))
+
+    play(store, story)
+
+
 def test_silence_leaves_what_is_here_until_it_is_old(store: SqlResolverStore) -> None:
     async def story(desk: Desk) -> None:
         name = await desk.include(1, page(1))
@@ -419,7 +459,8 @@ def test_who_is_not_on_duty_asks_nobody_and_sees_what_others_fetch(
     async def story(desk: Desk) -> None:
         desk.on_duty = False
         name = await desk.include(1, page(2))
-        other = store.begin_digest(name)
+        other = store.begin_digest(name, 0)
+        assert other is not None
         kept = store.keep_page(other, page(fingerprint(LABEL.canonical)), desk.clock.wall())
         assert kept is not None
         await until(lambda: desk.locations.publishes(name))

@@ -18,6 +18,9 @@ from ibi.ports import Heard, Owner, Silence
 from ibi.resolver import searching as module
 from ibi.resolver import unpublished
 from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
+from ibi.resolver.known import Known
+from ibi.resolver.lease import Lease
+from ibi.resolver.memory import Memory
 from ibi.resolver.question import Question
 from ibi.resolver.unpublished import Unpublished
 from ibi.wire.requests import UrlRequest
@@ -346,6 +349,53 @@ def test_a_stranger_is_put_on_record_after_all_were_asked() -> None:
     at_desk(work)
 
 
+class Lasting:
+    """Lets every answer last that may."""
+
+    def __init__(self) -> None:
+        """Give one lease to all."""
+        self.given = Lease(float("inf"))
+
+    def lease(self, archive: str, asked: float, now: float) -> Lease:
+        """Give it."""
+        del archive, asked, now
+        return self.given
+
+    def release(self) -> None:
+        """End nothing."""
+
+
+@pytest.mark.parametrize("others_are_asked", [True, False])
+def test_what_a_stranger_says_lasts_only_after_all_were_heard(
+    others_are_asked: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else it would for an hour, whoever comes before him, where nobody fetches digests."""
+    monkeypatch.setattr(module, "MOST_FOR_THE_RECORD", 100 if others_are_asked else 0)
+
+    async def work(desk: Desk) -> None:
+        memory, leases = Memory(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
+        memory.leases = leases
+
+        async def lease_of(label: Label) -> Lease:
+            found = await desk.resolve(Question(label))
+            await desk.quiet()
+            known = memory.keep(found, "http://resolver.example", memory.version, found.began)
+            assert isinstance(known, Known)
+            return known.lease
+
+        publish(desk, NAMES, "b")
+        desk.paper.sayings["b"] = says(original("b"))
+        assert await lease_of(LABEL) is not leases.given
+        assert (LABEL.canonical in desk.shelf.owned) == others_are_asked
+        put_on_record(desk, "b")
+        assert await lease_of(LABEL) is leases.given
+        desk.paper.sayings["a"] = says(original("a"))
+        assert await lease_of(AT_HOME) is leases.given
+
+    at_desk(work)
+
+
 def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -403,6 +453,26 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
         desk.paper.free.set()
         await desk.quiet()
         assert Counter(asked(desk)) == Counter("aaabbbccc")
+
+    at_desk(work)
+
+
+def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_OF_STRANGERS", 1)
+
+    async def work(desk: Desk) -> None:
+        labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
+        desk.digests.digests = {"a": set(), "b": set(labels), "c": set()}
+        desk.paper.held = {"b"}
+        desk.paper.sayings["a"] = says(original("a"))
+        for label in labels:
+            assert winner(await desk.resolve(Question(label))) == "a"
+        assert Counter(asked(desk)) == Counter("aaab")
+        desk.paper.free.set()
+        await desk.quiet()
+        assert Counter(asked(desk)) == Counter("aaabbb")
 
     at_desk(work)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from ibi.adapters.database import Database, Execute
@@ -22,10 +21,16 @@ from ibi.ports import DigestState, NameChange
 
 _STEP_BITS: Final = 24
 """Of the steps: 2^38 changes have room, and one log in 2^24 that was set back is not noticed."""
-_MOST_NAMES: Final = 1000
-"""Of one item: a page has room for every row. By others it is found where everybody is asked."""
+_NAMES: Final = 1000
+"""To a row: a page has room for every one. An item with more has several rows."""
 _PART: Final = 200
 """Items that are written down in one transaction: for as long everybody else waits."""
+_FEW: Final = 500
+"""Changes that are read like everything else, in a millisecond."""
+_CHANGES: Final = (
+    "SELECT number, names, held FROM archive_digest "
+    "WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3"
+)
 _WHOLE: Final = 2**62
 """Up to which item a log is filled that lacks none."""
 
@@ -36,6 +41,7 @@ class SqlDigest:
     _database: Database
     _write: Callable[[Callable[[Execute], Any]], Any]
     _read: Callable[..., list[tuple[Any, ...]]]
+    _survey: Callable[..., list[tuple[Any, ...]]]
 
     def digest_state(self) -> DigestState:
         """Return how far it has come."""
@@ -48,13 +54,11 @@ class SqlDigest:
 
     def name_changes(self, after: int, last: int, limit: int) -> list[NameChange]:
         """Return rows in their order, those after one number and up to another."""
-        rows = self._read(
-            "SELECT number, names, held FROM archive_digest "
-            "WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3",
-            after,
-            last,
-            limit,
-        )
+        few = min(_FEW, limit)
+        rows = self._read(_CHANGES, after, last, few)
+        if len(rows) == few < limit:
+            # Everybody else would wait for so many: the item that a reader wants is read there too.
+            rows += self._survey(_CHANGES, rows[-1][0], last, limit - few)
         return [NameChange(*row) for row in rows]
 
     def fill_digest(self) -> bool:
@@ -83,14 +87,12 @@ def names_of(item: Item) -> list[str]:
 
 def note_names(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) -> None:
     """Write down the names of items, and of each whether it is held since now, or no more."""
-    if not noted:
+    packed = [(part, held) for names, held in noted for part in _packed(names)]
+    if not packed:
         return
-    step = len(noted) + secrets.randbits(_STEP_BITS)
+    step = len(packed) + secrets.randbits(_STEP_BITS)
     [(last,)] = execute("UPDATE archive_epoch SET last = last + $1 RETURNING last", step)
-    rows = [
-        (number, _packed(names), held)
-        for number, (names, held) in enumerate(noted, last - len(noted) + 1)
-    ]
+    rows = [(number, *row) for number, row in enumerate(packed, last - len(packed) + 1)]
     insert_rows(execute, "archive_digest (number, names, held)", rows, "")
 
 
@@ -101,6 +103,8 @@ def begin_epoch(execute: Execute, database: Database) -> None:
     execute(begin, secrets.token_hex(16))
 
 
-def _packed(names: Iterable[str]) -> bytes:
-    first = islice(dict.fromkeys(names), _MOST_NAMES)
-    return b"".join([fingerprint(name).to_bytes(OCTETS) for name in first])
+def _packed(names: Iterable[str]) -> list[bytes]:
+    """Return the fingerprints of all names, by as many as go into a row."""
+    octets = b"".join([fingerprint(name).to_bytes(OCTETS) for name in dict.fromkeys(names)])
+    part = _NAMES * OCTETS
+    return [octets[start : start + part] for start in range(0, len(octets), part)]

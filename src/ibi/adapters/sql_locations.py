@@ -35,13 +35,21 @@ class SqlLocations(SqlStore):
     def digests(self) -> list[KeptDigest]:
         """Return how much is here of each archive's digest."""
         select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
-        return [_kept(row) for row in self._read(select)]
+        # There may be 100,000, and readers of items would wait for as long.
+        return [_kept(row) for row in self._survey(select)]
 
-    def begin_digest(self, archive: str) -> KeptDigest:
-        """Begin a digest anew; what was kept of it counts no more, and is swept away later."""
+    def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
+        """Begin a digest anew; what was kept of it counts no more, and is swept away later.
 
-        def work(execute: Execute) -> KeptDigest:
+        None, and it is not begun, while more than `most` fingerprints wait to be swept away: who
+        begins anew time and again fills no disk.
+        """
+
+        def work(execute: Execute) -> KeptDigest | None:
             _forget(execute, archive)
+            waiting = "SELECT coalesce(sum(count), 0) FROM resolver_digest WHERE archive = ''"
+            if int(execute(waiting)[0][0]) > most:
+                return None
             begin = (
                 "INSERT INTO resolver_digest (archive, epoch, last, whole, confirmed, count) "  # noqa: S608  # ours
                 f"VALUES ($1, '', 0, $2, 0, 0) RETURNING {_COLUMNS}"

@@ -221,8 +221,11 @@ class LocationStore(Protocol):
         """Return how much is here of each archive's digest."""
         ...
 
-    def begin_digest(self, archive: str) -> KeptDigest:
-        """Begin a digest anew; what was kept of it counts no more, and is swept away later."""
+    def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
+        """Begin a digest anew; what was kept of it counts no more, and is swept away later.
+
+        None, and it is not begun, while more than `most` fingerprints wait to be swept away.
+        """
         ...
 
     def keep_page(self, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:

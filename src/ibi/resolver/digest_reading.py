@@ -16,7 +16,10 @@ from ibi.wire.digest import DigestPage
 LONGEST: Final = 3600.0
 """Seconds after which every digest is asked for again."""
 MOST_PAGES: Final = 8192
-"""In a row, each followed by another: twice what the largest digest has."""
+"""In a row, each followed by another: ten times those of the longest that nothing changed in."""
+PAGES: Final = 30
+"""In a row: after each so many it rests for as long as from one that changed. To keep one takes
+half a second, and they may change all the time."""
 
 
 class Meaning(Enum):
@@ -55,20 +58,25 @@ class Turn:
 def after_page(turn: Turn, page: DigestPage, now: float, seconds: float, *, anew: bool) -> Turn:
     """Return the turn after a page: at once for the next, soon after a change, then ever later.
 
-    Who begins anew time and again is asked ever later too.
+    Who begins anew time and again is asked ever later too, and so is who says very much.
     """
     if page.more:
         return replace(turn, due=now, pages=turn.pages + 1)
     is_lively = bool(page.held or page.dropped) and not anew
     if is_lively or not turn.interval:
-        return Turn(now + seconds, seconds)
+        return _after(seconds, turn, now, seconds)
     return after_failure(turn, now, seconds)
 
 
 def after_failure(turn: Turn, now: float, seconds: float) -> Turn:
     """Return the turn after no page came: later than the time before."""
-    interval = min(max(2 * turn.interval, seconds), LONGEST)
-    return Turn(now + interval, interval)
+    return _after(min(max(2 * turn.interval, seconds), LONGEST), turn, now, seconds)
+
+
+def _after(interval: float, turn: Turn, now: float, seconds: float) -> Turn:
+    """Return a turn after an interval, and after a rest from the pages that came in a row."""
+    rest = min(seconds * turn.pages / PAGES, LONGEST)
+    return Turn(now + max(interval, rest), interval)
 
 
 def after_refusal(now: float) -> Turn:

@@ -177,32 +177,51 @@ class Digests:
         if page is None:
             await self._drop(archive.id)
             return after_refusal(now())
+        return await self._take_in(archive.id, digest, page, turn)
+
+    async def _take_in(
+        self, archive: str, digest: KeptDigest | None, page: DigestPage, turn: Turn
+    ) -> Turn:
+        now = asyncio.get_running_loop().time
         means = meaning(digest, page)
-        count = await self._keep(archive.id, digest, page, means)
-        if means is Meaning.NONSENSE or count > self._most_names or turn.pages > MOST_PAGES:
-            _LOG.warning("a digest makes no sense, or has no end", archive=archive.id)
-            await self._drop(archive.id)
-            return after_refusal(now())
+        if means is Meaning.NONSENSE:
+            return await self._refuse(archive)
+        if digest is None or means is Meaning.ANEW:
+            digest = await self._begin(archive)
+            if digest is None:
+                return after_failure(turn, now(), self._seconds)
+        count = await self._keep(digest, page)
+        if count > self._most_names or turn.pages > MOST_PAGES:
+            return await self._refuse(archive)
         return after_page(turn, page, now(), self._seconds, anew=means is Meaning.ANEW)
 
-    async def _keep(
-        self, archive: str, digest: KeptDigest | None, page: DigestPage, means: Meaning
-    ) -> int:
-        """Keep a page, and tell of its news; return how many fingerprints there are."""
-        if means is Meaning.NONSENSE:
-            return 0
-        at = self._clock.wall()
-        if digest is None or means is Meaning.ANEW:
-            digest = await asyncio.to_thread(self._store.begin_digest, archive)
+    async def _refuse(self, archive: str) -> Turn:
+        _LOG.warning("a digest makes no sense, or has no end", archive=archive)
+        await self._drop(archive)
+        return after_refusal(asyncio.get_running_loop().time())
+
+    async def _begin(self, archive: str) -> KeptDigest | None:
+        """Begin a digest anew; None while as much as one may list waits to be swept away."""
+        digest = await asyncio.to_thread(self._store.begin_digest, archive, self._most_names)
+        if digest is None:
+            _LOG.warning("a digest has to wait until others are swept away", archive=archive)
+            self._written.pop(archive, None)
+            self._locations.forget(archive)
+        else:
             self._locations.learn(digest)
-        elif self._is_as_written(digest, page, at):
+        return digest
+
+    async def _keep(self, digest: KeptDigest, page: DigestPage) -> int:
+        """Keep a page, and tell of its news; return how many fingerprints there are."""
+        at = self._clock.wall()
+        if self._is_as_written(digest, page, at):
             self._locations.learn(replace(digest, confirmed=at))
             return digest.count
         kept = await asyncio.to_thread(self._store.keep_page, digest, page, at)
         if kept is None:
             self._locations.take(await asyncio.to_thread(self._store.digests))
             return 0
-        self._written[archive] = at
+        self._written[digest.archive] = at
         self._locations.learn(kept)
         await self._tell((*page.held, *page.dropped))
         return kept.count

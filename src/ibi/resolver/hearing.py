@@ -74,6 +74,12 @@ class Hearing:
             return True
         return self.owner is None and self.is_on_record and bool(self.listed & self.awaited)
 
+    def may_be_overruled(self, archive: str) -> bool:
+        """Tell whether one who was not heard yet could come before an archive."""
+        if self.is_owner(archive) or archive in self.homes:
+            return False
+        return self.held or any(self.rank(each) < self.rank(archive) for each in self.awaited)
+
     @property
     def of_owner(self) -> Answer | None:
         """What the owner answered."""

@@ -75,8 +75,10 @@ class RunningSearch:
         self._is_on_record = False
         self._homes = registry.homes(question.label)
         self._ranks = registry.ranks()
+        self.believed = self._homes
+        """Who is believed whatever others say: homes, and the owner on record."""
         self.weighty = self._homes
-        """Whose word may decide, whatever it is."""
+        """Whose word may decide: theirs, and of who has said beforehand that he has the item."""
         self._keys: set[str] = set()
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -136,9 +138,8 @@ class RunningSearch:
         if silence is not None:
             self._silences.append(silence)
         if owner is not None:
-            self.weighty |= {owner.archive}
-        if likely is not None:
-            self.weighty |= likely.listed
+            self.believed |= {owner.archive}
+        self.weighty = self.believed if likely is None else self.believed | likely.listed
         self._divide(likely)
         self._await(self.first)
         if not self._held:

@@ -41,7 +41,10 @@ MOST_OF_ONE: Final = 64
 """Of them for one share: nobody alone keeps all others out, with however slow an archive."""
 MOST_OF_THE_CROWD: Final = 384
 """Archives whose word alone decides nothing, asked at once by all searches: when hundreds hang,
-there is still room to ask those whose word does."""
+there is still room to ask those whose word does,"""
+MOST_OF_STRANGERS: Final = 64
+"""and so many of those who only say by their digests that they have an item. Anybody can say that
+of any item, and hang: there is still room to ask homes and owners."""
 AT_A_TIME: Final = 32
 """Archives that a search asks before others get their turn."""
 FEW: Final = 8
@@ -98,6 +101,7 @@ class Searching:
         self._chance = chance
         self._unpublished = Unpublished(registry, locations.publishes) if locations else None
         self._crowd = asyncio.Semaphore(MOST_OF_THE_CROWD)
+        self._strangers = asyncio.Semaphore(MOST_OF_STRANGERS)
         self._running: dict[_Key, RunningSearch] = {}
         self._tasks: dict[RunningSearch, asyncio.Task[None]] = {}
         self._shares: Counter[str] = Counter()
@@ -238,10 +242,11 @@ class Searching:
 
     async def _ask(self, running: RunningSearch, name: str, archive: RegisteredArchive) -> None:
         try:
-            if name in running.weighty:
+            if name in running.believed:
                 heard = await self._client.ask(archive, running.request, self._seconds)
             else:
-                heard = await self._ask_in_crowd(running, archive)
+                line = self._strangers if name in running.weighty else self._crowd
+                heard = await self._ask_in_line(line, running, archive)
         except Exception:  # noqa: BLE001  # whatever one archive does, the others are heard
             _LOG.exception("an archive could not be asked")
             heard = Silence(name, UNFORESEEN)
@@ -253,13 +258,15 @@ class Searching:
             heard = vetted(marked(heard, archive), archive)
         running.hear(heard)
 
-    async def _ask_in_crowd(self, running: RunningSearch, archive: RegisteredArchive) -> Heard:
+    async def _ask_in_line(
+        self, line: asyncio.Semaphore, running: RunningSearch, archive: RegisteredArchive
+    ) -> Heard:
         try:
             async with asyncio.timeout(self._seconds):
-                await self._crowd.acquire()
+                await line.acquire()
         except TimeoutError:
             return Silence(archive.id, NO_PLACE, asked=False)
         try:
             return await self._client.ask(archive, running.request, self._seconds)
         finally:
-            self._crowd.release()
+            line.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,11 +20,22 @@ from ibi.web.request_parts import number_of
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE, DigestPage, encode
 
 PATH: Final = "/api/v1/digest"
-_FULL: Final = 16
-"""Full pages, which never change, that are kept: 4 MB."""
+_KEPT: Final = 16
+"""Pages that are kept for whoever asks for the same: 4 MB."""
 _WAITING: Final = 32
 """Who may wait for a page: to put one together takes a tenth of a second."""
 _AFTER: Final = {"type": "integer", "minimum": 0, "maximum": MAX_CURSOR}
+
+
+_Written: TypeAlias = tuple[bytes, str]
+"""A page and its tag."""
+_FULL: Final = -1
+
+
+class _Kept(NamedTuple):
+    end: int
+    """How far the log had come; `_FULL` if the page never changes."""
+    written: _Written
 
 
 class DigestDoor:
@@ -36,7 +47,8 @@ class DigestDoor:
         self._published = published
         self._turn = asyncio.Lock()
         self._waiting = 0
-        self._full: OrderedDict[tuple[str, int], tuple[bytes, str]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        """By what they follow."""
 
     @property
     def routes(self) -> list[Route]:
@@ -58,30 +70,45 @@ class DigestDoor:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(body, headers=headers, media_type=MEDIA_TYPE)
 
-    async def _body(self, state: DigestState, place: int) -> tuple[bytes, str]:
+    async def _body(self, state: DigestState, place: int) -> _Written:
         if place == state.last:
             return _written(DigestPage(state.epoch, place, place, more=False))
-        known = self._full.get((state.epoch, place))
+        known = self._known(state, place)
         if known is not None:
-            self._full.move_to_end((state.epoch, place))
             return known
         if self._waiting >= _WAITING:
             raise _later("Too many read the digest just now.")
         self._waiting += 1
         try:
             async with self._turn:
-                page = await asyncio.to_thread(self._digest.page, state, place)
-                written = await asyncio.to_thread(_written, page)
+                # Whoever was in line before may have asked for the same.
+                return self._known(state, place) or await self._put_together(state, place)
         finally:
             self._waiting -= 1
-        if page.more:
-            self._full[state.epoch, place] = written
-            if len(self._full) > _FULL:
-                self._full.popitem(last=False)
+
+    def _known(self, state: DigestState, place: int) -> _Written | None:
+        """Return a page that was put together before, if nothing was to be added to it since."""
+        kept = self._kept.get((state.epoch, place))
+        if kept is None or kept.end not in {_FULL, state.last}:
+            return None
+        self._kept.move_to_end((state.epoch, place))
+        return kept.written
+
+    async def _put_together(self, state: DigestState, place: int) -> _Written:
+        """Put a page together, and rest for as long: strangers get half of the time at most."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        page = await asyncio.to_thread(self._digest.page, state, place)
+        written = await asyncio.to_thread(_written, page)
+        self._kept[state.epoch, place] = _Kept(_FULL if page.more else state.last, written)
+        self._kept.move_to_end((state.epoch, place))
+        if len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)
+        await asyncio.sleep(loop.time() - begun)
         return written
 
 
-def _written(page: DigestPage) -> tuple[bytes, str]:
+def _written(page: DigestPage) -> _Written:
     return encode(page), f'"{page.epoch}-{page.after}-{page.last}-{page.more:d}"'
 
 
