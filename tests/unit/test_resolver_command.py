@@ -129,6 +129,26 @@ def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
     assert "secret" not in line
 
 
+def test_init_takes_no_database_from_another_resolver(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert call(tmp_path, "resolver", "init", "--data", str(first)).returncode == 0
+    before = files_in(first)
+    options = ("--data", str(second), "--database", str(first / "registry.sqlite"))
+    assert "copy the folder" in refusal(call(tmp_path, "resolver", "init", *options))
+    assert not second.exists()
+    options = ("--data", str(second), "--database", "../first/registry.sqlite")
+    assert "copy the folder" in refusal(call(tmp_path, "resolver", "init", *options))
+    assert files_in(first) == before
+
+
+def test_init_that_was_interrupted_begins_anew(tmp_path: Path) -> None:
+    database = tmp_path / "elsewhere.sqlite"
+    options = ("--data", str(tmp_path / "place"), "--database", str(database))
+    assert call(tmp_path, "resolver", "init", *options).returncode == 0
+    (tmp_path / "place" / "resolver.toml").unlink()  # what is written last
+    assert call(tmp_path, "resolver", "init", *options).returncode == 0
+
+
 # serve
 
 

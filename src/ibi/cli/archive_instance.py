@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
 from ibi.archive import rebuilding
 from ibi.cli.archive_options import folder_of, folder_option, usual_folder
-from ibi.cli.instance_folder import keep, made
+from ibi.cli.instance_folder import keep, made, refuse_used
 from ibi.cli.instance_options import is_terminal, json_option, show, workers_option
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ArchiveRequestError, LabelError, shown
@@ -79,6 +80,8 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
         raise ArchiveRequestError(msg)
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
+    database = settings.place(settings.catalogue)
+    refuse_used(place, database, partial(wiring.open_catalogue, settings), "name another")
     with made(place, "an archive"):
         with instance.held(place), _opened(settings) as opened:
             service = opened.archive.found(record, settings.administrator or "init")

@@ -21,7 +21,9 @@ from ibi.web.inner_door import InnerDoor
 _FINISHING: Final = 5.0
 """Seconds in which what is under way has to end, as with one process."""
 _SHORT: Final = 1.0
-"""Seconds for which who comes may wait for what is under way, while another takes its place."""
+"""Seconds after which a request is one that takes long."""
+_MOMENT: Final = 3.0
+"""Seconds for which who comes may wait for what is under way, before another takes the place."""
 
 
 class Keeper:
@@ -91,9 +93,19 @@ class Keeper:
         retiring = asyncio.create_task(self._retiring.wait())
         await asyncio.wait((ending, retiring), return_when=asyncio.FIRST_COMPLETED)
         latest = asyncio.get_running_loop().time() + RETIRING
-        while not ending.done() and self._door.oldest() > _SHORT:
+        while not ending.done() and not await self._is_free():
             if asyncio.get_running_loop().time() > latest:
                 break
             await asyncio.wait((ending,), timeout=_SHORT / 10)
         for task in (ending, retiring):
             task.cancel()
+
+    async def _is_free(self) -> bool:
+        """Tell whether nothing is under way: who comes from then on waits for another keeper."""
+        if self._door.oldest() > _SHORT:
+            return False
+        self._door.shut()
+        if await self._door.finish(_MOMENT):
+            return True
+        self._door.open()  # something takes long after all
+        return False

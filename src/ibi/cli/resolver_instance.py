@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ import click
 from ibi import wiring
 from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
-from ibi.cli.instance_folder import keep, made
+from ibi.cli.instance_folder import keep, made, refuse_used
 from ibi.cli.instance_options import json_option, show, workers_option
 from ibi.cli.resolver_options import folder_of, folder_option, usual_folder
 from ibi.cli.serving import address_of, listening_at, run
@@ -28,6 +29,10 @@ from ibi.web.tokens import RESOLVER_SCOPES, Tokens
 
 _LOCAL: Final = "http://127.0.0.1:8800"
 _OPERATE: Final = RESOLVER_SCOPES[-1]
+
+_USED: Final = (
+    "name another, or copy the folder of the resolver here, to serve it by one more machine"
+)
 
 _INIT_EXAMPLE: Final = """\b
 Example:
@@ -99,8 +104,10 @@ def init(  # noqa: PLR0913  # what an operator may set at once
 def _make(settings: ResolverSettings) -> str:
     """Make a resolver, and return its first token."""
     place = settings.folder
+    opened = partial(wiring.open_resolver_store, settings)
+    refuse_used(place, settings.place, opened, _USED)
     with made(place, "a resolver"):
-        with instance.held(place), closing(wiring.open_resolver_store(settings)) as store:
+        with instance.held(place), closing(opened()) as store:
             for token in store.tokens():
                 store.remove_token(token.name)
             tokens = Tokens(store, SystemClock(), RESOLVER_SCOPES)

@@ -14,22 +14,21 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 import click
 import structlog
 
-from ibi.cli import conclude
+from ibi.cli import conclude, signals
 from ibi.cli.leash import CLOSING, GO, READY, RETIRE, Leash
 from ibi.cli.pause import LONG_ENOUGH, pause_after
 from ibi.cli.post import Post, WorkerProcess
 from ibi.errors import IbiError
 
 _LOG: Final = structlog.get_logger()
-_HEARD: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _BEGINNING: Final = 120.0
 """Seconds in which a process that takes the place of another has to be ready."""
 _LEAVING: Final = 10.0
@@ -65,7 +64,7 @@ class Supervisor:
         """Fill all posts, and keep them filled until SIGTERM or SIGINT."""
         gc.collect()
         gc.freeze()  # what the collector does not touch stays shared
-        with _signals() as self._waking:
+        with signals.written() as self._waking:
             try:
                 self._begin()
                 while not self._ending:
@@ -91,6 +90,8 @@ class Supervisor:
         self._is_open = True
         for process in self._all:
             process.say(GO)
+        for process in [each for each in self._at.values() if each not in self._all]:
+            self._miss(process)  # it answered, and died before all others did
         self.on_ready()
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -100,7 +101,7 @@ class Supervisor:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()  # or it would be written twice
-        pid = os.fork()
+        pid = signals.fork()
         if pid == 0:
             self._become(post, ours, theirs)
         theirs.close()
@@ -114,11 +115,7 @@ class Supervisor:
         code = 1
         try:
             os.setpgrp()  # who types Ctrl-C ends the supervisor, and that ends us in its order
-            signal.set_wakeup_fd(-1)
-            for number in _HEARD:
-                signal.signal(number, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is the supervisor's
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signals.hear()
             # As long as anybody holds the other end, nobody notices that the supervisor is gone.
             for held in (ours, self._waking, *(process.line for process in self._all)):
                 held.close()
@@ -162,9 +159,9 @@ class Supervisor:
             if self._at.get(process.post) is process and not process.is_told:
                 self._miss(process)
 
-    def _note(self, signals: bytes) -> None:
+    def _note(self, told: bytes) -> None:
         """Take note of signals, each a byte of its number."""
-        for number in signals:
+        for number in told:
             if number == signal.SIGHUP:
                 self._renewing = True
             elif number != signal.SIGCHLD:
@@ -202,7 +199,11 @@ class Supervisor:
         )
 
     def _renew(self) -> None:
-        """Replace all, one after the other; whoever cannot be replaced stays, and so do others."""
+        """Replace all, one after the other; whoever cannot be replaced stays, and so do others.
+
+        Who is alone at his post comes last: he has to end before it shows whether another can
+        begin, and by then it has shown of others.
+        """
         self._renewing = False
         try:
             self.check()
@@ -210,7 +211,7 @@ class Supervisor:
             _LOG.error("workers are not replaced", error=str(fault))
             return
         _LOG.info("workers are replaced")
-        for post in self.posts:
+        for post in sorted(self.posts, key=lambda each: each.alone):
             if not (self._replace_alone(post) if post.alone else self._replace(post)):
                 if not self._ending:
                     _LOG.error("a worker could not be replaced", worker=post.name)
@@ -272,19 +273,3 @@ class Supervisor:
             if all(process.is_closing or process.has_ended() for process in telling):
                 return
             self._turn(end - time.monotonic())
-
-
-@contextmanager
-def _signals() -> Iterator[socket.socket]:
-    """Have signals written to a socket, each a byte of its number."""
-    waking, woken = socket.socketpair()
-    woken.settimeout(0)
-    with closing(waking), closing(woken):
-        before = {number: signal.signal(number, lambda *_: None) for number in _HEARD}
-        previous = signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
-        try:
-            yield waking
-        finally:
-            signal.set_wakeup_fd(previous)
-            for number, handler in before.items():
-                signal.signal(number, handler)

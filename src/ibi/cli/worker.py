@@ -18,6 +18,8 @@ from ibi.web.inner_door import InnerDoor
 
 RETIRING: Final = 600.0
 """Seconds in which a worker that others have taken the place of finishes what is under way."""
+FINISHING: Final = 5.0
+"""Seconds for it if all end, as with one process."""
 PARTING: Final = 1.0
 """Seconds in which whoever is connected to it is told so, before who says nothing is cut off."""
 
@@ -45,9 +47,10 @@ class _Worker(Server):
         self._leash = leash
         self._door = door
         self._is_retiring = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         loop.add_signal_handler(RETIRE, self._retire)
         self._leash.attend(self._hear)
         self._door.open()
@@ -61,6 +64,7 @@ class _Worker(Server):
     def _hear(self, word: bytes) -> None:
         if word == LOST:
             self._end()
+            self._hurry()
 
     def _end(self) -> None:
         self.should_exit = True
@@ -68,8 +72,19 @@ class _Worker(Server):
     def handle_exit(self, sig: int, frame: object) -> None:
         """End sooner: who was finishing something at leisure is wanted to end now."""
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # as uvicorn has it
-        if self._is_retiring:
-            self.force_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._hurry)
+
+    def _hurry(self) -> None:
+        """Take no more time than who does not retire: all end, or the supervisor is gone."""
+        if self._is_retiring and self._loop is not None:
+            self._loop.call_later(FINISHING, self._cut_off)
+
+    def _cut_off(self) -> None:
+        for task in list(self.server_state.tasks):
+            task.cancel()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._door.close(PARTING)

@@ -52,12 +52,22 @@ class InnerDoor:
         self._is_open = True
         asyncio.get_running_loop().add_reader(self._bell.fileno(), self._answer)
 
+    def shut(self) -> None:
+        """Leave who rings from now on to whoever opens next, be it this one."""
+        self._is_open = False
+        self._leave_alone()
+
+    async def finish(self, seconds: float) -> bool:
+        """Wait for what is under way, for so long at most; tell whether all of it has ended."""
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=seconds)
+        return not self._answering
+
     async def close(self, seconds: float) -> None:
         """Leave who rings from now on to others; finish what is under way, within so long."""
-        self._leave_alone()
-        self._is_open = False
-        if self._answering:
-            _, late = await asyncio.wait(self._answering, timeout=seconds)
+        self.shut()
+        if not await self.finish(seconds):
+            late = [*self._answering]
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
@@ -112,7 +122,6 @@ class _Cycle:
         self._reader = reader
         self._writer = writer
         self._is_wanted = False
-        self._is_gone = False
 
     async def receive(self) -> Message:
         """Return the next part of the body, and that the client is gone when it is."""
@@ -126,11 +135,10 @@ class _Cycle:
             return {"type": "http.request", "body": content, "more_body": True}
         if kind == END:
             return {"type": "http.request", "body": b"", "more_body": False}
-        self._is_gone = True
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer; of one whose client is gone, nothing."""
+        """Send a part of the answer, unless who rang is gone."""
         if message["type"] == "http.response.start":
             start = Start(message["status"], list(message.get("headers", [])))
             self._writer.write(frame(START, encode(start)))
