@@ -93,8 +93,8 @@ class ArchiveLeases:
         return True
 
     def is_idle(self, now: float) -> bool:
-        """Tell whether no answer is left that lasts, and none was asked for in the longest time."""
-        return not self._given and now > self._wanted + self._longest
+        """Tell whether none was asked for in the longest time: then none is left that lasts."""
+        return now > self._wanted + self._longest
 
     def release(self) -> None:
         """End the leases that were given; new ones are given as before."""
