@@ -185,6 +185,20 @@ def test_readers_get_their_turn_while_a_long_page_is_gone_through() -> None:
     run(desk, work)
 
 
+def test_all_pages_that_there_are_are_read_in_one_go() -> None:
+    desk = Desk(page)
+
+    async def work(vigil: Vigil) -> None:
+        await begun(vigil)
+        desk.asked.clear()
+        desk.say = lambda after: page(after, min(after + 1, 10), (after,), more=after < 9)
+        await asyncio.sleep(HOT / PARTS)
+        assert [after for _, after, _ in desk.asked] == [7, 8, 9]
+        assert desk.forgotten.keys() == {7, 8, 9}
+
+    run(desk, work)
+
+
 def test_a_log_without_an_end_is_read_a_part_at_a_time_and_nothing_lasts() -> None:
     desk = Desk(page)
 
@@ -218,9 +232,10 @@ def test_what_was_given_ends_at_once_with_what_it_was_given_for(what: str) -> No
         await asyncio.sleep(HOT / PARTS + 0.1)
         assert lease.until == 0
         before = len(desk.asked)
+        # Who is refused does not ask again at once, but for those who read later.
         assert not lasts(vigil)
+        await asyncio.sleep(1)
         assert len(desk.asked) == before
-        # Who is refused is not asked again at once, but for those who read later.
         await asyncio.sleep(HOT / PARTS)
         assert not len(vigil)
 
