@@ -223,7 +223,7 @@ class Scene:
         edition = len(self.shelf.editions[label]) - 1
         await asyncio.sleep(after)
         resolution = _resolution(label, edition, began)
-        known = self.memory.keep(resolution, HERE, version, began)
+        known = self.memory.keep(resolution, HERE, version, self.loop.time())
         assert isinstance(known, Known)
         self.kept.append(known)  # so that none has the identity of another
         self.asked[id(known)] = asked, began

@@ -225,6 +225,12 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
         for flag in (True, False):
             label = f"a{flag}"
             run(database, insert.replace("'label'", f"'{label}'"), flag)
+    run(
+        database,
+        "INSERT INTO resolver_acknowledgment (archive, request, acknowledgment, count, since) "
+        "VALUES ('archive', '', '{}', $1, 0)",
+        3,
+    )
     backup = back_up({"resolver": folder}, tmp_path / "backups")
     assert list(faults_of(backup.folder)) == []
     place = empty(after)
@@ -234,6 +240,8 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
         select = f"SELECT * FROM resolver_{table}"  # noqa: S608
         assert sorted(other.read(select)) == sorted(database.read(select))
     assert len(other.read("SELECT * FROM resolver_owner")) == 2
+    # The archive was told of these accesses since: whoever comes back tells nobody again.
+    assert not other.read("SELECT * FROM resolver_acknowledgment")
     store = SqlResolverStore(other, quick=True)
     insert = "INSERT INTO resolver_conflict (label, is_open, document) VALUES ('b', $1, '{}')"
     run(other, insert, flag)  # its number is the next

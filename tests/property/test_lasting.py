@@ -77,6 +77,13 @@ BEGUN_LATE: Final = [
     (0.0, _do("fetch elsewhere")),
     (0.0, _do("read", LABELS[1], 0.0, 0.0)),
 ]
+# The same, but who lets the log be read asked before.
+BEGUN_LATER: Final = [
+    (0.0, _do("read", LABELS[1], 0.0, 1.0)),
+    (0.05, _do("read", LABELS[0], 0.05, 3.0)),
+    (0.2, _do("change", LABELS[0])),
+    (0.0, _do("fetch elsewhere")),
+]
 # A page is read, and the next one, where it stands, is not.
 HALF_READ: Final = [
     (0.0, _do("well", one=1.0)),
@@ -101,6 +108,7 @@ LONG: Final = [(30.0, _do("look"))] * 4
 )
 @example(before=WARMED, acts=OVERTAKEN)
 @example(before=[], acts=BEGUN_LATE)
+@example(before=[], acts=BEGUN_LATER)
 @example(before=WARMED, acts=HALF_READ)
 @example(before=WARMED, acts=LATE)
 @example(before=WARMED, acts=WRITTEN_ANEW)

@@ -585,6 +585,35 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
     asyncio.run(run())
 
 
+def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can read what is known faster than archives can be told."""
+    monkeypatch.setattr(acknowledgment_queue, "MOST_ROWS", 3)
+
+    async def run() -> None:
+        store = MemoryStore()
+        queue = AcknowledgmentQueue(store, PaperClock(), keeper())
+        others = [replace(REFERRAL.again, url=f"http://a.example.org/{n}") for n in range(4)]
+        for each in (*others, REFERRAL):
+            queue.note(each, 2)
+        await queue.flush()
+        # The access that has its key goes before the others.
+        assert len(store.rows) == 3
+        assert (queue.lost, queue.waiting, store.total()) == (5, 5, 5)
+        # Where there is a row already, accesses are added to it.
+        queue.note(others[0], 7)
+        queue.note(others[3], 1)
+        await queue.flush()
+        assert (queue.lost, queue.waiting, store.total()) == (6, 12, 12)
+        _, rows = await queue.page(0)
+        queue.done(next(row for row in rows if is_keyed(row)))
+        await queue.flush()
+        queue.note(others[3], 1)
+        await queue.flush()
+        assert (queue.lost, queue.waiting, store.total()) == (6, 12, 12)
+
+    asyncio.run(run())
+
+
 # --- archives on paper ----------------------------------------------------------------------------
 
 

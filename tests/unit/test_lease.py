@@ -66,12 +66,13 @@ def test_answers_of_the_same_time_share_a_lease_and_end_together() -> None:
     made = leases()
     first, same = given(made, 1.0), given(made, 9.0)
     assert same is first
-    for began in range(1, 90):
-        made.heard(DigestPage(EPOCH, 7, 7, more=False), float(began))
-        assert first.until == min(began + 10, 81)
+    made.heard(DigestPage(EPOCH, 7, 7, more=False), 5.0)
     later = given(made, 1.0 + 80 / SHARES)
     assert later is not first
-    assert later.until > 81
+    for began in range(5, 90):
+        made.heard(DigestPage(EPOCH, 7, 7, more=False), float(began))
+        assert first.until == min(began + 10, 81)
+        assert later.until == min(began + 10, 91)
 
 
 def test_what_is_released_ends_and_new_ones_are_given() -> None:
@@ -80,3 +81,31 @@ def test_what_is_released_ends_and_new_ones_are_given() -> None:
     made.release()
     assert lease.until == 0
     assert given(made, 1.0) is not lease
+
+
+def test_no_answer_lasts_for_longer_than_it_may_after_it_was_asked_for() -> None:
+    """Who asked earlier, and was answered later, does not share what was given meanwhile."""
+    made = leases()
+    first = made.lease(5.0, 6.0)
+    slow = made.lease(1.0, 8.0)
+    assert first is not None
+    assert slow is not None
+    for began in range(1, 90):
+        made.heard(DigestPage(EPOCH, 7, 7, more=False), float(began))
+        assert first.until == min(began + 10, 85)
+        assert slow.until == min(began + 10, 81)
+
+
+def test_the_longest_time_may_be_shorter_than_that_of_a_reading() -> None:
+    made = ArchiveLeases(EPOCH, 7, 0.0, seconds=10, longest=5)
+    assert made.heard(DigestPage(EPOCH, 7, 7, more=False), 0.5)
+    assert given(made, 1.0).until == 6
+
+
+def test_a_log_is_wanted_for_as_long_as_somebody_asks() -> None:
+    made = leases()
+    assert not made.is_idle(80.0)
+    assert made.is_idle(80.1)
+    made.lease(50.0, 50.0)
+    assert not made.is_idle(130.0)
+    assert made.is_idle(130.1)

@@ -7,6 +7,7 @@ archive counts by a key once. Here are the rules; `acknowledging` carries them o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -103,6 +104,35 @@ def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowled
     first = msgspec.structs.replace(document, key=str(referral.key))
     rows = [replace(row, acknowledgment=_text(first), count=1)]
     return rows if count == 1 else [*rows, replace(row, count=count - 1)]
+
+
+def gathered(
+    noted: Iterable[tuple[Referral, int]],
+    since: int,
+    growing: Mapping[Subject, PendingAcknowledgment],
+    longest: int,
+) -> list[PendingAcknowledgment]:
+    """Return the rows for so many readers of each, those first that have a number.
+
+    Accesses without a key are added to a row that is growing, for the longest time that it may.
+    """
+    keyed: list[PendingAcknowledgment] = []
+    counts: Counter[Subject] = Counter()
+    for referral, count in noted:
+        for row in pending(referral, count, since):
+            if is_keyed(row):
+                keyed.append(row)
+            else:
+                counts[subject(row)] += row.count
+    grown: list[PendingAcknowledgment] = []
+    new: list[PendingAcknowledgment] = []
+    for each, count in counts.items():
+        known = growing.get(each)
+        if known is not None and since - known.since < longest:
+            grown.append(replace(known, count=known.count + count))
+        else:
+            new.append(PendingAcknowledgment(0, *each, count, since))
+    return [*grown, *keyed, *new]
 
 
 def subject(row: PendingAcknowledgment) -> Subject:

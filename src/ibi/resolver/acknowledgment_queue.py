@@ -11,7 +11,6 @@ nothing from it under its old name; it begins anew under another, with what it h
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -24,9 +23,9 @@ from ibi.resolver.acknowledgment import (
     Referral,
     Subject,
     divided,
+    gathered,
     is_keyed,
     is_sheet,
-    pending,
     subject,
 )
 from ibi.resolver.noted_accesses import NotedAccesses
@@ -36,6 +35,8 @@ MOST_NOTED: Final = 100_000
 MOST_GROWING: Final = 100_000
 GROWING: Final = 24 * 3600 * SECOND
 """Accesses are added to a row for that long: what is given up for its age is not all of a week."""
+MOST_ROWS: Final = 100_000
+"""That wait at a time, of one process: on sheets alone some 8 GB."""
 PAGE: Final = 1000
 
 
@@ -74,6 +75,8 @@ class AcknowledgmentQueue:
         """What is being written; more than a moment, if the store failed in the midst of it."""
         self._done: set[int] = set()
         self._kept: int | None = None
+        self._written = 0
+        """Rows that were written under this name, and are not done."""
         self._writing = asyncio.Lock()
         self.news = asyncio.Event()
         """Set when there are new rows."""
@@ -117,12 +120,13 @@ class AcknowledgmentQueue:
                 self._noted = {}
                 self._kept = (self._kept or 0) + _total(noted) + sum(row.count for row in sheets)
                 rows = await asyncio.to_thread(self._rows, noted, since)
-                self._unsure = _Write([*rows, *sheets], is_new=True)
+                self._unsure = _Write(self._with_room([*rows, *sheets]), is_new=True)
                 await self._settle()
             if self._done:
                 done = tuple(self._done)
                 if not await asyncio.to_thread(self._store.drop_pending, self._keeper, done):
                     await self._begin_anew()
+                self._written = max(0, self._written - len(done))
                 self._done.difference_update(done)
 
     async def _take_known(self) -> list[PendingAcknowledgment]:
@@ -204,23 +208,17 @@ class AcknowledgmentQueue:
 
     def _rows(self, noted: Mapping[Referral, _Tally], since: int) -> list[PendingAcknowledgment]:
         """Return the rows for what was noted, those first that have a number."""
-        keyed: list[PendingAcknowledgment] = []
-        counts: Counter[Subject] = Counter()
-        for referral, tally in noted.items():
-            for row in pending(referral, tally.count, since):
-                if is_keyed(row):
-                    keyed.append(row)
-                else:
-                    counts[subject(row)] += row.count
-        grown: list[PendingAcknowledgment] = []
-        new: list[PendingAcknowledgment] = []
-        for each, count in counts.items():
-            known = self._growing.get(each)
-            if known is not None and since - known.since < GROWING:
-                grown.append(replace(known, count=known.count + count))
-            else:
-                new.append(PendingAcknowledgment(0, *each, count, since))
-        return [*grown, *keyed, *new]
+        counts = ((referral, tally.count) for referral, tally in noted.items())
+        return gathered(counts, since, self._growing, GROWING)
+
+    def _with_room(self, rows: Sequence[PendingAcknowledgment]) -> list[PendingAcknowledgment]:
+        """Leave out new rows for which there is no room: a disk is not filled for their sake."""
+        new = [row for row in rows if not row.id]
+        room = max(0, MOST_ROWS - self._written)
+        lost = sum(row.count for row in new[room:])
+        self._lost += lost
+        self._kept = (self._kept or 0) - lost
+        return [*(row for row in rows if row.id), *new[:room]]
 
     async def _replace(self, rows: Sequence[PendingAcknowledgment]) -> list[int]:
         """Put rows in the place of one; return their numbers, none if that is another's by now."""
@@ -251,6 +249,7 @@ class AcknowledgmentQueue:
                 raise StorageError("of the resolver", "this process counts as gone")
             return []
         self._unsure, self._tries = _NOTHING, 0
+        self._written += sum(not row.id for row in rows)
         self.news.set()
         for row, number in zip(rows, numbers, strict=True):
             self._follow(replace(row, id=number))
@@ -272,7 +271,7 @@ class AcknowledgmentQueue:
         self.are_others = bool(self._keeper)
         self._unsure = _Write(new, is_new=True)
         self._keeper, self._turn, self._tries = self._name(), 0, 0
-        self._kept = None
+        self._kept, self._written = None, 0
         self._growing.clear()
         self._done.clear()
 

@@ -37,7 +37,7 @@ class ArchiveLeases:
     def __init__(
         self, epoch: str, last: int, begun: float, *, seconds: float, longest: float
     ) -> None:
-        """Begin at a place in the log that was reached before `begun`.
+        """Begin at a place in the log that had been reached by `begun`.
 
         Answers hold for `seconds` after each reading, and for no longer than `longest` in all.
         """
@@ -51,7 +51,7 @@ class ArchiveLeases:
         self._until = 0.0
         self._wanted = begun
         self._given: deque[tuple[Lease, float]] = deque()
-        """With when they end for good, the oldest first."""
+        """With when the first answer of each was asked for, about in that order."""
 
     def lease(self, asked: float, now: float) -> Lease | None:
         """Return a lease for an answer; None while it is not known what has changed.
@@ -62,11 +62,12 @@ class ArchiveLeases:
         self._wanted = now
         if asked <= self.begun or now >= self._until:
             return None
-        share = self._longest / SHARES
-        if self._given and now < self._given[-1][1] - self._longest + share:
-            return self._given[-1][0]
-        lease = Lease(min(self._until, now + self._longest))
-        self._given.append((lease, now + self._longest))
+        if self._given:
+            lease, first = self._given[-1]
+            if first <= asked < first + self._longest / SHARES:
+                return lease
+        lease = Lease(min(self._until, asked + self._longest))
+        self._given.append((lease, asked))
         return lease
 
     def follows(self, page: DigestPage) -> bool:
@@ -85,15 +86,15 @@ class ArchiveLeases:
         self.last = page.last
         if not page.more:
             self._until = max(self._until, began + self._seconds)
-            for lease, ends in self._given:
-                lease.until = min(self._until, ends)
-        while self._given and self._given[0][1] <= began:
+            for lease, first in self._given:
+                lease.until = min(self._until, first + self._longest)
+        while self._given and self._given[0][1] + self._longest <= began:
             self._given.popleft()
         return True
 
     def is_idle(self, now: float) -> bool:
-        """Tell whether no answer is left that lasts, and none was asked for in the longest time."""
-        return not self._given and now > self._wanted + self._longest
+        """Tell whether none was asked for in the longest time: then none is left that lasts."""
+        return now > self._wanted + self._longest
 
     def release(self) -> None:
         """End the leases that were given; new ones are given as before."""

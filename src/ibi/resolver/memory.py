@@ -20,6 +20,7 @@ from ibi.model.item import State
 from ibi.resolver.decision import Gone, NotFound, Redirect, Unserved
 from ibi.resolver.known import Known
 from ibi.resolver.lease import ENDED, Lease
+from ibi.resolver.ownership import is_sure
 from ibi.resolver.question import Question, Search
 from ibi.resolver.resolution import Chain, Resolution
 from ibi.resolver.unsettled import Unsettled
@@ -214,7 +215,7 @@ class Memory:
     ) -> Known | Resolution:
         """Return what is said of a resolution below an address, and remember it if that is well.
 
-        For how long counts from its beginning.
+        For how long counts from its beginning; `version` is from before that, and `now` is after.
         """
         is_kept = version == self.version
         match resolution.outcome:
@@ -238,8 +239,10 @@ class Memory:
         known.lease = lease
 
     def _lease(self, known: Known, resolution: Resolution, now: float) -> Lease | None:
-        """Return the lease of what lasts: an Original that was asked for alone."""
+        """Return the lease of what lasts: an Original that was asked for alone, beyond doubt."""
         if known.asked is not None or known.terms.state is not State.ORIGINAL:
+            return None
+        if not is_sure(known.terms.archive, resolution.last.hearing):
             return None
         print_ = fingerprint(resolution.question.label.canonical)
         if self._unsettled.since(print_, resolution.began):

@@ -51,9 +51,18 @@ def owner_after(question: Question, hearing: Hearing, now: int) -> Owner | None:
     # back whose digest does not tell yet that he has the item: his claim has to be heard first.
     if hearing.held and not is_home:
         return owner
-    if any(hearing.rank(each.archive) < hearing.rank(first) for each in hearing.silences):
-        return owner
-    return Owner(first, now)
+    return Owner(first, now) if is_sure(first, hearing) else owner
+
+
+def is_sure(archive: str, hearing: Hearing) -> bool:
+    """Tell whether nobody has yet to speak, or is silent, who would be believed before an archive.
+
+    Otherwise it is another's turn as soon as he is back, of which nobody tells.
+    """
+    if not hearing.is_on_record:
+        return False
+    unheard = {*hearing.awaited, *(each.archive for each in hearing.silences)}
+    return not any(hearing.rank(each) < hearing.rank(archive) for each in unheard)
 
 
 def waits_for_all(question: Question, hearing: Hearing) -> bool:

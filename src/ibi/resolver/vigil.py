@@ -24,8 +24,10 @@ PARTS: Final = 3
 """A log is read so many times in the time that a reading holds."""
 LONGEST: Final = 3600.0
 """Seconds that an answer lasts, whatever the log says."""
-MOST_PAGES: Final = 16
+MOST_PAGES: Final = 4
 """Read at a time: who has more to say is behind for now."""
+SLICE: Final = 2048
+"""Fingerprints that are forgotten at a time, while readers wait."""
 _MOST_WANTED: Final = 10_000
 
 _LOG: Final = structlog.get_logger()
@@ -171,11 +173,16 @@ class Vigil:
                 return page is not None
             self.readings += 1
             if leases.follows(page):
-                now = asyncio.get_running_loop().time()
-                for print_ in (*page.held, *page.dropped):
-                    self._forget(print_, now)
+                await self._forget_all((*page.held, *page.dropped))
             if not leases.heard(page, began):
                 return False
             if not page.more:
                 break
         return True
+
+    async def _forget_all(self, prints: tuple[int, ...]) -> None:
+        for start in range(0, len(prints), SLICE):
+            now = asyncio.get_running_loop().time()
+            for print_ in prints[start : start + SLICE]:
+                self._forget(print_, now)
+            await asyncio.sleep(0)

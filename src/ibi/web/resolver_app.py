@@ -135,6 +135,7 @@ class ResolverApp:
             ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
             ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
             ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
+            ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),
             ("digests", "Digests that are here as a whole", lambda: where.whole),
             ("digest_names", "Fingerprints in digests", lambda: where.names),
             ("digest_age_seconds", "Since the oldest was confirmed", lambda: where.age),

@@ -80,9 +80,9 @@ class ResolvingDoor:
         self, request: Request, question: Question, reader: tuple[str, ...] | None
     ) -> Known | Resolution:
         """Resolve a question, and remember what became of it."""
-        now = asyncio.get_running_loop().time()
         version = self._memory.version
         resolution = await self._resolve(request, question)
+        now = asyncio.get_running_loop().time()
         found = self._memory.keep(resolution, self._base, version, now)
         if isinstance(found, Known) and reader is not None:
             self._acknowledging.note(first_referral(found, resolution, reader))

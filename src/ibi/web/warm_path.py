@@ -19,7 +19,8 @@ from ibi.web.bounded_http import BoundedHttp
 
 LONGEST_TARGET: Final = 1024
 MOST_SPELLINGS: Final = 100_000
-"""Targets that are not written as we write them: anybody can think of as many as he likes."""
+"""Targets that are more than a label, or not written as we write it: anybody can think of as many
+as he likes."""
 KEEP_ALIVE: Final = 5.0
 """Seconds that a connection may be idle, as on the usual way."""
 
@@ -121,8 +122,9 @@ class WarmAnswers:
             self._frame = frame
         if self._frame != frame:  # no two answers differ in anything else that may be warm
             return
-        if target == known.path:
-            self._targets.put(known.path, known)  # the same bytes once
+        is_ours = target == known.path and known.asked is None
+        if is_ours or target in self._targets.known:
+            self._targets.put(known.path if is_ours else target, known)  # the same bytes once
         else:
             self._spellings.put(target, known)
 
