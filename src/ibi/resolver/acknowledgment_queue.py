@@ -36,8 +36,9 @@ MOST_GROWING: Final = 100_000
 GROWING: Final = 24 * 3600 * SECOND
 """Accesses are added to a row for that long: what is given up for its age is not all of a week."""
 MOST_ROWS: Final = 100_000
-"""That wait at a time, of one process: on sheets alone some 8 GB."""
-PAGE: Final = 1000
+"""That wait at a time, of one process: on sheets alone some 10 GB."""
+PAGE: Final = 100
+"""Rows that are in memory at a time: a sheet may have 100 kB."""
 
 
 @dataclass(slots=True)
