@@ -22,7 +22,7 @@ from ibi.archive.digest import Digest
 from ibi.identifier.fingerprint import fingerprint
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.ports import DigestState
+from ibi.ports import DigestState, Kept
 from ibi.web import digest_door as module
 from ibi.web.digest_door import PATH, DigestDoor
 from ibi.wire.digest import DigestPage, decode
@@ -100,6 +100,24 @@ def test_a_page_is_put_together_once_until_there_is_more_to_say(digest: CountedD
             news[0].epoch, news[0].last, news[0].last, more=False
         )
         assert len(digest.took) == 3
+
+    asyncio.run(act())
+
+
+def test_there_is_none_before_everything_was_written_down(digest: CountedDigest) -> None:
+    """Who read half of it would take what is missing for what is not held."""
+
+    async def act() -> None:
+        renewal = digest.catalogue.renewal()
+        renewal.put([Kept(Item(forms=forms(2)), (), number=2, version=1)])
+        renewal.finish()
+        door = DigestDoor(digest, published=True)
+        with pytest.raises(HTTPException) as refused:
+            await ask(door)
+        assert refused.value.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        while digest.catalogue.fill_digest():
+            pass
+        assert set((await ask(door)).held) == names(2)
 
     asyncio.run(act())
 

@@ -7,7 +7,21 @@ from typing import Final
 
 import pytest
 
-from hearings import barren, copy, deleted, leads, original, owned_by, question, silent, unknown
+from hearings import (
+    OTHER,
+    barren,
+    copy,
+    deleted,
+    leads,
+    listing,
+    original,
+    owned_by,
+    question,
+    related,
+    silent,
+    unknown,
+)
+from ibi.model.item import State
 from ibi.ports import Answer, Silence
 from ibi.resolver.decision import Hop, NotFound, Redirect, Unsure, Wait, Widen, decide
 from ibi.resolver.hearing import Hearing
@@ -45,6 +59,10 @@ def heard(  # noqa: PLR0913  # what is on record, by name
         held=True,
         listed=frozenset(listed),
     )
+
+
+METADATA: Final = listing("h", {".metadata": related("h", State.ORIGINAL, OTHER)})
+"""A home that claims the Original of what describes the item."""
 
 
 ENOUGH: Final = {
@@ -99,7 +117,7 @@ WIDENED: Final = {
     ),
     "the owner that was settled is silent, and the home claims": (
         ":",
-        heard(silent("o"), original("h"), owner="o", settled=True, home="h"),
+        heard(silent("o"), METADATA, owner="o", settled=True, home="h"),
     ),
     "a stranger claims it whose digest did not say so": (
         "",
@@ -117,6 +135,14 @@ WIDENED: Final = {
     "nobody is awaited who could be enough": ("", heard(unknown("a"), listed="a", awaited="b")),
     "an owner is awaited no more": ("", heard(unknown("o"), owner="o", awaited="b")),
 }
+
+
+def test_a_home_that_claims_is_not_enough_against_an_owner_that_was_settled() -> None:
+    modifiers, hearing = WIDENED["the owner that was settled is silent, and the home claims"]
+    # It would be believed if all had been asked; and where nothing was settled, without that.
+    assert isinstance(decide(question(modifiers), replace(hearing, held=False)), Redirect)
+    as_ever = replace(hearing, owner=owned_by("o"))
+    assert isinstance(decide(question(modifiers), as_ever), Redirect)
 
 
 @pytest.mark.parametrize("case", WIDENED)

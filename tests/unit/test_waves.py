@@ -215,7 +215,12 @@ def test_the_original_alone_is_asked_for_of_all_at_once() -> None:
 
 
 @pytest.mark.parametrize("explains", [True, False])
-def test_who_joins_a_search_and_needs_all_makes_it_ask_them(explains: bool) -> None:  # noqa: FBT001
+def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
+    explains: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOMENT", 3600)  # nobody is asked for what takes too long
+
     async def work(desk: Desk) -> None:
         publish(desk, NAMES, "b")
         put_on_record(desk, "b")
