@@ -45,35 +45,42 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResolverServe
 
 
 def keeper_of(archive: ArchiveServer) -> int:
-    """Return the process that changes the archive, which does not listen."""
-    wait_until(lambda: len(_keepers(archive)) == 1)
-    [found] = _keepers(archive)
-    return found
+    """Return the process that changes the archive, which alone has the ledger of labels."""
+    found: list[int] = []
+
+    def is_there() -> bool:
+        found[:] = [pid for pid in archive.workers() if _has_ledger(pid)]
+        return bool(found)
+
+    wait_until(is_there)
+    [keeper] = found
+    return keeper
 
 
-def _keepers(archive: ArchiveServer) -> list[int]:
-    return [pid for pid in archive.workers() if _listens(pid) is False]
+def _has_ledger(pid: int) -> bool:
+    return any(path.endswith("/ledger.sqlite") for path in _opened(pid))
 
 
 def readers_of(archive: ArchiveServer) -> list[int]:
     return [pid for pid in archive.workers() if _listens(pid)]
 
 
-def _listens(pid: int) -> bool | None:
-    """Tell whether a process has the socket that readers connect to; None of one that is gone."""
+def _listens(pid: int) -> bool:
+    """Tell whether a process has the socket that readers connect to."""
     listening = set()
     for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
         fields = line.split()
         if fields[3] == "0A":
             listening.add(f"socket:[{fields[9]}]")
-    opened = []
-    with suppress(FileNotFoundError, PermissionError):
-        opened = list(Path(f"/proc/{pid}/fd").iterdir())
-    for each in opened:
-        with suppress(FileNotFoundError):
-            if str(each.readlink()) in listening:
-                return True
-    return False if opened else None
+    return not listening.isdisjoint(_opened(pid))
+
+
+def _opened(pid: int) -> Iterator[str]:
+    """Return what a process has open; of one that is gone, nothing."""
+    with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                yield str(each.readlink())
 
 
 def answering(served: Served) -> set[int]:
