@@ -85,9 +85,11 @@ class WatchedDoor(ResolvingDoor):
 class WatchedResolving(Resolving):
     """Shows what became of every question that was asked of archives."""
 
-    def __init__(self, searching: Searching, on_end: Callable[[Resolution], None]) -> None:
+    def __init__(
+        self, searching: Searching, following: Following, on_end: Callable[[Resolution], None]
+    ) -> None:
         """Show it to whoever wants to know."""
-        super().__init__(searching)
+        super().__init__(searching, following.catch_up)
         self._on_end = on_end
 
     async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is
@@ -147,9 +149,12 @@ class ResolverHost(Host):
         )
         duties.on_adoption.append(acknowledging.adopted)
         self.warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
+        following = Following(store, registry, memory.forget, FOLLOW)
         self.door = WatchedDoor(
             self.base,
-            WatchedResolving(searching, lambda found: self.world.judge.resolved(self, found)),
+            WatchedResolving(
+                searching, following, lambda found: self.world.judge.resolved(self, found)
+            ),
             memory,
             self.warm,
             acknowledging,
@@ -171,7 +176,7 @@ class ResolverHost(Host):
         self._parts = Running(
             registry,
             duties,
-            Following(store, registry, memory.forget, FOLLOW),
+            following,
             searching,
             owners,
             self.conflicts,

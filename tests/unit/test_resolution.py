@@ -23,6 +23,7 @@ from hearings import (
 from ibi.errors import OverloadError
 from ibi.identifier.label import parse
 from ibi.identifier.verbs import read_modifiers
+from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
 from ibi.model.relation import Relation
@@ -33,7 +34,7 @@ from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
 from ibi.resolver.known import Known
 from ibi.resolver.memory import Memory
 from ibi.resolver.question import Question
-from ibi.resolver.resolution import MOST_HOPS, Chain, Resolution
+from ibi.resolver.resolution import MOST_HOPS, Chain, Resolution, Resolving
 from ibi.wire.requests import UrlRequest
 from registry_shelf import until
 from search_desk import CLIENTS, NAMES, SERVICES, Desk, at_desk, says, winner
@@ -177,6 +178,32 @@ def test_an_owner_that_is_switched_off_is_named() -> None:
         assert [each.archive for each in outcome.silences] == [SERVICES["a"].canonical]
         await desk.registry.remove(SERVICES["a"].canonical, "test")
         assert isinstance((await desk.resolve(question())).outcome, NotFound)
+
+    at_desk(work)
+
+
+def test_that_nobody_has_it_takes_the_word_of_those_included_meanwhile() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"c": says(original("c"))}
+        name = SERVICES["c"].canonical
+        record = ArchiveRecord("c.example", SERVICES["c"], "192.0.2.1", "1", "a@b.c")
+        caught_up = 0
+
+        async def catch_up() -> None:
+            nonlocal caught_up
+            caught_up += 1
+            await desk.registry.include(name, record, confirmed=True)
+
+        await desk.registry.exclude(name)
+        resolving = Resolving(desk.searching, catch_up)
+        assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
+        # Those who have it were not long in coming: nothing else has to be known.
+        assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
+        assert caught_up == 1
+        desk.paper.sayings = {}
+        await desk.registry.remove(name, "test")
+        resolving = Resolving(desk.searching)
+        assert isinstance((await resolving.resolve(question(), CLIENTS)).outcome, NotFound)
 
     at_desk(work)
 

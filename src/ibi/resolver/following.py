@@ -40,6 +40,7 @@ class Following:
         self._forget = forget
         self._interval = interval
         self._fails = False
+        self._looking = asyncio.Lock()
         # Its own: no thread that waits for something else keeps it from looking.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ibi-following")
 
@@ -48,11 +49,12 @@ class Following:
         try:
             while True:
                 await asyncio.sleep(self._interval)
-                await self._try()
+                await self.catch_up()
         finally:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _try(self) -> None:
+    async def catch_up(self) -> None:
+        """Bring all news that there are; without the database, go on with what is known."""
         try:
             await self.look()
         except IbiError as failure:
@@ -66,7 +68,11 @@ class Following:
             self._fails = False
 
     async def look(self) -> None:
-        """Bring all news that there are."""
+        """Bring all news that there are; StorageError if they cannot be read."""
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
         registry = self._registry
         registry.end_disputes()
         while (news := await self._news()) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -91,12 +91,19 @@ def _free() -> None:
     """Searches cost nothing."""
 
 
+async def _knows_all() -> None:
+    """Nobody else puts archives on record."""
+
+
 class Resolving:
     """Resolves questions."""
 
-    def __init__(self, searching: Searching) -> None:
-        """Search by these searches."""
+    def __init__(
+        self, searching: Searching, catch_up: Callable[[], Awaitable[None]] = _knows_all
+    ) -> None:
+        """Search by these searches; `catch_up` learns of archives that others put on record."""
         self._searching = searching
+        self._catch_up = catch_up
 
     async def resolve(
         self,
@@ -147,6 +154,12 @@ class Resolving:
         began = asyncio.get_running_loop().time()
         running = self._search(question, clients, spend, share, to_all=hear_all)
         hearing, decision = await _decided(question, running, hear_all=hear_all)
+        if isinstance(decision, NotFound):
+            # It takes the word of all: of those too who were included meanwhile, here or elsewhere.
+            await self._catch_up()
+            if running.version != self._searching.version:
+                running = self._search(question, clients, spend, share, to_all=hear_all)
+                hearing, decision = await _decided(question, running, hear_all=hear_all)
         personal = is_personal(decision)
         if personal and running.request.clients != clients:  # it was for who came before
             running = self._search(question, clients, spend, share, alone=True, to_all=hear_all)

@@ -112,6 +112,11 @@ class Searching:
         """Return how many are under way."""
         return len(self._running)
 
+    @property
+    def version(self) -> int:
+        """Of the archives that a search would ask now."""
+        return self._registry.version
+
     def join(
         self, question: Question, clients: tuple[str, ...] = (), *, to_all: bool = False
     ) -> RunningSearch | None:

@@ -122,10 +122,11 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     acknowledging = Acknowledging(store, client, registry, clock, lambda: duties.process)
     duties.on_adoption.append(acknowledging.adopted)
     warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=settings.known)
+    following = Following(store, registry, memory.forget)
     rate = settings.searches_a_second
     resolving = ResolvingDoor(
         settings.address,
-        Resolving(searching),
+        Resolving(searching, following.catch_up),
         memory,
         warm,
         acknowledging,
@@ -173,7 +174,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     running = Running(
         registry,
         duties,
-        Following(store, registry, memory.forget),
+        following,
         searching,
         owners,
         conflicts,
