@@ -13,6 +13,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ibi.identifier.label import parse
+from ibi.model.item import ContentType, State
+from ibi.resolver.known import Known, Terms
+from ibi.resolver.lease import Lease
+from ibi.web.clients import Clients
+from ibi.web.warm_path import LONGEST_TARGET, WarmAnswers
 from simulation.virtual_time import VirtualLoop
 from warm_scene import HOT, HOT_ONLY, LABELS, LASTING, NOWHERE, PERSONAL, Pair, Side
 
@@ -233,6 +238,26 @@ def test_who_is_told_of_is_who_the_last_head_says() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Connection: close",),
+        ("Connection: keep-alive", "connection: close"),
+        ("Connection:keep-alive",),
+        ("Proxy-Connection: close",),
+        ("Upgrade: h2c",),
+        ("EXPECT: 100-continue",),
+        ("content-length: 0",),
+        ("Transfer-Encoding: chunked", "X: y"),
+        (" folded",),
+        ("X : y",),
+        ("X: \x7f",),
+    ],
+)
+def test_a_line_that_may_decide_something_is_left_to_the_parser(lines: tuple[str, ...]) -> None:
+    assert not run([*WARMED, *sent(plain(LASTING, *lines))]).warm.given
+
+
 def test_a_head_is_judged_again_after_one_that_was_not_plain() -> None:
     odd = plain(LASTING, "Connection: close")
     side = run([*WARMED, *sent(plain(), odd)])
@@ -253,9 +278,9 @@ def test_nothing_is_written_to_who_does_not_take_it() -> None:
 
 
 def test_an_answer_that_is_being_given_is_not_cut_into() -> None:
-    """While one item is searched for, another is asked for on the same connection."""
-    acts = [*WARMED, ("forget", b"", 0.0), *sent(plain(HOT_ONLY)), *sent(plain(), pause=0.0)]
-    assert run([*acts, *sent(plain(HOT_ONLY), plain())]).warm.given == 2
+    """While a file is searched for, an item that is known is asked for on the same connection."""
+    acts = [*WARMED, *sent(plain(f"{HOT_ONLY}/a.txt")), *sent(plain(), pause=0.0), *sent(plain())]
+    assert run(acts).warm.given == 1
 
 
 @pytest.mark.parametrize("idle", [4.5, 5.5])
@@ -311,3 +336,22 @@ def test_of_too_many_targets_the_first_are_cold() -> None:
     side = run([*WARMED, *sent(*(plain(each) for each in others)), *sent(plain(others[3]))])
     assert side.warm.given == 1
     assert len(side.warm) == 3
+
+
+def test_what_is_not_written_like_all_others_is_not_kept() -> None:
+    terms = Terms("http://r.example", "archive", ContentType.DATA, State.ORIGINAL)
+    known = Known(Lease(9.0), terms, b"/a", b"http://a.example/", None)
+    fields = [(b"location", known.url), (b"link", b"<http://r.example/a>")]
+    answers = WarmAnswers(lambda: None, lambda *_: None, Clients([], "none"), most=9)
+    longest = b"/" + b"x" * (LONGEST_TARGET - 1)
+    for target in (b"/a", longest):
+        answers.keep(target, fields, known)
+        assert answers.find(target, 1.0) is known
+    for target, said in (
+        (longest + b"x", fields),
+        (b"/b", [*fields, (b"vary", b"Accept-Language")]),
+        (b"/b", [(b"location", b"http://b.example/"), fields[1]]),
+        (b"/b", [fields[0], (b"link", b"<http://r.example/b>")]),
+    ):
+        answers.keep(target, said, known)
+        assert answers.find(target, 1.0) is None
