@@ -294,7 +294,7 @@ def test_a_warm_connection_has_as_long_as_any_for_the_rest_of_a_head() -> None:
     rest = plain()
     run([*WARMED, *sent(rest), ("send", rest[:20], 4.0), ("send", rest[20:], 6.0)])
     run([*WARMED, *sent(rest), ("send", rest[:20], 4.0), ("send", rest[20:], 16.0)])
-    run([("connect", b"", 0.0), *WARMED, *[("send", rest, 4.0)] * 6])
+    assert run([*WARMED, ("connect", b"", 0.0), *[("send", rest, 4.0)] * 6]).warm.given == 6
 
 
 @pytest.mark.parametrize("what", ["forget", "version"])
@@ -333,8 +333,9 @@ def test_what_anybody_can_think_of_keeps_nothing_else_from_being_warm() -> None:
 
 def test_of_too_many_targets_the_first_are_cold() -> None:
     others = [f"8JMKD3MGP7W/3EPGUE{letter}" for letter in "2346"]
-    side = run([*WARMED, *sent(*(plain(each) for each in others)), *sent(plain(others[3]))])
-    assert side.warm.given == 1
+    acts = [*WARMED, *sent(*(plain(each) for each in (*others, *others[1:])))]
+    side = run(acts)
+    assert side.warm.given == 3
     assert len(side.warm) == 3
 
 
