@@ -356,3 +356,22 @@ def test_what_is_not_written_like_all_others_is_not_kept() -> None:
     ):
         answers.keep(target, said, known)
         assert answers.find(target, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        plain(PERSONAL),
+        plain(f"{LASTING}+"),
+        plain(f"{LASTING}?a=b"),
+        b"PUT" + plain()[3:],
+    ],
+)
+def test_what_is_never_warm_is_not_so_if_it_comes_first_either(request_: bytes) -> None:
+    assert not run(sent(request_, request_, request_)).warm.given
+    assert not run([*WARMED, *sent(request_, request_)]).warm.given
+
+
+def test_all_lines_on_who_asks_are_read_together() -> None:
+    lines = ("X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: 10.0.0.3")
+    assert run([*WARMED, *sent(plain(LASTING, *lines), plain(LASTING, *lines))]).warm.given == 2
