@@ -83,7 +83,7 @@ async def _soak(world: Federation) -> list[str]:
             readers.at_rate(rate, ends),
             _samples(world, readers, log, began, ends),
             _faults(world, log, chance, began, ends),
-            _people(world, chance, ends),
+            _people(world, readers, chance, ends),
         )
     ]
     try:
@@ -142,10 +142,12 @@ async def _faults(
         await asyncio.to_thread(world.heals, archive, kind)
 
 
-async def _people(world: Federation, chance: random.Random, ends: float) -> None:
+async def _people(world: Federation, readers: Readers, chance: random.Random, ends: float) -> None:
     while time.monotonic() < ends:
         await asyncio.sleep(2.0)
-        await asyncio.to_thread(world.deposits, chance.randrange(len(world.archives)))
+        archive = chance.randrange(len(world.archives))
+        if wrong := await asyncio.to_thread(world.deposits, archive):
+            readers.wrong.append(wrong)
 
 
 def _told(log: Log, full: float, rate: float) -> list[str]:

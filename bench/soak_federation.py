@@ -8,8 +8,12 @@ import random
 import signal
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -104,12 +108,11 @@ class Archive:
         """Link it to a resolver."""
         _ibi("archive", "link", resolver, "--key", key, "--data", str(self._folder))
 
-    def deposit(self) -> None:
-        """Deposit an item."""
+    def deposit(self) -> str:
+        """Deposit an item, and return its label."""
         made = self._api("POST", "deposits", {"metadata": {"titles": ["A soak"]}})
         self._api("PUT", f"deposits/{made['id']}/files/a.txt", b"soaked")
-        item = self._api("POST", f"deposits/{made['id']}/completion", None)
-        self.labels.append(item["ibip"])
+        return self._api("POST", f"deposits/{made['id']}/completion", None)["ibip"]
 
     def _api(self, method: str, path: str, body: object) -> dict[str, str]:
         data = body if isinstance(body, bytes) else json.dumps(body).encode() if body else b""
@@ -134,6 +137,8 @@ class Federation:
         self.resolver = f"127.0.0.1:{free_port()}"
         self._server = _Server("resolver", folder / "resolver", "--workers", str(WORKERS))
         self._items = items
+        self._away: Counter[int] = Counter()
+        """How often an archive went away that is not known to be back: odd while it is not."""
 
     def start(self, folder: Path) -> None:
         """Make them, start them, link them and fill them."""
@@ -153,7 +158,7 @@ class Federation:
             made = _ibi("resolver", "register", archive.service, "--data", str(at), "--json")
             archive.link(address, made["registration_key"])
             for _ in range(self._items):
-                archive.deposit()
+                archive.labels.append(archive.deposit())
 
     def pick(self, chance: random.Random) -> tuple[str, frozenset[str]]:
         """Return a label, few of them far more often than the others, and where it is."""
@@ -161,13 +166,28 @@ class Federation:
         number = int(len(archive.labels) * chance.random() ** 3)
         return archive.labels[number], frozenset({archive.place})
 
-    def deposits(self, number: int) -> None:
-        """Deposit an item, if the archive is there."""
-        with suppress(OSError):
-            self.archives[number].deposit()
+    def deposits(self, number: int) -> str:
+        """Deposit an item, if the archive is there; return what was wrong with its resolution.
+
+        Of a new item of an archive that is switched off nobody can know. Of any other everybody
+        has to, at once; readers ask for it from then on.
+        """
+        archive, away = self.archives[number], self._away[number]
+        try:
+            label = archive.deposit()
+        except OSError:
+            return ""
+        status = _status(self.resolver, label)
+        was_there = not away % 2 and away == self._away[number]
+        if was_there and status not in {HTTPStatus.FOUND, HTTPStatus.SERVICE_UNAVAILABLE}:
+            return f"/{label}, just deposited: {status}"
+        if status == HTTPStatus.FOUND:
+            archive.labels.append(label)
+        return ""
 
     def breaks(self, number: int, kind: str) -> None:
         """Break an archive, or switch it off."""
+        self._away[number] += 1
         server = self.archives[number].server
         if kind == "pause":
             server.send(signal.SIGSTOP)
@@ -181,6 +201,13 @@ class Federation:
             server.send(signal.SIGCONT)
         else:
             server.start()
+        # It says that it is ready before resolvers have included it again.
+        ends = time.monotonic() + PATIENCE
+        while _status(self.resolver, self.archives[number].labels[0]) != HTTPStatus.FOUND:
+            if time.monotonic() > ends:
+                raise SystemExit(f"Archive {number + 1} does not come back.")
+            time.sleep(0.1)
+        self._away[number] += 1
 
     def roll(self) -> None:
         """Have the resolver renew its workers."""
@@ -209,6 +236,17 @@ def federation(folder: Path, items: int) -> Iterator[Federation]:
         yield made
     finally:
         made.close()
+
+
+def _status(place: str, label: str) -> int:
+    """Return what a reader gets."""
+    host, _, port = place.partition(":")
+    connection = HTTPConnection(host, int(port), timeout=PATIENCE)
+    try:
+        connection.request("HEAD", f"/{label}")
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def _ibi(*arguments: str) -> dict[str, str]:

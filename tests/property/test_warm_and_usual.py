@@ -13,6 +13,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from ibi.identifier.label import parse
+from ibi.model.item import ContentType, State
+from ibi.resolver.known import Known, Terms
+from ibi.resolver.lease import Lease
+from ibi.web.clients import Clients
+from ibi.web.warm_path import LONGEST_TARGET, WarmAnswers
 from simulation.virtual_time import VirtualLoop
 from warm_scene import HOT, HOT_ONLY, LABELS, LASTING, NOWHERE, PERSONAL, Pair, Side
 
@@ -233,6 +238,26 @@ def test_who_is_told_of_is_who_the_last_head_says() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Connection: close",),
+        ("Connection: keep-alive", "connection: close"),
+        ("Connection:keep-alive",),
+        ("Proxy-Connection: close",),
+        ("Upgrade: h2c",),
+        ("EXPECT: 100-continue",),
+        ("content-length: 0",),
+        ("Transfer-Encoding: chunked", "X: y"),
+        (" folded",),
+        ("X : y",),
+        ("X: \x7f",),
+    ],
+)
+def test_a_line_that_may_decide_something_is_left_to_the_parser(lines: tuple[str, ...]) -> None:
+    assert not run([*WARMED, *sent(plain(LASTING, *lines))]).warm.given
+
+
 def test_a_head_is_judged_again_after_one_that_was_not_plain() -> None:
     odd = plain(LASTING, "Connection: close")
     side = run([*WARMED, *sent(plain(), odd)])
@@ -253,9 +278,9 @@ def test_nothing_is_written_to_who_does_not_take_it() -> None:
 
 
 def test_an_answer_that_is_being_given_is_not_cut_into() -> None:
-    """While one item is searched for, another is asked for on the same connection."""
-    acts = [*WARMED, ("forget", b"", 0.0), *sent(plain(HOT_ONLY)), *sent(plain(), pause=0.0)]
-    assert run([*acts, *sent(plain(HOT_ONLY), plain())]).warm.given == 2
+    """While a file is searched for, an item that is known is asked for on the same connection."""
+    acts = [*WARMED, *sent(plain(f"{HOT_ONLY}/a.txt")), *sent(plain(), pause=0.0), *sent(plain())]
+    assert run(acts).warm.given == 1
 
 
 @pytest.mark.parametrize("idle", [4.5, 5.5])
@@ -269,7 +294,7 @@ def test_a_warm_connection_has_as_long_as_any_for_the_rest_of_a_head() -> None:
     rest = plain()
     run([*WARMED, *sent(rest), ("send", rest[:20], 4.0), ("send", rest[20:], 6.0)])
     run([*WARMED, *sent(rest), ("send", rest[:20], 4.0), ("send", rest[20:], 16.0)])
-    run([("connect", b"", 0.0), *WARMED, *[("send", rest, 4.0)] * 6])
+    assert run([*WARMED, ("connect", b"", 0.0), *[("send", rest, 4.0)] * 6]).warm.given == 6
 
 
 @pytest.mark.parametrize("what", ["forget", "version"])
@@ -308,6 +333,45 @@ def test_what_anybody_can_think_of_keeps_nothing_else_from_being_warm() -> None:
 
 def test_of_too_many_targets_the_first_are_cold() -> None:
     others = [f"8JMKD3MGP7W/3EPGUE{letter}" for letter in "2346"]
-    side = run([*WARMED, *sent(*(plain(each) for each in others)), *sent(plain(others[3]))])
-    assert side.warm.given == 1
+    acts = [*WARMED, *sent(*(plain(each) for each in (*others, *others[1:])))]
+    side = run(acts)
+    assert side.warm.given == 3
     assert len(side.warm) == 3
+
+
+def test_what_is_not_written_like_all_others_is_not_kept() -> None:
+    terms = Terms("http://r.example", "archive", ContentType.DATA, State.ORIGINAL)
+    known = Known(Lease(9.0), terms, b"/a", b"http://a.example/", None)
+    fields = [(b"location", known.url), (b"link", b"<http://r.example/a>")]
+    answers = WarmAnswers(lambda: None, lambda *_: None, Clients([], "none"), most=9)
+    longest = b"/" + b"x" * (LONGEST_TARGET - 1)
+    for target in (b"/a", longest):
+        answers.keep(target, fields, known)
+        assert answers.find(target, 1.0) is known
+    for target, said in (
+        (longest + b"x", fields),
+        (b"/b", [*fields, (b"vary", b"Accept-Language")]),
+        (b"/b", [(b"location", b"http://b.example/"), fields[1]]),
+        (b"/b", [fields[0], (b"link", b"<http://r.example/b>")]),
+    ):
+        answers.keep(target, said, known)
+        assert answers.find(target, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        plain(PERSONAL),
+        plain(f"{LASTING}+"),
+        plain(f"{LASTING}?a=b"),
+        b"PUT" + plain()[3:],
+    ],
+)
+def test_what_is_never_warm_is_not_so_if_it_comes_first_either(request_: bytes) -> None:
+    assert not run(sent(request_, request_, request_)).warm.given
+    assert not run([*WARMED, *sent(request_, request_)]).warm.given
+
+
+def test_all_lines_on_who_asks_are_read_together() -> None:
+    lines = ("X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: 10.0.0.3")
+    assert run([*WARMED, *sent(plain(LASTING, *lines), plain(LASTING, *lines))]).warm.given == 2

@@ -20,6 +20,7 @@ from ibi.adapters.sqlite import Sqlite
 from ibi.errors import MessageError
 from ibi.identifier.ibip import mount_suffix
 from ibi.identifier.instant import EPOCH, Instant
+from ibi.identifier.label import parse
 from ibi.model.archive_record import UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
@@ -36,9 +37,10 @@ from ibi.resolver.acknowledgment import (
 )
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
 from ibi.resolver.duties import Duties
-from ibi.resolver.known import Known, Terms
+from ibi.resolver.known import Asked, Known, Terms
 from ibi.resolver.lease import ENDED
 from ibi.resolver.noted_accesses import NotedAccesses
+from ibi.resolver.question import Question
 from ibi.wire import requests
 from ibi.wire.accesses import MOST_ACCESSES, total
 from ibi.wire.accesses import written as written_others
@@ -193,6 +195,19 @@ def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> 
         assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
 
     asyncio.run(run())
+
+
+def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noted_accesses, "FEW", 1)
+    question = Question(parse("8JMKD3MGP7W/3EPGUE5"), path="/a.txt")
+    path = question.persistent_url.at("").encode()
+    file = Known(ENDED, TERMS, path, b"http://a.example/x", Asked(question, question, ()))
+    noted = NotedAccesses()
+    for each in (known(1), file, known(2)):
+        noted.note(each, READER)
+    taken = asyncio.run(noted.take(NOW))
+    assert taken.referrals == [(file.referral(READER), 1)]
+    assert [row.count for row in taken.sheets] == [2]
 
 
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
