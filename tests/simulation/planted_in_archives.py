@@ -115,6 +115,7 @@ IN_ARCHIVES: Final = (
     Mutation(
         "what was decided is not finished after a crash",
         {"ibi.archive.archive.Archive._settle": _unsettled},
+        within=120,
     ),
     Mutation(
         "a database says that it is durable before it is",

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from ibi.adapters.database import Execute
 from ibi.adapters.sql_acknowledgments import SqlAcknowledgments, _append, _replace
 from ibi.adapters.sql_processes import SqlProcesses
-from ibi.adapters.sql_registry import SqlRegistry
-from ibi.model.registration import RegisteredArchive
-from ibi.ports import ChangeArchive, PendingAcknowledgment
+from ibi.ports import PendingAcknowledgment
 from ibi.resolver import acknowledgment
 from ibi.resolver.acknowledgment import Step
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
 from ibi.resolver.following import Following
-from ibi.resolver.turns import Turns
 from simulation.mutation import Mutation
-from simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
-_change_archive: Final = SqlRegistry.change_archive
 
 
 async def _key_in_mind(
@@ -80,21 +74,6 @@ async def _deaf(self: Following) -> None:
     del self
 
 
-async def _at_once(self: Turns, act: Coroutine[Any, Any, object]) -> object:
-    del self
-    return await act
-
-
-def _change_read_before(
-    self: SqlRegistry, name: str, change: ChangeArchive
-) -> RegisteredArchive | None:
-    """Change what was read a moment ago, in a step of its own."""
-    before = next(iter(self.archives([name])), None)
-    changed = change(before)
-    wait(asyncio.sleep(0.1))
-    return _change_archive(self, name, lambda _: changed)
-
-
 IN_PROCESSES: Final = (
     Mutation(
         "a process does not follow what another puts on record",
@@ -111,14 +90,6 @@ IN_PROCESSES: Final = (
     Mutation(
         "accesses that may have been written are written again",
         {"ibi.adapters.sql_acknowledgments.SqlAcknowledgments.keep_pending": _keep_again},
-    ),
-    Mutation(
-        "acts do not take turns",
-        {"ibi.resolver.turns.Turns.take": _at_once},
-    ),
-    Mutation(
-        "an archive on record is changed by what was read before",
-        {"ibi.adapters.sql_registry.SqlRegistry.change_archive": _change_read_before},
     ),
     Mutation(
         "a key is used without being written down",

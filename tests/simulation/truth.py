@@ -181,9 +181,12 @@ class Truth:
         self._judge(name)
 
     def started(self, host: Host) -> None:
-        """Whatever an archive has, it has whole."""
+        """Whatever an archive has, it has whole, and what was decided is finished."""
         if host.name.startswith("a"):
-            self.check_files(self._world.archive(host.name))
+            archive = self._world.archive(host.name)
+            if archive.tree.journal and not archive.disk.is_broken:
+                self._violate(f"{host.name} is up, and did not finish what was decided")
+            self.check_files(archive)
 
     def check_files(self, host: ArchiveHost) -> None:
         """What the catalogue says of files is what lies on the disk."""
