@@ -5,7 +5,7 @@
     python -m simulation --mutations
 
 Each world has archives, resolvers, minters, readers and everything that can go wrong; the same
-seed is the same world. A violation is printed with the end of its trace, and ends with exit code 1.
+seed is the same world. A violation is printed, shrunk, with its trace, and ends with exit code 1.
 `--mutations` plants a bug in each rule, one after the other, and sees that it is found; `--planted`
 plants the one whose name has a word, in one world.
 """
@@ -28,6 +28,7 @@ from simulation.world import Outcome, run
 SEEDS: Final = 2000
 _LAST: Final = 60
 """Lines of a trace that are shown of a failure."""
+_INTERRUPTED: Final = 130
 
 
 def shown(outcome: Outcome, *, whole: bool = False) -> str:
@@ -58,15 +59,22 @@ def one(seed: int, *, trace: bool, shrink: bool) -> int:
 def _planted(word: str) -> AbstractContextManager[None]:
     if not word:
         return nullcontext()
-    return next(each for each in MUTATIONS if word in each.name).planted()
+    meant = [each for each in MUTATIONS if word in each.name]
+    if len(meant) == 1:
+        return meant[0].planted()
+    sys.stderr.write(f"{len(meant)} planted bugs have {word!r} in their names. There are:\n")
+    sys.exit("\n".join(f"  {each.name}" for each in meant or MUTATIONS))
+
+
+def _tell_failure(seed: int, violation: str) -> None:
+    sys.stdout.write(f"seed {seed}: {violation}\n")
+    sys.stdout.flush()
 
 
 def many(first: int, count: int, processes: int) -> int:
     """Run many worlds."""
     begun = time.monotonic()
-    failed, checks, messages, seconds = failing_seeds(first, count, processes)
-    for seed, violation in sorted(failed):
-        sys.stdout.write(f"seed {seed}: {violation}\n")
+    failed, checks, messages, seconds = failing_seeds(first, count, processes, _tell_failure)
     took = time.monotonic() - begun
     sys.stdout.write(
         f"{count} seeds from {first} on: {len(failed)} failed; {checks:,} checks, {messages:,} "
@@ -102,6 +110,16 @@ def main() -> int:
     arguments.add_argument("--planted", default="", help="a word of the bug to plant in it")
     arguments.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     chosen = arguments.parse_args()
+    if chosen.seed is None and (chosen.trace or chosen.shrink or chosen.planted):
+        arguments.error("--trace, --shrink and --planted are about one world: name its --seed")
+    try:
+        return _done(chosen)
+    except KeyboardInterrupt:
+        sys.stderr.write("  interrupted: what is said above is all that was found\n")
+        return _INTERRUPTED
+
+
+def _done(chosen: argparse.Namespace) -> int:
     if chosen.mutations:
         return mutations(chosen.first, chosen.processes)
     if chosen.seed is not None:

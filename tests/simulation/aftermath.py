@@ -8,11 +8,13 @@ whatever readers were told of is told to the archives.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from ibi.errors import IbiError
 from ibi.model.item import State
 from ibi.model.registration import ArchiveState
+from simulation.accesses import Counts
 from simulation.archives import ArchiveHost
 from simulation.network import Conditions
 from simulation.people import FILE
@@ -53,7 +55,13 @@ class Aftermath:
             if round_ == _MOST - 1:
                 self._world.violate(f"it never becomes so that {unmet[0]}")
                 return
+        sent, told, counted = self._accesses()
         await self._read_all()
+        await asyncio.sleep(_ROUND)
+        self._check_counts(sent, told, counted)
+        for label, known in self._judge.known.items():
+            if label not in self._judge.contested:
+                self._check_owner(known)
 
     def _heal(self) -> None:
         world = self._world
@@ -123,7 +131,7 @@ class Aftermath:
         down = [f"{host.name} is up" for host in world.hosts.values() if not host.is_up]
         if down:
             return down
-        unmet = []
+        unmet = [f"item {each} is kept" for each in sorted(world.people.depositing)]
         for host in world.archives:
             [(count,)] = host.catalogue_disk.look(
                 "SELECT count(*) FROM archive_exchange WHERE state = 'open'"
@@ -155,6 +163,27 @@ class Aftermath:
                 self._check_content(known)
                 await self._read(known)
 
+    def _accesses(self) -> tuple[Counts, Counts, Counts]:
+        """Return how many readers were sent, were told of, and are counted."""
+        accesses = self._judge.accesses
+        counted: Counts = Counter()
+        for host in self._world.archives:
+            counted += accesses.counted(host)
+        return accesses.sent.copy(), accesses.told.copy(), counted
+
+    def _check_counts(self, *before: Counts) -> None:
+        """While all is well, every access is told of and counted: at most once, and once."""
+        sent, told, counted = (
+            after - since for after, since in zip(self._accesses(), before, strict=True)
+        )
+        for (host, label), count in sent.items():
+            what = f"{count} readers were sent to {host} for {self._judge.name(label)}"
+            for act, found in (("was told of", told), ("counted", counted)):
+                if found[host, label] != count:
+                    self._world.violate(
+                        f"all is well, and {what}, which {act} {found[host, label]}"
+                    )
+
     async def _read(self, known: Kept) -> None:
         owner = self._judge.original(known.label.canonical)
         deleted = [
@@ -180,7 +209,18 @@ class Aftermath:
         holdings = self._judge.holdings[label].items()
         originals = [host for host, each in holdings if each.state is State.ORIGINAL]
         for number, resolver in enumerate(self._world.resolvers):
-            await self._world.people.read(known.label, number, 0, original=True)
+            outcome = await self._world.people.read(known.label, number, 0, original=True)
+            settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
+            expected = {"Alert"} if len(originals) > 1 else {outcome}
+            if settled in originals:
+                expected = {"Redirect"}
+            elif (resolver.base, label) in self._judge.settling:
+                expected = {outcome}  # perhaps for one who has it no more
+            if outcome not in expected:
+                self._world.violate(
+                    f"all is well, {' and '.join(originals)} claim item {known.number}, and "
+                    f"{resolver.name} says of its Original: {outcome}"
+                )
             await asyncio.sleep(5.0)
             on_record = resolver.database.look(
                 "SELECT count(*) FROM resolver_conflict WHERE label = $1", label
@@ -189,6 +229,18 @@ class Aftermath:
                 both = " and ".join(originals)
                 self._world.violate(
                     f"{both} claim item {known.number}, and {resolver.name} has no record of it"
+                )
+
+    def _check_owner(self, known: Kept) -> None:
+        """Who has an Original that somebody wanted is on record at all who were asked for it."""
+        owner = self._judge.original(known.label.canonical)
+        for resolver in self._world.resolvers if owner else ():
+            rows = resolver.database.look(
+                "SELECT archive FROM resolver_owner WHERE label = $1", known.label.canonical
+            )
+            if rows != [(self._world.archive(owner).id,)]:
+                self._world.violate(
+                    f"{resolver.name} does not have on record that {owner} has item {known.number}"
                 )
 
     def _check_content(self, known: Kept) -> None:

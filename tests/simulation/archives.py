@@ -26,6 +26,7 @@ from ibi.archive.sources import Sources
 from ibi.archive.transfer_messages import Answer, Message
 from ibi.archive.transferring import Transfers
 from ibi.archive.url_keys import UrlKeys
+from ibi.archive.used_keys import UsedKeys
 from ibi.errors import IbiError, UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.minting.minter import Minter
@@ -37,6 +38,8 @@ from ibi.model.record import Record, Text
 from ibi.web.archive_service import ArchiveService
 from ibi.web.digest_door import DigestDoor
 from ibi.web.problems import Problem, problem_of
+from ibi.wire import requests
+from ibi.wire.requests import Acknowledgment
 from simulation.machines import Host
 from simulation.memory_store import MemoryStore
 from simulation.tree import Tree
@@ -47,7 +50,6 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 TOKEN: Final = "token"  # noqa: S105  # of nobody
-HOUR: Final = 3600.0
 _ROUND: Final = 1800.0
 """Seconds between two rounds of what an archive does now and then."""
 
@@ -89,6 +91,7 @@ class ArchiveHost(Host):
         secret = self.catalogue.keep_setting("urlkeys", "5a" * 32)
         keys = UrlKeys(bytes.fromhex(secret))
         self.answering = ArchiveService(self.catalogue, self.identity, keys, clock)
+        self.used_keys = UsedKeys(self.catalogue, clock)
         self.digest = DigestDoor(Digest(self.catalogue), published=True)
         self.filling = Filling(self.catalogue)
         self.deposits = Deposits(self.archive, _unpack)
@@ -131,11 +134,13 @@ class ArchiveHost(Host):
         self._running.spawn(self._rounds())
 
     async def _rounds(self) -> None:
+        """Keep house as `ibi.web.archive_app` does: at the start, and then now and again."""
         while True:
-            await asyncio.sleep(_ROUND)
             with suppress(IbiError):
                 await strand(self.deposits.sweep)
-                await strand(self.catalogue.forget_keys, self.clock.wall() // 1_000_000_000)
+            with suppress(IbiError):
+                await strand(self.used_keys.forget)
+            await asyncio.sleep(_ROUND)
 
     async def end(self) -> None:
         """End in good order."""
@@ -155,8 +160,11 @@ class ArchiveHost(Host):
         if parse(service) not in tuple(self.identity.service):
             return 404, b"", False
         scope = {"type": "http", "method": "GET", "query_string": query.encode(), "headers": []}
+        said = requests.decode(query)
+        if isinstance(said, Acknowledgment):
+            self.world.judge.told(self, said)
         answer = await self.answering.serve(Request(scope))
-        if "=acknowledgment" in query:
+        if isinstance(said, Acknowledgment):
             self.world.judge.counted(self)
         personal = "private" in answer.headers.get("cache-control", "")
         return answer.status_code, bytes(answer.body), personal
@@ -194,21 +202,38 @@ class ArchiveHost(Host):
 
     # --- what people do, in a strand ---
 
-    def deposit(self, files: dict[str, bytes], title: str, **request: Any) -> Label:  # noqa: ANN401
-        """Deposit an item, or other files of one that is here; when this returns, it is kept."""
-        if "item" not in request:
-            request["metadata"] = {"title": title}
-        opened = self.deposits.open(DepositRequest(**request), "me").id
-        for path, content in files.items():
-            with self.deposits.receive(opened, path, 0) as sink:
-                sink.write(content)
+    def open_deposit(self, title: str) -> str:
+        """Begin a deposit; return its number."""
+        return self.deposits.open(DepositRequest(metadata={"title": title}), "me").id
+
+    def send(self, deposit: str, path: str, content: bytes, *, is_all: bool) -> int:
+        """Send of a file what is not here yet; return how much is."""
+        staged = {each.path: each for each in self.deposits.staged(deposit)}.get(path)
+        if staged is not None and staged.file is not None:
+            return staged.size
+        here = 0 if staged is None else min(staged.size, len(content))
+        with self.deposits.receive(deposit, path, here) as sink:
+            sink.write(content[here:])
+            if is_all:
                 sink.finish()
-        label = self.deposits.complete(opened, "me").item.forms.label
+        return len(content)
+
+    def complete(self, deposit: str, *, is_whole: bool = True) -> Label:
+        """Say that all has come; when this returns, the item is kept."""
+        label = self.deposits.complete(deposit, "me").item.forms.label
+        if not is_whole:
+            self.world.violate(f"{self.name} made {label} of half a deposit")
         # The answer may be lost on its way: who asks again is told the same.
-        again = self.deposits.complete(opened, "me").item.forms.label
+        again = self.deposits.complete(deposit, "me").item.forms.label
         if again != label:
             self.world.violate(f"one deposit became {label}, and then {again}")
         return label
+
+    def revise(self, label: Label, path: str, content: bytes) -> Label:
+        """Put another file in the place of one; when this returns, it is kept."""
+        opened = self.deposits.open(DepositRequest(item=str(label)), "me").id
+        self.send(opened, path, content, is_all=True)
+        return self.complete(opened)
 
     def copy(self, label: Label, address: str = "") -> bool:
         """Copy an item from another archive."""

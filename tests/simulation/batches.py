@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.pool import Pool
 from typing import Final
 
 from simulation.author import scenario_of
@@ -18,21 +21,39 @@ _INTERVAL: Final = 10.0
 Result = tuple[int, str, int, int, float]
 
 
+@contextmanager
+def _workers(count: int) -> Iterator[Pool]:
+    """Begin processes that leave it to this one to be interrupted."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as they find it, they keep it
+    try:
+        pool = multiprocessing.get_context("spawn").Pool(count)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pool:
+        yield pool
+
+
 def _run(seed: int) -> Result:
-    outcome = run(scenario_of(seed))
+    try:
+        outcome = run(scenario_of(seed))
+    except Exception as failure:  # noqa: BLE001  # whatever it is, it is said of which seed
+        return seed, f"the simulation itself failed: {failure!r}", 0, 0, 0.0
     violation = outcome.violations[0] if outcome.violations else ""
     return seed, violation, outcome.checks, outcome.messages, outcome.seconds
 
 
 def failing_seeds(
-    first: int, count: int, processes: int, say: Callable[[str], None] | None = None
+    first: int, count: int, processes: int, tell: Callable[[int, str], None]
 ) -> tuple[list[tuple[int, str]], int, int, float]:
-    """Run worlds; return what failed, how many checks and messages, and their time."""
-    say = say or _Progress(count).say
+    """Run worlds; return what failed, how many checks and messages, and their time.
+
+    Of each that fails `tell` is told at once.
+    """
+    progress = _Progress(count)
     failed: list[tuple[int, str]] = []
     checks = messages = done = 0
     seconds = 0.0
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+    with _workers(processes) as pool:
         for seed, violation, checked, sent, lived in pool.imap_unordered(
             _run, range(first, first + count), chunksize=4
         ):
@@ -40,7 +61,8 @@ def failing_seeds(
             checks, messages, seconds = checks + checked, messages + sent, seconds + lived
             if violation:
                 failed.append((seed, violation))
-            say(f"{done} worlds, {checks:,} checks, {len(failed)} failed")
+                tell(seed, violation)
+            progress.say(f"{done} worlds, {checks:,} checks, {len(failed)} failed")
     return failed, checks, messages, seconds
 
 
@@ -62,7 +84,7 @@ def _found(task: tuple[int, int]) -> tuple[int, int, str]:
 def found_mutations(first: int, processes: int) -> Iterator[tuple[Mutation, int, str]]:
     """Plant every bug; yield each, after how many seeds it was found, and by what."""
     tasks = [(number, first) for number in range(len(MUTATIONS))]
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+    with _workers(processes) as pool:
         for number, seeds, violation in pool.imap_unordered(_found, tasks):
             yield MUTATIONS[number], seeds, violation
 

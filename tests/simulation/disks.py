@@ -2,7 +2,8 @@
 
 Catalogues, ledgers and registries are the real ones, in SQL, on databases in memory. A transaction
 is durable when it is committed, as SQLite promises; one in the midst of which the power fails was
-never begun. How a disk can betray that is for `make faults` to show, on real files.
+never begun. One whose commit reports an error was made all the same, which nobody knows who asked
+for it. How a disk can betray that is for `make faults` to show, on real files.
 """
 
 from __future__ import annotations
@@ -24,14 +25,22 @@ from simulation.virtual_time import PROCESS
 T = TypeVar("T")
 
 BROKEN: Final = "the disk reports an error"
+_WORKS: Final = 0.4
+"""How often a disk that fails works all the same."""
 
 
 class Disk:
     """The disk of one machine; `on_crash` is called in the midst of the write that is the last."""
 
-    def __init__(self, name: str, on_crash: Callable[[], None]) -> None:
-        """Begin empty."""
+    def __init__(
+        self,
+        name: str,
+        on_crash: Callable[[], None],
+        chance: Callable[[], float] = lambda: 1.0,
+    ) -> None:
+        """Begin empty; `chance` says whether a disk that fails takes something all the same."""
         self.name = name
+        self._chance = chance
         self.is_broken = False
         self.writes_left: int | None = None
         """After how many more writes the power fails."""
@@ -47,7 +56,7 @@ class Disk:
             if self.writes_left < 0:
                 self.writes_left = None
                 self._on_crash()
-        elif self.is_broken:
+        elif self.is_broken and self._chance() > _WORKS:
             raise StorageError(self.name, BROKEN)
 
     def database(self, name: str, part: Part | None = None) -> MemoryDatabase:
@@ -89,7 +98,7 @@ class MemoryDatabase:
         connection.execute("BEGIN IMMEDIATE")
         try:
             result = work(lambda sql, *values: list(connection.execute(sql, values)))
-            self._write()
+            is_told = self._last_write()
         except BaseException as failure:
             connection.execute("ROLLBACK")
             if isinstance(failure, apsw.Error):
@@ -98,7 +107,20 @@ class MemoryDatabase:
         connection.execute("COMMIT")
         if connection.total_changes() != before:
             self.on_commit()
+        if not is_told:
+            raise LedgerUnavailableError(self.name, BROKEN)
         return result
+
+    def _last_write(self) -> bool:
+        """Come to the commit; False if it is made, and nobody is told so.
+
+        That is how it looks to who loses a database over the network in that very moment.
+        """
+        try:
+            PROCESS.get().write()
+        except StorageError:
+            return False
+        return True
 
     def _write(self) -> None:
         try:

@@ -14,6 +14,7 @@ from ibi.resolver.decision import Redirect
 from ibi.resolver.known import Known
 from ibi.resolver.resolution import Resolution
 from ibi.wire.requests import UrlRequest
+from simulation.accesses import Reader
 from simulation.machines import SECOND, START
 from simulation.resolvers import FOLLOW, HOT
 from simulation.truth import Truth
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 STALENESS: Final = HOT + FOLLOW + 3.0
 """Seconds for which a reader may be sent to a place that an item has left: as long as an answer is
 remembered, as it takes to hear of what another process knows, and as it takes to ask."""
+_NEWS: Final = FOLLOW + 3.0
+"""Seconds in which each process of a resolver hears of what stands on its record."""
 _MARGIN: Final = 60.0
 """Seconds for which an archive must have been included before it had to be asked."""
 
@@ -38,6 +41,8 @@ class Judge(Truth):
         super().__init__(world)
         self._claims: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
         self._asked: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+        self._owners: dict[tuple[str, str], tuple[str, float]] = {}
+        """On record at a resolver, by its address and by label, and since when at the latest."""
 
     def asked(self, resolver: ResolverHost, archive: str, request: UrlRequest) -> None:
         """Remember who was asked."""
@@ -60,32 +65,35 @@ class Judge(Truth):
         location: str,
         *,
         original: bool,
-        counted: bool,
+        reader: Reader | None,
     ) -> None:
-        """Judge where a resolver sends a reader."""
+        """Judge where a resolver sends a reader; nobody reads if it is only looked for."""
         self.checks += 1
         name = label.canonical
         resolver.say(f"says of {self.name(name)}: {location}")
         host = self._world.archive_of(known.terms.archive)
-        if counted:
-            self._referred[host.name, name] += 1
+        if reader is not None:
+            self.accesses.send(resolver.base, host, name, reader)
         self._judge_place(resolver, name, host, location)
         if original:
             self._judge_original(resolver, name, host)
 
-    def replied(
-        self,
-        resolver: ResolverHost,
-        label: Label,
-        resolution: Resolution,
-        included: frozenset[str],
-    ) -> None:
+    def questioned(self, resolver: ResolverHost, label: str) -> None:
+        """Remember who is on record as the owner of what a reader asks for, and since when."""
+        rows = resolver.database.look("SELECT archive FROM resolver_owner WHERE label = $1", label)
+        key, owner = (resolver.base, label), rows[0][0] if rows else ""
+        if self._owners.get(key, ("", 0.0))[0] != owner:
+            self._owners[key] = owner, self._world.loop.now
+
+    def replied(self, resolver: ResolverHost, label: Label, resolution: Resolution) -> None:
         """Judge what a resolver says that sends a reader nowhere."""
         self.checks += 1
         outcome, name = type(resolution.outcome).__name__, label.canonical
         resolver.say(f"says of {self.name(name)}: {outcome}")
         if outcome == "NotFound":
-            self._judge_absence(resolver, name, resolution, included)
+            self._judge_absence(resolver, name, resolution.began)
+        if outcome == "Gone" and name not in self.doomed:
+            self._violate(f"{resolver.name} says that {self.name(name)} was deleted: nobody did")
 
     def resolved(self, resolver: ResolverHost, resolution: Resolution) -> None:
         """Where two claimed the Original that somebody wants, nobody is sent to either."""
@@ -97,7 +105,7 @@ class Judge(Truth):
         began = resolution.last.began
         claims = self._claims[resolver.name, label]
         claimants = {archive for at, archive in claims if at >= began}
-        if (resolver.base, label) in self.settled:
+        if (resolver.base, label) in self.settling:
             return
         self._judge_asked(resolver, label, began)
         if len(claimants) > 1:
@@ -148,6 +156,18 @@ class Judge(Truth):
         if not is_original and max(until, left) < self._world.loop.now - STALENESS:
             self._violate(f"{resolver.name} takes {host.name} for the Original of a Copy")
         self._judge_belief(resolver, label, host)
+        self._judge_settled(resolver, label, host)
+
+    def _judge_settled(self, resolver: ResolverHost, label: str, host: ArchiveHost) -> None:
+        """For whom an operator has settled it is believed, once all processes have heard of it."""
+        name, at = self.settled.get((resolver.base, label), (host.name, 0.0))
+        holding = self.holdings[label].get(name)
+        is_there = holding is not None and holding.state is State.ORIGINAL
+        if name != host.name and is_there and at < self._world.loop.now - STALENESS:
+            self._violate(
+                f"{resolver.name} sends to {host.name} for the Original of {self.name(label)}, "
+                f"which was settled for {name}"
+            )
 
     def _judge_belief(self, resolver: ResolverHost, label: str, host: ArchiveHost) -> None:
         """Whoever is known to have the Original is not left for one who only says so."""
@@ -163,19 +183,17 @@ class Judge(Truth):
                     f"sends to {host.name}, which only says so"
                 )
 
-    def _judge_absence(
-        self,
-        resolver: ResolverHost,
-        label: str,
-        resolution: Resolution,
-        included: frozenset[str],
-    ) -> None:
-        still = included & {each.id for each in resolver.registry.included()}
-        for host, holding in self.holdings[label].items():
-            archive = self._world.archive(host)
-            if archive.id in still and holding.since < resolution.began:
+    def _judge_absence(self, resolver: ResolverHost, label: str, began: float) -> None:
+        """Whoever is included has to be heard, however silent; and so has an owner that is off."""
+        owner, since = self._owners.get((resolver.base, label), ("", 0.0))
+        on_record = [owner] if owner and since <= began else []
+        for each in (*self.inclusions.since(resolver.database, began - _NEWS), *on_record):
+            host = self._world.archive_of(each)
+            holding = self.holdings[label].get(host.name)
+            if holding is not None and holding.since < began:
                 self._violate(
-                    f"{resolver.name} says that nobody has {self.name(label)}, and {host} has it"
+                    f"{resolver.name} says that nobody has {self.name(label)}, "
+                    f"and {host.name} has it"
                 )
 
     def included(self, resolver: ResolverHost) -> None:

@@ -98,7 +98,7 @@ class Host:
         """All that it ever had, and until when."""
         self.clock = MachineClock(world.loop)
         self.memory = MachineMemory()
-        self.disk = Disk(name, self.lose_power)
+        self.disk = Disk(name, self.lose_power, world.chance.of(f"disk/{name}").random)
         self.is_ready = False
         self.ready = asyncio.Event()
         """Set once it was ready for the first time."""

@@ -17,6 +17,8 @@ from ibi.model.item import State
 from ibi.wire.requests import InclusionRequest, encode
 from simulation import scenario
 from simulation.archives import TOKEN, ArchiveHost
+from simulation.copier import copying
+from simulation.depositor import deposit
 from simulation.machines import Host
 from simulation.network import UnreachableError
 from simulation.truth import Kept
@@ -41,6 +43,8 @@ class People:
         self._moves = 0
         self.has_swapped = False
         """Whether somebody ever was where another had been."""
+        self.depositing: set[int] = set()
+        """Items of which nobody was told yet that they are kept."""
         self._revisions = 0
         self._undone: set[str] = set()
         self.forced: set[str] = set()
@@ -83,11 +87,14 @@ class People:
         content = f"item {event.item}, as it was deposited at {host.name}".encode()
 
         async def work() -> None:
-            label = await strand(host.deposit, {FILE: content}, f"Item {event.item}")
+            label = await deposit(host, FILE, content, f"Item {event.item}")
             self._judge.acknowledged(host, event.item, label, content)
             self._items[event.item] = label
+            self.depositing.discard(event.item)
 
-        self._do(host, f"deposit item {event.item} at {host.name}", work)
+        self.depositing.add(event.item)
+        self._world.trace.say("people", f"deposit item {event.item} at {host.name}")
+        self._world.outside.spawn(work())
 
     @act.register
     def _(self, event: scenario.Revise) -> None:
@@ -100,7 +107,7 @@ class People:
 
         async def work() -> None:
             known.contents.add(content)
-            await strand(partial(host.deposit, {FILE: content}, "", item=str(known.label)))
+            await strand(host.revise, known.label, FILE, content)
             known.contents.clear()
             known.contents.add(content)
 
@@ -116,6 +123,7 @@ class People:
         async def work() -> None:
             self._judge.doomed.add(known.label.canonical)
             await strand(host.archive.delete, known.label, "me", "Nobody wants it.")
+            self._judge.deleted(known.label.canonical)
 
         self._do(host, f"delete item {event.item} at {host.name}", work)
 
@@ -123,10 +131,11 @@ class People:
     def _(self, event: scenario.Copy) -> None:
         known, host = self.known(event.item), self._world.archives[event.archive]
         if known is not None:
-            here = self._judge.holdings[known.label.canonical].get(host.name)
-            act = host.copy if here is None else host.refresh
+            holdings = self._judge.holdings[known.label.canonical]
+            others = [self._world.archive(name).base for name in holdings if name != host.name]
             what = f"copy item {event.item} to {host.name}"
-            self._do(host, what, lambda: strand(act, known.label))
+            work = copying(host, known.label, holdings.get(host.name), others)
+            self._do(host, what, lambda: strand(work))
 
     @act.register
     def _(self, event: scenario.Drop) -> None:
@@ -234,8 +243,10 @@ class People:
         label = known.label.canonical
 
         async def work() -> None:
+            self._judge.settling.add((host.base, label))
+            self._judge.settled.pop((host.base, label), None)
             await host.conflicts.settle(label, owner.id, "operator", "looked into")
-            self._judge.settled.add((host.base, label))
+            self._judge.settled[host.base, label] = owner.name, self._world.loop.now
 
         self._do(host, f"settle item {event.item} at {host.name} for {owner.name}", work)
 

@@ -1,4 +1,4 @@
-"""Bugs planted in archives: in transfers, copies, and in what makes a change durable."""
+"""Bugs planted in archives: in deposits, and in what makes a change durable."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from ibi.adapters.database import Execute
-from ibi.archive import copy_rules, transfer
-from ibi.archive import pair as pairs
 from ibi.archive.archive import Archive, Described
-from ibi.archive.giving import Giving
-from ibi.archive.pair import Pair
-from ibi.archive.receiving import Receiving
+from ibi.archive.deposits import Deposits
+from ibi.archive.used_keys import SECOND, UsedKeys
 from ibi.errors import UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
 from ibi.model.forms import Forms
-from ibi.model.item import Item, State
-from ibi.ports import Exchange, Held
+from ibi.model.item import Item
+from ibi.ports import Deposit, Held
 from simulation.disks import MemoryDatabase
 from simulation.machines import Host
 from simulation.mutation import Mutation
@@ -27,44 +24,19 @@ from simulation.virtual_time import PROCESS, strand
 
 T = TypeVar("T")
 
-_handed: Final = transfer.handed
-_accepted: Final = transfer.accepted
-_as_copy: Final = copy_rules.as_copy
+_get: Final = Deposits.get
 _make: Final = Archive.make
 _look: Final = Archive.look
 _transaction: Final = MemoryDatabase.transaction
 _start: Final = Host.start
 
 
-def _still_original(item: Item, id_: str, receipt: str, now: int) -> Item:
-    return replace(_handed(item, id_, receipt, now), state=State.ORIGINAL)
+def _never_completed(self: Deposits, id: str) -> Deposit:  # noqa: A002  # as it is called
+    return replace(_get(self, id), completed="")
 
 
-def _forgetful(item: Item, id_: str) -> Item:
-    return replace(_accepted(item, id_), custody=())
-
-
-def _accept_again(self: Receiving, id_: str, pair: Pair) -> None:
-    archive = self._archive
-    pairs.make(archive, "accept", pair, lambda each: _once_more(each, id_), id_)
-    self._end(id_, "done")
-
-
-def _once_more(item: Item, id_: str) -> Item:
-    custody = (*item.custody, id_)
-    return replace(item, state=State.ORIGINAL, origin="", transfer=None, custody=custody)
-
-
-def _undo_alone(self: Giving, exchange: Exchange, who: str) -> None:
-    with self._archive.changing():
-        pair = self._pair(exchange)
-        row = self._open(exchange)
-        if pair.part_in(row.id) is not None:
-            self._take_back(row, pair, f"{who} undid it.", who)
-
-
-def _copied_as_original(item: Item, origin: str, before: Item | None) -> Item:
-    return replace(_as_copy(item, origin, before), state=State.ORIGINAL)
+def _whole(self: Deposits, id: str) -> None:  # noqa: A002
+    del self, id
 
 
 def _make_without_files(self: Archive, change: Change) -> None:
@@ -112,30 +84,22 @@ def _start_from_disk(self: Host) -> None:
     _start(self)
 
 
+def _forget_at_once(self: UsedKeys) -> None:
+    self._statistics.forget_keys(self._clock.wall() // SECOND)
+
+
 def _nothing_changes(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) -> None:
     del execute, noted
 
 
 IN_ARCHIVES: Final = (
     Mutation(
-        "an archive answers Original after it handed over",
-        {"ibi.archive.transfer.handed": _still_original},
+        "a deposit that was completed is completed again",
+        {"ibi.archive.deposits.Deposits.get": _never_completed},
     ),
     Mutation(
-        "a receiver forgets that it accepted",
-        {"ibi.archive.transfer.accepted": _forgetful},
-    ),
-    Mutation(
-        "a receiver accepts a second time",
-        {"ibi.archive.receiving.Receiving._accept": _accept_again},
-    ),
-    Mutation(
-        "a giver takes back without asking",
-        {"ibi.archive.giving.Giving.undo": _undo_alone},
-    ),
-    Mutation(
-        "a Copy is stored as Original",
-        {"ibi.archive.copies.as_copy": _copied_as_original},
+        "half a deposit is taken for whole",
+        {"ibi.archive.deposits.Deposits.check_whole": _whole},
     ),
     Mutation(
         "a change is made in the catalogue alone",
@@ -151,6 +115,7 @@ IN_ARCHIVES: Final = (
     Mutation(
         "what was decided is not finished after a crash",
         {"ibi.archive.archive.Archive._settle": _unsettled},
+        within=120,
     ),
     Mutation(
         "a database says that it is durable before it is",
@@ -158,6 +123,11 @@ IN_ARCHIVES: Final = (
             "simulation.disks.MemoryDatabase.transaction": _unsynced,
             "simulation.machines.Host.start": _start_from_disk,
         },
+    ),
+    Mutation(
+        "a used key is forgotten by a clock that is ahead",
+        {"ibi.archive.used_keys.UsedKeys.forget": _forget_at_once},
+        within=200,
     ),
     Mutation(
         "the log of an archive does not tell of what changes",

@@ -1,4 +1,4 @@
-"""Bugs planted in resolvers: in what they believe, say, remember and count."""
+"""Bugs planted in resolvers: in what they believe, say and remember."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ibi.ports import PendingAcknowledgment
-from ibi.resolver import decision
-from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import Owner, Silence
+from ibi.resolver import decision, roster
 from ibi.resolver.decision import Decision
-from ibi.resolver.following import Following
 from ibi.resolver.hearing import Hearing
+from ibi.resolver.known import Known
 from ibi.resolver.lease import ArchiveLeases
 from ibi.resolver.memory import Memory
 from ibi.resolver.offer import Offer
 from ibi.resolver.question import Question
+from ibi.resolver.running_search import RunningSearch
+from ibi.resolver.searching import Searching
 from ibi.resolver.vigil import Vigil
+from ibi.web.warm_path import WarmAnswers
 from simulation.mutation import Mutation
 
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
+_original: Final = decision._original  # noqa: SLF001
+_owner: Final = Searching._owner  # noqa: SLF001
 _read_on: Final = Vigil._read_on  # noqa: SLF001
+_standing: Final = roster._standing  # noqa: SLF001
 
 
 def _sure(hearing: Hearing, doubted: Sequence[Offer], *, is_enough: bool = True) -> Decision:
@@ -63,25 +69,31 @@ async def _trusting(self: Vigil, name: str, leases: ArchiveLeases) -> bool:
     return goes_on
 
 
-async def _key_in_mind(
-    self: AcknowledgmentQueue, row: PendingAcknowledgment, acknowledgment: str, most: int
-) -> tuple[PendingAcknowledgment, None]:
-    del self, most
-    return replace(row, acknowledgment=acknowledgment), None
+def _only_who_answers(archive: RegisteredArchive | None) -> object:
+    """Count those who are down as switched off."""
+    return None if archive is None or archive.outage is not None else _standing(archive)
 
 
-def _any_key(key: object, good: tuple[str, str]) -> str:
-    del key
-    return good[0]
+async def _only_who_is_on(
+    self: Searching, running: RunningSearch
+) -> tuple[Owner | None, Silence | None, bool]:
+    owner, silence, is_read = await _owner(self, running)
+    return (None, None, True) if silence is not None else (owner, silence, is_read)
 
 
-def _uses(execute: object, access: object) -> bool:
-    del execute, access
-    return True
+def _impatient(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> Decision:
+    claims = [each for each in offers if each.claims]
+    return _original(question, replace(hearing, awaited=frozenset()) if claims else hearing, offers)
 
 
-async def _deaf(self: Following) -> None:
-    del self
+def _unlearned(question: Question, hearing: Hearing, now: int) -> Owner | None:
+    del question, now
+    return hearing.owner
+
+
+def _warm_for_ever(self: WarmAnswers, target: bytes, now: float) -> Known | None:
+    del now
+    return self._targets.known.get(target)
 
 
 IN_RESOLVERS: Final = (
@@ -123,19 +135,27 @@ IN_RESOLVERS: Final = (
         {"ibi.resolver.vigil.Vigil._read_on": _trusting},
     ),
     Mutation(
-        "a process does not follow what another puts on record",
-        {"ibi.resolver.following.Following.look": _deaf},
+        "an archive that is down counts as none",
+        {"ibi.resolver.roster._standing": _only_who_answers},
     ),
     Mutation(
-        "a key is used without being written down",
-        {"ibi.resolver.acknowledgment_queue.AcknowledgmentQueue.key": _key_in_mind},
+        "an owner that is switched off counts as none",
+        {"ibi.resolver.searching.Searching._owner": _only_who_is_on},
     ),
     Mutation(
-        "an archive counts a key twice",
-        {"ibi.adapters.sql_statistics._use": _uses},
+        "a claim is believed before all were heard",
+        {"ibi.resolver.decision._original": _impatient},
     ),
     Mutation(
-        "an archive is included by any key",
-        {"ibi.resolver.inclusion._fitting": _any_key},
+        "nobody is put on record as the owner",
+        {"ibi.resolver.bookkeeping.owner_after": _unlearned},
+    ),
+    Mutation(
+        "what an operator has settled is not believed",
+        {"ibi.resolver.hearing.Hearing.is_settled": False},
+    ),
+    Mutation(
+        "a warm answer is given for ever",
+        {"ibi.web.warm_path.WarmAnswers.find": _warm_for_ever},
     ),
 )

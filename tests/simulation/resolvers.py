@@ -111,6 +111,8 @@ class ResolverHost(Host):
         self.base: str = f"http://{self.address}" if shared is None else shared.base
         self._leaving = asyncio.Event()
         self._left: asyncio.Task[None] | None = None
+        if own is not None:
+            world.judge.inclusions.watch(own)
 
     def open(self) -> None:
         """Open what is on the disk; the parts as `ibi.wiring.resolver` has them."""
@@ -241,12 +243,13 @@ class ResolverHost(Host):
         wanted = PersistentUrl(label, original_required=original)
         target = wanted.at("")
         judge = self.world.judge
+        judge.questioned(self, label.canonical)
+        told = self.warm.told(reader, b"") if counted else None
         warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
-        if warm is not None:
-            self.warm.note(warm, self.warm.told(reader, b""))
-            judge.redirected(self, label, warm, warm.url.decode(), original=original, counted=True)
+        if warm is not None and told is not None:
+            self.warm.note(warm, told)
+            judge.redirected(self, label, warm, warm.url.decode(), original=original, reader=told)
             return Reply(warm.url.decode(), "Redirect")
-        included = frozenset(each.id for each in self.registry.included())
         request = _request(target, "", reader, "GET" if counted else "HEAD")
         try:
             found = await self.door.answer(request, wanted)
@@ -254,9 +257,9 @@ class ResolverHost(Host):
             return Reply("", type(fault).__name__)
         if isinstance(found, Response):
             known, location = self.door.known, found.headers["location"]
-            judge.redirected(self, label, known, location, original=original, counted=counted)
+            judge.redirected(self, label, known, location, original=original, reader=told)
             return Reply(location, "Redirect")
-        judge.replied(self, label, found, included)
+        judge.replied(self, label, found)
         return Reply("", type(found.outcome).__name__)
 
 

@@ -166,7 +166,7 @@ class PowerLoss:
 
 @dataclass(frozen=True, slots=True)
 class DiskFailure:
-    """A disk takes nothing for a while."""
+    """A disk reports errors for a while, and takes hardly anything."""
 
     at: float
     host: str

@@ -24,7 +24,7 @@ from small_archive import SmallArchive, ToldClock
 @pytest.fixture
 def process() -> Iterator[Process]:
     loop = VirtualLoop(lambda: 0.0)
-    process = Process(loop, "test", lambda: None, lambda _: None)
+    process = Process(loop, "test", lambda: None, lambda *_: None)
     token = PROCESS.set(process)
     yield process
     PROCESS.reset(token)
@@ -132,7 +132,7 @@ def _crashed_after(writes: int, folder: Path) -> bool | None:
         raise _PowerError
 
     disk = Disk("disk", crash)
-    token = PROCESS.set(Process(loop, "test", disk.write, lambda _: None))
+    token = PROCESS.set(Process(loop, "test", disk.write, lambda *_: None))
     crashed = True
     try:
         small = in_memory(folder, tree)

@@ -6,14 +6,18 @@ judged.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ibi.archive.manifest import read_kept
 from ibi.identifier.label import Label
 from ibi.model.item import State
+from ibi.wire.requests import Acknowledgment
+from simulation.accesses import Accesses
+from simulation.inclusions import Inclusions
 
 if TYPE_CHECKING:
     from simulation.archives import ArchiveHost
@@ -57,12 +61,18 @@ class Truth:
         self.known: dict[str, Kept] = {}
         self.doomed: set[str] = set()
         """Labels that somebody wanted to be deleted."""
+        self._deleted: set[str] = set()
+        """Labels of which somebody was told that they are."""
         self.contested: set[str] = set()
         """Labels that somebody claims who has no right."""
         self.forged: dict[str, str] = {}
         """By which archive."""
-        self.settled: set[tuple[str, str]] = set()
-        self._referred: Counter[tuple[str, str]] = Counter()
+        self.settled: dict[tuple[str, str], tuple[str, float]] = {}
+        """For whom operators settled which label at which resolver, and when."""
+        self.settling: set[tuple[str, str]] = set()
+        """What they began to settle; it may be that nobody was told of the end of it."""
+        self.inclusions = Inclusions(world.loop.time)
+        self.accesses = Accesses(self._violate, self.name)
         self.checks = 0
 
     def name(self, label: str) -> str:
@@ -140,12 +150,19 @@ class Truth:
         if len(originals) > 1:
             both = " and ".join(originals)
             self._violate(f"{both} both have the Original of {self.name(label)}")
+        if originals and label in self._deleted:
+            self._violate(f"{self.name(label)} was deleted, and {originals[0]} has its Original")
         if label not in self.known or originals or label in self.doomed:
             return
         if not holdings:
             self._violate(f"nobody has {self.name(label)} any more")
         elif not any(each.is_handed for each in holdings.values()):
             self._violate(f"nobody has the Original of {self.name(label)}, nor waits for it")
+
+    def deleted(self, label: str) -> None:
+        """What somebody was told is deleted stays so."""
+        self._deleted.add(label)
+        self._judge(label)
 
     def original(self, label: str) -> str:
         """Return who has the Original; empty if nobody has."""
@@ -164,21 +181,24 @@ class Truth:
         self._judge(name)
 
     def started(self, host: Host) -> None:
-        """Whatever an archive has, it has whole."""
+        """Whatever an archive has, it has whole, and what was decided is finished."""
         if host.name.startswith("a"):
-            self.check_files(self._world.archive(host.name))
+            archive = self._world.archive(host.name)
+            if archive.tree.journal and not archive.disk.is_broken:
+                self._violate(f"{host.name} is up, and did not finish what was decided")
+            self.check_files(archive)
 
     def check_files(self, host: ArchiveHost) -> None:
         """What the catalogue says of files is what lies on the disk."""
         self.checks += 1
         rows = host.catalogue_disk.look(
-            "SELECT i.label, f.path, f.size "
+            "SELECT i.label, f.path, f.sha256 "
             "FROM archive_file f JOIN archive_item i ON i.id = f.item"
         )
         places = {place.lower(): files for place, files in host.tree.items.items()}
-        for label, path, size in rows:
+        for label, path, digest in rows:
             stored = places.get(label.lower(), {}).get(path)
-            if stored is None or len(stored.octets) != size:
+            if stored is None or sha256(stored.octets).hexdigest() != digest:
                 self._violate(f"{host.name} lost {path} of {self.name(label)}")
         self._check_manifests(host)
 
@@ -203,20 +223,15 @@ class Truth:
 
     # --- accesses ---
 
-    def counted(self, host: ArchiveHost) -> None:
-        """No access is counted twice: there are no more than readers were sent."""
+    def told(self, host: ArchiveHost, said: Acknowledgment) -> None:
+        """No access is told of twice."""
         self.checks += 1
-        rows = host.catalogue_disk.look(
-            "SELECT i.label, sum(a.count) FROM archive_access a "
-            "JOIN archive_item i ON i.id = a.item GROUP BY i.label"
-        )
-        for label, count in rows:
-            sent = self._referred[host.name, label]
-            if count > sent:
-                self._violate(
-                    f"{host.name} counted {count} accesses to {self.name(label)}, "
-                    f"and {sent} readers were sent there"
-                )
+        self.accesses.tell(host, said)
+
+    def counted(self, host: ArchiveHost) -> None:
+        """No access is counted twice."""
+        self.checks += 1
+        self.accesses.counted(host)
 
     def _violate(self, what: str) -> None:
         self._world.violate(what)

@@ -42,9 +42,12 @@ class Process:
         loop: VirtualLoop,
         name: str,
         write: Callable[[], None],
-        failed: Callable[[BaseException], None],
+        failed: Callable[[BaseException, str], None],
     ) -> None:
-        """Begin; `write` comes before every write, `failed` is told of what a task raised."""
+        """Begin; `write` comes before every write.
+
+        `failed` is told of what a task raised, and by what name it goes.
+        """
         self._loop = loop
         self._failed = failed
         self._write = write
@@ -70,7 +73,7 @@ class Process:
         failure = None if task.cancelled() else task.exception()
         # What the dead trip over is their own end.
         if failure is not None and self.is_alive:
-            self._failed(failure)
+            self._failed(failure, task.get_name())
 
     def kill(self) -> None:
         """End it: nothing that it does from here on reaches anybody."""
@@ -158,7 +161,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
             done.set_exception(failure)
         else:
             if not side.dead:
-                return self.create_task(_driven(side, result))
+                driving = self.create_task(_driven(side, result))
+                # Who dies before it goes on has never waited for it.
+                driving.add_done_callback(lambda _: _close(result))
+                return driving
             done.set_result(result)
         return done
 
@@ -227,12 +233,16 @@ def wait(awaitable: Awaitable[T]) -> T:
     """Wait in a strand, while others go on."""
     current = greenlet.getcurrent()
     if current.parent is None:
-        close = getattr(awaitable, "close", None)
-        if close is not None:
-            close()
+        _close(awaitable)
         msg = "Only a strand may wait."
         raise AssertionError(msg)
     return cast("T", current.parent.switch(awaitable))
+
+
+def _close(awaitable: object) -> None:
+    close = getattr(awaitable, "close", None)
+    if close is not None:
+        close()
 
 
 def me() -> object:

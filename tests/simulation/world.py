@@ -95,10 +95,11 @@ class World:
         if not self.over.done():
             self.over.set_result(None)
 
-    def failed(self, failure: BaseException) -> None:
-        """Hear of what a task raised."""
-        if not isinstance(failure, (IbiError, UnreachableError, TimeoutError)):
-            self.violate(f"something unforeseen happened: {failure!r}")
+    def failed(self, failure: BaseException, task: str) -> None:
+        """Hear of what a task raised; those that have names work for as long as a program runs."""
+        is_refusal = isinstance(failure, (IbiError, UnreachableError, TimeoutError))
+        if not is_refusal or task.startswith("ibi-"):
+            self.violate(f"something unforeseen happened in {task}: {failure!r}")
 
     def run(self) -> Outcome:
         """Let all of it happen."""

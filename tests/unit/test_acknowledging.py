@@ -41,6 +41,7 @@ from ibi.resolver.acknowledgment import (
     is_keyed,
     is_ours,
     is_there,
+    left_to_gather,
     most_at_once,
     next_step,
     pending,
@@ -114,6 +115,18 @@ def test_a_key_is_asked_for_within_a_week(age: int, ready: bool) -> None:  # noq
     waiting = Step.ASK if ready else Step.WAIT
     expected = Step.GIVE_UP if age >= LONGEST_WAIT else waiting
     assert next_step(UNKEYED, NOW + age, ready=ready) is expected
+
+
+@pytest.mark.parametrize(
+    ("age", "left"),
+    [(0, 10), (1, 9), (9, 1), (10, 0), (11, 0), (-1, 0), (-3600 * SECOND, 0)],
+)
+def test_accesses_without_a_key_are_gathered_for_a_while_whatever_the_clock(
+    age: int, left: int
+) -> None:
+    """By a clock that was set back, a while would be as long as it was set back."""
+    assert left_to_gather(UNKEYED, 10, NOW + age) == left
+    assert left_to_gather(KEYED, 10, NOW + age) == 0
 
 
 def test_the_first_reader_has_the_key_and_the_others_none() -> None:

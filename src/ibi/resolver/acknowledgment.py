@@ -201,13 +201,17 @@ def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
 
 
 def left_to_gather(row: PendingAcknowledgment, gather: int, now: int) -> int:
-    """Return how long accesses without a key are gathered still: one key tells of many."""
+    """Return how long accesses without a key are gathered still: one key tells of many.
+
+    Whoever noted them by a clock that was set back since does not wait until it is that late again.
+    """
     try:
         if is_keyed(row):
             return 0
     except MessageError:  # as above
         return 0
-    return min(max(0, row.since + gather - now), gather)
+    left = row.since + gather - now
+    return left if 0 < left <= gather else 0
 
 
 def is_there(archive: RegisteredArchive | None) -> bool:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
+from ibi.archive.used_keys import UsedKeys
 from ibi.errors import IbiError, StorageError
 from ibi.web import archive_metrics, archive_openapi
 from ibi.web.application import application
@@ -29,7 +30,6 @@ from ibi.web.reading import Reading
 
 _ROUND: Final = 3600.0
 """Seconds between two rounds of housekeeping."""
-_SECOND: Final = 1_000_000_000
 _THREADS: Final = 64
 """That wait: those who change something take turns, and readers must not wait for them too."""
 
@@ -70,6 +70,7 @@ class ArchiveApp:
     ) -> None:
         """Put it together; each of the rounds of housekeeping bears to be made at any time."""
         self._archive = archive
+        self._used_keys = UsedKeys(archive.catalogue, archive.clock)
         self._deposits = deposits
         self._service = service
         self._apis = apis
@@ -115,13 +116,10 @@ class ArchiveApp:
     async def _keep_house(self) -> None:
         """Remove what nobody needs any more, at the start and then now and again."""
         while True:
-            for make in (self._deposits.sweep, self._forget_keys, *self._rounds):
+            for make in (self._deposits.sweep, self._used_keys.forget, *self._rounds):
                 with suppress(IbiError):  # the next round sees to it
                     await asyncio.to_thread(make)
             await asyncio.sleep(_ROUND)
-
-    def _forget_keys(self) -> None:
-        self._archive.catalogue.forget_keys(self._archive.clock.wall() // _SECOND)
 
     async def openapi(self, _: Request) -> Response:
         """Describe the API."""
