@@ -173,7 +173,11 @@ class Judge(Truth):
         """Whoever is known to have the Original is not left for one who only says so."""
         rows = resolver.database.look("SELECT archive FROM resolver_owner WHERE label = $1", label)
         owner = rows[0][0] if rows else ""
-        is_home = label.startswith(f"{host.subsystem.rep_prefix}/")
+        # Who answers where a label was made is at home there, whoever made it (ibi.resolver.home).
+        domain, name, *_ = label.split("/")
+        is_home = label.startswith(f"{host.subsystem.rep_prefix}/") or (
+            f"{name}.{domain}" in {host.address, *host.addresses}
+        )
         if label in self.forged and not is_home and owner not in {"", host.id}:
             rightful = self._world.archive_of(owner)
             holding = self.holdings[label].get(rightful.name)

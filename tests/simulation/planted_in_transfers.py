@@ -94,6 +94,7 @@ IN_TRANSFERS: Final = (
     Mutation(
         "a receiver says that it undid what it accepted",
         {"ibi.archive.transfer.answer_to_undo": _undone_anyway},
+        within=200,
     ),
     Mutation(
         "a late offer opens what has ended",
