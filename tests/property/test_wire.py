@@ -296,8 +296,10 @@ def test_an_answer_is_the_whole_list_filtered_and_survives_the_way(
     assert answered is not None
     assert answered == filtered(whole_list, verbs)
     assert set(answered.related) <= set(_relations(shelf, verbs))
-    for listed in (whole_list, answered):
-        assert responses.decode(responses.encode(listed)) == listed
+    assert responses.decode(responses.encode(answered)) == answered
+    # The whole list is only the judge here: nobody sends it, and it may be longer than any answer.
+    if len(written := responses.encode(whole_list)) <= pairlist.MAX_LIST:
+        assert responses.decode(written) == whole_list
 
 
 def _relations(shelf: Shelf, verbs: tuple[Verb, ...]) -> Iterator[object]:
