@@ -5,6 +5,8 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Whatever the caller says: each of many hundred starts would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 
@@ -54,7 +56,11 @@ tests: $(INSTALLED) ## the tests alone
 
 .PHONY: long
 long: $(INSTALLED) judges ## the tests for which CI has no time
-	$(PYTEST) -m long
+	IBI_TESTS=full $(PYTEST) -m "long or many"
+
+.PHONY: workers
+workers: $(INSTALLED) ## the tests over HTTP once more, each service served by two workers (long)
+	IBI_TEST_WORKERS=2 $(PYTEST) tests/http
 
 .PHONY: lint
 lint: $(INSTALLED) ## format and lint checks, types, import contracts
@@ -77,12 +83,18 @@ attack: $(INSTALLED) judges ## all attacks of the threat model in full, a browse
 	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/http/test_archive_openapi.py
 
 .PHONY: faults
-faults: $(INSTALLED) ## kill, stop, fork, restore, set clocks, break disks: no label twice, nothing half (long)
+faults: $(INSTALLED) ## simulate worlds; kill, stop, fork, set clocks, break disks: no label twice, nothing half (long)
+	PYTHONPATH=tests $(BIN)/python -m simulation --mutations
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds 2000
 	PYTHONPATH=tests $(BIN)/python -m faults
 
 .PHONY: bench
 bench: $(INSTALLED) ## measure, and write bench/RESULTS.md (ONLY=word: some of it)
 	$(BIN)/python bench/run.py "$(ONLY)"
+
+.PHONY: soak
+soak: $(INSTALLED) ## an hour at half load while things break: nothing grows, no error but 503
+	$(BIN)/python bench/run.py "an hour at half load"
 
 .PHONY: conformance
 conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests

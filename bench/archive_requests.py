@@ -1,4 +1,4 @@
-"""An archive of a thousand items and one of a million: what a resolver's question costs.
+"""Archives of few and of very many items: what the questions of resolvers and readers cost.
 
 Both run at the same time on one core, and are asked in turn by the same clients on the other.
 """
@@ -6,269 +6,240 @@ Both run at the same time on one core, and are asked in turn by the same clients
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
+import asyncpg
 
-from asking import AskingClient, cpu_seconds, most_memory
-from ibi.adapters.machine import FOLDER
-from ibi.identifier.ibip import Ibip
-from ibi.identifier.instant import Instant
-from ibi.identifier.repository_name import RepositoryName
+import archive_load
+import item_rows
+from archive_load import CONSTANT, FILE, LAST_METADATA, METADATA, URL_REQUEST, ArchiveServer, Load
+from asking import most_memory
+from goals import at_most
+from plots import bars
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from postgres_server import PostgresServer  # it is found there
 
 SIZES = (1_000, 1_000_000)
-CLIENTS = 16
-SECONDS = 3.0
+LARGE_SIZES = (10_000, int(os.environ.get("BENCH_ITEMS", "10_000_000")))
+"""The variable is for a quick try."""
 ROUNDS = 5
 MOST = 3.0
-"""Times that the 99th percentile may be at a million items what it is at a thousand."""
+"""Times that a 99th percentile may be with many items what it is with few."""
 LONGEST_START = 5.0
 
-_HOST, _PORT, _IP = "archive.example.org", 80, "150.163.34.243"
-_FIRST = 1_000_000_000
+_SERVER_SETTINGS = {"fsync": "on", "shared_buffers": "1GB", "maintenance_work_mem": "512MB"}
 
 
 @dataclass(frozen=True)
-class _Server:
+class _Stock:
+    """An archive with its items."""
+
+    folder: Path
     items: int
-    process: int
-    address: str
     service: str
-    start: float
+    octets: int
+    """That its catalogue takes on the disk."""
+    filled: float
+    """Seconds that it took to fill."""
 
 
 def url_requests() -> list[str]:
-    """Load two archives, start them, and ask them."""
-    cores = sorted(os.sched_getaffinity(0))
+    """Ask archives of a thousand and of a million items on SQLite."""
     with tempfile.TemporaryDirectory() as folder:
-        for items in SIZES:
-            sys.stderr.write(f"  loading {items:,} items ...\n")
-            _fill(Path(folder, str(items)), items)
-        with (
-            _running(Path(folder), SIZES[0], cores[0]) as small,
-            _running(Path(folder), SIZES[1], cores[0]) as large,
-        ):
-            return _measure([small, large], cores[-1])
+        stocks = [_on_sqlite(Path(folder, str(items)), items) for items in SIZES]
+        return _compared("archive-million", stocks, (URL_REQUEST, LAST_METADATA, CONSTANT))
 
 
-def _fill(folder: Path, items: int) -> None:
-    command = [sys.executable, "-m", "ibi", "archive", "init", "--data", str(folder)]
-    command += ["--address", f"http://{_HOST}", "--ip", _IP]
-    environment = os.environ | {FOLDER: str(folder.with_suffix(".machine"))}
-    subprocess.run(command, check=True, capture_output=True, env=environment)  # noqa: S603
-    connection = apsw.Connection(str(folder / "catalogue.sqlite"))
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("BEGIN")
-    for start in range(0, items, 10_000):
-        rows = [_rows(number) for number in range(start, min(start + 10_000, items))]
-        connection.executemany(
-            "INSERT INTO archive_item (id, label, kind, state, version, document) "
-            "VALUES (?, ?, ?, 'Original', 1, ?)",
-            [each for item, _, _ in rows for each in item],
+def ten_million_on_sqlite() -> list[str]:
+    """Ask archives of ten thousand and of ten million items on SQLite."""
+    with tempfile.TemporaryDirectory() as folder:
+        stocks = [_on_sqlite(Path(folder, str(items)), items) for items in LARGE_SIZES]
+        return _compared(
+            "archive-sqlite", stocks, (URL_REQUEST, LAST_METADATA, FILE, METADATA, CONSTANT)
         )
-        connection.executemany(
-            "INSERT INTO archive_name (name, item) VALUES (?, ?)",
-            [each for _, names, _ in rows for each in names],
+
+
+def ten_million_on_postgresql() -> list[str]:
+    """Ask the same on PostgreSQL."""
+    with tempfile.TemporaryDirectory() as folder, PostgresServer() as server:
+        asyncio.run(_configure(server.url))
+        server.stop()
+        server.start()
+        stocks = [
+            _on_postgresql(Path(folder, str(items)), items, server.database())
+            for items in LARGE_SIZES
+        ]
+        return _compared(
+            "archive-postgresql", stocks, (URL_REQUEST, LAST_METADATA, FILE, METADATA, CONSTANT)
         )
-        connection.executemany(
-            "INSERT INTO archive_file VALUES (?, 'report.pdf', 1000, ?, ?, 0, '')",
-            [file for _, _, file in rows],
-        )
-    connection.execute("COMMIT")
-    connection.close()
 
 
-def _labels(number: int) -> tuple[str, str]:
-    instant = Instant(_FIRST + number)
-    return (
-        RepositoryName.mount(_HOST, _PORT, instant).spelling,
-        Ibip.mount(_IP, 800, instant).spelling,
-    )
+def _said(items: int) -> Callable[[int], None]:
+    def said(done: int) -> None:
+        if done == items or not done % 1_000_000:
+            sys.stderr.write(f"  {done:,} of {items:,} items ...\n")
+
+    return said
 
 
-def _rows(
-    number: int,
-) -> tuple[list[tuple[object, ...]], list[tuple[str, int]], tuple[object, ...]]:
-    """Return the rows of an item and of its metadata: numbers 10 and 11, 12 and 13, and so on."""
-    id_ = 10 + 2 * number
-    rep, ibip = _labels(2 * number)
-    meta_rep, meta_ibip = _labels(2 * number + 1)
-    forms, meta = f"rep {rep} ibip {ibip}", f"rep {meta_rep} ibip {meta_ibip}"
-    times = {"created": 10**18, "updated": 10**18}
-    item = {"version": 1, "forms": forms, "language": "en", "target": "report.pdf", **times}
-    describing = {"version": 1, "forms": meta, "kind": "metadata", "target": "metadata", **times}
-    record = {"titles": [{"value": f"Report {number}", "language": "en"}]}
-    documents: list[tuple[object, ...]] = [
-        (id_, rep, "data", json.dumps({**item, "metadata": meta})),
-        (
-            id_ + 1,
-            meta_rep,
-            "metadata",
-            json.dumps({**describing, "describes": forms, "record": record}),
-        ),
-    ]
-    names = [(rep, id_), (ibip, id_), (meta_rep, id_ + 1), (meta_ibip, id_ + 1)]
-    return documents, names, (id_, "0" * 64, "0" * 128)
-
-
-@contextmanager
-def _running(folder: Path, items: int, core: int) -> Iterator[_Server]:
-    data = folder / str(items)
-    command = [sys.executable, "-m", "ibi", "archive", "serve", "--data", str(data)]
-    environment = os.environ | {FOLDER: str(data.with_suffix(".machine"))}
+def _on_sqlite(folder: Path, items: int) -> _Stock:
+    service = archive_load.make(folder)
     started = time.monotonic()
-    server = subprocess.Popen(  # noqa: S603
-        [*command, "--listen", "127.0.0.1:0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
+    catalogue = folder / "catalogue.sqlite"
+    connection = apsw.Connection(str(catalogue))
+    # What is lost by a crash here is filled again.
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA cache_size = -400000")
+    connection.execute("BEGIN")
+    item_rows.ON_SQLITE.fill(connection.execute, items, _said(items))
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    archive_load.put_files(folder, items)
+    filled = time.monotonic() - started
+    return _Stock(folder, items, service, catalogue.stat().st_size, filled)
+
+
+async def _configure(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    for name, value in _SERVER_SETTINGS.items():
+        await connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+    await connection.close()
+
+
+def _on_postgresql(folder: Path, items: int, url: str) -> _Stock:
+    service = archive_load.make(folder, url)
+    started = time.monotonic()
+    octets = asyncio.run(_fill(url, items))
+    archive_load.put_files(folder, items)
+    return _Stock(folder, items, service, octets, time.monotonic() - started)
+
+
+async def _fill(url: str, items: int) -> int:
+    connection = await asyncpg.connect(url)
+    for table in item_rows.TABLES:  # what is lost by a crash here is filled again
+        await connection.execute(f"ALTER TABLE {table} SET UNLOGGED")
+    again = await _without_indexes(connection)
+    for statement in (*item_rows.ON_POSTGRESQL.statements(items, _said(items)), *again):
+        await connection.execute(statement)
+    await connection.execute("VACUUM ANALYZE")  # as the server does by itself, later
+    octets = await connection.fetchval("SELECT pg_database_size(current_database())")
+    await connection.close()
+    return int(octets)
+
+
+async def _without_indexes(connection: asyncpg.Connection) -> list[str]:
+    """Drop the indexes of the tables, and return what makes them again: quicker than row by row."""
+    constraints = await connection.fetch(
+        "SELECT conrelid::regclass::text AS place, conname, pg_get_constraintdef(oid) AS text "
+        "FROM pg_constraint WHERE contype IN ('p', 'u') AND conrelid::regclass::text = ANY($1)",
+        item_rows.TABLES,
     )
-    try:
-        os.sched_setaffinity(server.pid, {core})
-        assert server.stdout is not None  # noqa: S101  # a pipe was asked for
-        address = server.stdout.readline().split("http://")[1].strip()
-        start = time.monotonic() - started
-        connection = apsw.Connection(str(data / "catalogue.sqlite"))
-        [(service,)] = connection.execute("SELECT label FROM archive_item WHERE kind = 'service'")
-        connection.close()
-        yield _Server(items, server.pid, address, str(service), start)
-    finally:
-        server.terminate()
-        server.wait()
+    for place, name, _ in constraints:
+        await connection.execute(f"ALTER TABLE {place} DROP CONSTRAINT {name}")
+    select = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY($1)"
+    indexes = await connection.fetch(select, item_rows.TABLES)
+    for name, _ in indexes:
+        await connection.execute(f"DROP INDEX {name}")
+    added = [
+        f"ALTER TABLE {place} ADD CONSTRAINT {name} {text}" for place, name, text in constraints
+    ]
+    return [*added, *(text for _, text in indexes)]
 
 
-def _measure(servers: list[_Server], core: int) -> list[str]:
-    kinds = ("urlRequest", "urlRequest, !:(oai_dc)", "a constant (`/healthz`)")
-    measured: dict[tuple[int, str], list[_Load]] = {}
-    for _ in range(ROUNDS):
-        for server in servers:
+def _compared(plot: str, stocks: Sequence[_Stock], kinds: Sequence[str]) -> list[str]:
+    cores = sorted(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(
+                archive_load.running(stock.folder, stock.items, stock.service, cores[0])
+            )
+            for stock in stocks
+        ]
+        measured: dict[tuple[int, str], list[Load]] = {}
+        for _ in range(ROUNDS):
             for kind in kinds:
-                measured.setdefault((server.items, kind), []).append(_load(server, kind, core))
+                for server in servers:
+                    seen = archive_load.load(server, kind, cores[-1])
+                    measured.setdefault((server.items, kind), []).append(seen)
+        return _told(plot, stocks, servers, measured)
+
+
+def _told(
+    plot: str,
+    stocks: Sequence[_Stock],
+    servers: Sequence[ArchiveServer],
+    measured: dict[tuple[int, str], list[Load]],
+) -> list[str]:
     lines = [
         "| items | | requests a second | of the constant | p50, ms | p99, ms | CPU, us a request |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for (items, kind), loads in measured.items():
+    for (items, kind), loads in sorted(measured.items(), key=lambda each: each[0][0]):
         rate = statistics.median(load.rate for load in loads)
-        constant = statistics.median(load.rate for load in measured[items, kinds[-1]])
+        constant = statistics.median(load.rate for load in measured[items, CONSTANT])
         lines.append(
             f"| {items:,} | {kind} | {rate:,.0f} | {rate / constant:.2f} | "
-            f"{statistics.median(load.median for load in loads):.2f} | "
-            f"{statistics.median(load.p99 for load in loads):.2f} | "
+            f"{statistics.median(load.median for load in loads):.2f} | {_p99(loads):.2f} | "
             f"{statistics.median(load.cpu for load in loads) * 1e6:.0f} |"
         )
-    small, large = (
-        statistics.median(load.p99 for load in measured[items, kinds[0]]) for items in SIZES
-    )
-    starts = ", ".join(f"{server.start:.2f} s with {server.items:,} items" for server in servers)
-    memory = ", ".join(
-        f"{most_memory(server.process):.0f} MB with {server.items:,}" for server in servers
-    )
+    few, many = (stock.items for stock in stocks)
+    kinds = [kind for items, kind in measured if items == few]
+    ratios = [_p99(measured[many, kind]) / _p99(measured[few, kind]) for kind in kinds]
+    worst = max(ratios[:-1])
+    listed = ", ".join(f"{kind} {ratio:.2f}" for kind, ratio in zip(kinds, ratios, strict=True))
     lines += [
         "",
+        bars(
+            plot,
+            f"99th percentile of an answer, {few:,} and {many:,} items",
+            "ms",
+            kinds,
+            {f"{n:,} items": [_p99(measured[n, kind]) for kind in kinds] for n in (few, many)},
+        ),
+        "",
+        at_most(f"99th percentile with {many:,} items, in times of {few:,}", worst, MOST),
+        at_most("to be ready after a start", max(s.start for s in servers), LONGEST_START, " s"),
+        "",
         (
-            f"The 99th percentile at a million items is {large / small:.2f} times that at a "
-            f"thousand (limit {MOST:g}). {CLIENTS} clients, medians of {ROUNDS} interleaved rounds "
-            f"of {SECONDS:g} s, items at random, both servers on one core. Ready after {starts} "
-            f"(limit {LONGEST_START:g} s). Largest memory: {memory} (page cache not counted)."
+            f"The 99th percentile with {many:,} items is so many times that with {few:,}: "
+            f"{listed}. "
+            f"{archive_load.CLIENTS} clients, medians of {ROUNDS} interleaved rounds of "
+            f"{archive_load.SECONDS:g} s, items at random, both servers on one core."
+        ),
+        "",
+        (
+            "| items | ready after, s | memory at the most, MB "
+            "| disk, bytes an item | filled in, s |"
+        ),
+        "| --- | --- | --- | --- | --- |",
+        *(
+            f"| {stock.items:,} | {server.start:.2f} | {most_memory(server.process):.0f} | "
+            f"{stock.octets / stock.items:,.0f} | {stock.filled:,.0f} |"
+            for stock, server in zip(stocks, servers, strict=True)
+        ),
+        "",
+        (
+            "An item counts with the item that describes it: "
+            "two documents, four names, one file with its checksums, and two rows of the digest's "
+            "log, with all indexes and without the files themselves; memory is without the page "
+            "cache. The rows are made by SQL in the real tables: the archive's own way, which "
+            "makes each item durable, would take days."
         ),
     ]
     return lines
 
 
-@dataclass(frozen=True)
-class _Load:
-    rate: float
-    median: float
-    p99: float
-    cpu: float
-
-
-def _load(server: _Server, kind: str, core: int) -> _Load:
-    before = cpu_seconds(server.process)
-    done = subprocess.run(  # noqa: S603
-        [
-            sys.executable,
-            __file__,
-            server.address,
-            str(core),
-            kind,
-            str(server.items),
-            server.service,
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    rate, median, p99 = json.loads(done.stdout)
-    return _Load(
-        rate, median, p99, (cpu_seconds(server.process) - before) / max(1.0, rate * SECONDS)
-    )
-
-
-class _Client(AskingClient):
-    """Notes how long each answer took."""
-
-    took: list[float] = []  # noqa: RUF012  # one list for all clients of the process
-
-    def __init__(self, requests: list[bytes]) -> None:
-        super().__init__()
-        self._requests = requests
-
-    def request(self) -> bytes:
-        self._sent = time.perf_counter()
-        return random.choice(self._requests)  # noqa: S311  # no secret
-
-    def answered(self) -> None:
-        _Client.took.append(time.perf_counter() - self._sent)
-
-
-async def _clients(address: str, requests: list[bytes]) -> tuple[float, float, float]:
-    host, _, port = address.partition(":")
-    loop = asyncio.get_running_loop()
-    for _ in range(CLIENTS):
-        await loop.create_connection(lambda: _Client(requests), host, int(port))
-    await asyncio.sleep(0.3)
-    _Client.took.clear()
-    await asyncio.sleep(SECONDS)
-    took = sorted(_Client.took)
-    return len(took) / SECONDS, took[len(took) // 2] * 1e3, took[len(took) * 99 // 100] * 1e3
-
-
-def _requests(address: str, kind: str, items: int, service: str) -> list[bytes]:
-    verbs = (
-        "&parsedibiurl.verblist=GetLastEdition%20GetMetadata(oai_dc)" if "oai_dc" in kind else ""
-    )
-    requests = []
-    for _ in range(20_000):
-        label = random.choice(_labels(2 * random.randrange(items)))  # noqa: S311  # no secret
-        question = (
-            f"{service}?servicesubject=urlRequest&clientinformation.ipaddress=150.163.2.175"
-            f"&parsedibiurl.ibi={label}{verbs}"
-        )
-        path = question if kind.startswith("urlRequest") else "healthz"
-        requests.append(f"GET /{path} HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
-    return requests
-
-
-if __name__ == "__main__":
-    import uvloop
-
-    address, core, kind, items, service = sys.argv[1:]
-    os.sched_setaffinity(0, {int(core)})
-    ready = _requests(address, kind, int(items), service)
-    sys.stdout.write(json.dumps(uvloop.run(_clients(address, ready))))
-    sys.stdout.flush()
-    os._exit(0)
+def _p99(loads: Sequence[Load]) -> float:
+    return statistics.median(load.p99 for load in loads)

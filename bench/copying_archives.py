@@ -182,7 +182,7 @@ def syncs(process: int) -> Iterator[Syncs]:
 
 def _make(folder: Path, items: int, size: int) -> list[str]:
     """Make items by the archive itself; what makes each durable is left to the end."""
-    os.fsync = lambda _: None  # type: ignore[assignment]
+    os.fsync = lambda _: None  # type: ignore[assignment]  # its own argument has a name
     from ibi.archive import acts  # noqa: PLC0415  # they take it from there
     from ibi.archive.deposit_request import Description  # noqa: PLC0415
     from ibi.model.change import ItemChange  # noqa: PLC0415

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from goals import at_least, at_most
 from ibi import Ibip, Instant, Label, RepositoryName, parse
 from ibi.identifier.instant import EPOCH
 from measure import costs
@@ -93,12 +94,8 @@ def parse_and_format() -> list[str]:
             f"| {cost[f'{form} format']:.2f} "
             f"| {cost[f'{form} format'] / cost['uuid format']:.2f} |"
         )
-    verdict = "met" if worst <= PARSE_AT_MOST else "MISSED"
-    lines.append(
-        f"\nParse at no more than {PARSE_AT_MOST:.0f} times the cost of `uuid.UUID(str)`: "
-        f"the worst is {worst:.2f} times, {verdict}."
-    )
-    return lines
+    what = "to parse a label, in times of `uuid.UUID(str)`, the worst form"
+    return [*lines, "", at_most(what, worst, PARSE_AT_MOST)]
 
 
 def describe_a_million() -> list[str]:
@@ -123,13 +120,16 @@ def describe_a_million() -> list[str]:
         lines.append(
             f"| {form} | {1 / library:,.0f} | {1 / command:,.0f} | {library / command:.2f} |"
         )
-    verdict = "met" if worst >= DESCRIBE_AT_LEAST else "MISSED"
-    lines.append(
-        f"\n`ibi describe --json` at no less than {DESCRIBE_AT_LEAST} of the library's own rate: "
-        f"the worst is {worst:.2f}, {verdict}. Both are CPU time of one process; the command's "
-        "includes starting Python, reading and writing."
-    )
-    return lines
+    return [
+        *lines,
+        "",
+        at_least("`ibi describe --json`, of the library's own rate", worst, DESCRIBE_AT_LEAST),
+        "",
+        (
+            "Both are CPU time of one process; the command's includes starting Python, reading "
+            "and writing."
+        ),
+    ]
 
 
 def _describe(texts: list[str], runs: int = 4) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
+from goals import at_least
 from ibi.adapters.clock import SystemClock
 from ibi.adapters.machine import FOLDER
 from ibi.minting.distributor import create_date
@@ -49,12 +50,17 @@ def _rates(minter: Minter) -> list[str]:
     }
     seconds = {name: _median(times) for name, times in _times(tasks).items()}
     reference = seconds["`uuid.uuid4()`"]
-    limits = dict(zip(tasks, ("", f"{_ONE}", f"{_MANY}"), strict=True))
-    lines = ["| | labels a second | of `uuid4()` | at least |", "| --- | --- | --- | --- |"]
+    limits = dict(zip(tasks, (1.0, _ONE, _MANY), strict=True))
+    lines = ["| | labels a second | of `uuid4()` |", "| --- | --- | --- |"]
     for name, needed in seconds.items():
         ratio = reference / needed
-        lines.append(f"| {name} | {CALLS / needed:,.0f} | {ratio:.2f} | {limits[name]} |")
+        lines.append(f"| {name} | {CALLS / needed:,.0f} | {ratio:.2f} |")
     lines += [
+        "",
+        *(
+            at_least(f"{name}, labels a second, of `uuid4()`", reference / needed, limits[name])
+            for name, needed in list(seconds.items())[1:]
+        ),
         "",
         (
             f"Wall time, median of {ROUNDS} interleaved rounds of {CALLS:,} labels, both forms, "

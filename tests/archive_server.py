@@ -87,6 +87,15 @@ class ArchiveServer(Served):
         return (*(self.api("GET", each).json() for each in asked), files_in(self.data / "col"))
 
 
+def neighbour(folder: Path, number: int) -> ArchiveServer:
+    """Make one of several archives that may ask each other, in a folder of its own."""
+    own = folder / str(number)
+    own.mkdir()
+    archive = ArchiveServer(own, host=f"a{number}.example.org", ip=f"150.163.34.{number}")
+    archive.set(allowed_networks=["127.0.0.0/8"])
+    return archive
+
+
 def files_in(folder: Path) -> dict[str, bytes]:
     """Return all files in a folder, by their paths."""
     return {

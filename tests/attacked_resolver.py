@@ -55,10 +55,13 @@ class AttackedResolver(ResolverServer):
 
 
 @contextmanager
-def attacked(folder: Path, without: str = "", **settings: object) -> Iterator[ResolverServer]:
+def attacked(
+    folder: Path, without: str = "", most_files: int = 0, /, **settings: object
+) -> Iterator[ResolverServer]:
     """Run a resolver; `without` are lines of Python that its process runs before all others."""
     with pytest.MonkeyPatch.context() as patch:
         resolver = AttackedResolver(folder)
+        resolver.most_files = most_files
         _settle(resolver, settings)
         if without:
             lines = folder / "without"
@@ -137,9 +140,7 @@ def descriptors(resolver: ResolverServer) -> int:
 
 def metric(resolver: ResolverServer, name: str) -> float:
     """Return one of the numbers that it tells Prometheus."""
-    page = resolver.get("/metrics").body.decode()
-    [found] = [line for line in page.splitlines() if line.startswith(f"ibi_resolver_{name} ")]
-    return float(found.split()[1])
+    return resolver.metric(f"ibi_resolver_{name}")
 
 
 def requests_for(archive: ArchiveDouble) -> list[str]:

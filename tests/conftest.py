@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -19,6 +22,12 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+# Tests sync what they write thousands of times, and none of them cuts the power of this machine:
+# in memory they wait for no disk, where there is room for what a run leaves behind.
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder of our own there
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 # Whoever runs the tests in the background may ignore SIGINT, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -28,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "faults" in item.path.parts and "postgres" in item.name:
             item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over thousands of tests, which stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

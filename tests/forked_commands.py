@@ -71,11 +71,17 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def fork(arguments: Sequence[str], environment: Mapping[str, str], log: int) -> Forked:
-    """Run `ibi` with arguments; its log goes to an open file, its output to a pipe."""
+def fork(
+    arguments: Sequence[str], environment: Mapping[str, str], log: int, most_files: int = 0
+) -> Forked:
+    """Run `ibi` with arguments; its log goes to an open file, its output to a pipe.
+
+    It may open so many files until it asks for more; with 0, as many as we may.
+    """
     reading, writing = os.pipe()
     status, told = os.pipe()
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = (min(hard, most_files or soft), hard)
     request = json.dumps([arguments, dict(environment), os.getcwd(), files]).encode()  # noqa: PTH109  # a text
     forge = _forge(os.getpid())
     try:

@@ -29,7 +29,7 @@ from ibi.minting.subsystem import Subsystem
 from ibi.web.minting_app import MintingService, minting_app
 from ibi.web.minting_metrics import MintingMetrics
 from ibi.web.tokens import Tokens
-from simulation import PaperClock
+from paper_machine import PaperClock
 
 HOST: Final = "archive.example.org"
 IP: Final = "150.163.34.243"

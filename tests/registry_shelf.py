@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import Event
+from threading import Event, RLock
 from typing import Final
 
 from ibi.errors import ProofError, StorageError
@@ -13,7 +13,18 @@ from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Answer, Challenge, Heard, Owner, RegistryEvent, Silence
+from ibi.ports import (
+    Answer,
+    Challenge,
+    ChangeArchive,
+    ConflictChange,
+    Heard,
+    News,
+    Owner,
+    RegistryEvent,
+    Silence,
+)
+from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, at
 
 KEY: Final = RegistrationKey("1234567890")
@@ -58,6 +69,9 @@ class RegistryShelf:
         self._archives: dict[str, RegisteredArchive] = {}
         self._conflicts: dict[int, Conflict] = {}
         self._challenges: dict[str, Challenge] = {}
+        self._newest = 0
+        self._news: list[News] = []
+        self._alone = RLock()
 
     def _answer(self) -> None:
         if self.fails:
@@ -65,26 +79,58 @@ class RegistryShelf:
             place = "in memory"
             raise StorageError(place, "it is switched off")
 
-    def archives(self) -> list[RegisteredArchive]:
-        """Return all, by id."""
+    def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
+        """Return those of these ids, or all, by id."""
         self._answer()
-        return [self._archives[each] for each in sorted(self._archives)]
+        found = [self._archives[each] for each in sorted(self._archives)]
+        return [each for each in found if names is None or each.id in names]
 
-    def keep_archive(self, archive: RegisteredArchive, event: RegistryEvent | None) -> None:
-        """Keep an archive."""
+    def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
+        """Change an archive, alone."""
         self.held += not self.free.is_set()
         self.free.wait()
         self._answer()
-        self.writes += 1
-        self._archives[archive.id] = archive
-        if event is not None:
-            self._note(event)
+        with self._alone:
+            before = self._archives.get(name)
+            changed = change(before)
+            if changed is None:
+                return before
+            self.writes += 1
+            if changed.archive is None:
+                del self._archives[name]
+            else:
+                self._archives[name] = changed.archive
+            if changed.event is not None:
+                self._note(changed.event)
+            self._tell(archives=[name])
+            return changed.archive
 
-    def drop_archive(self, id: str, event: RegistryEvent) -> bool:  # noqa: A002  # as it is called
-        """Forget an archive."""
+    def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
+        """Add to the history."""
         self._answer()
-        self._note(event)
-        return self._archives.pop(id, None) is not None
+        with self._alone:
+            self._note(event)
+            self._tell(labels=labels)
+
+    def newest(self) -> int:
+        """Return the number of the last news."""
+        self._answer()
+        return self._newest
+
+    def news(self, after: int, limit: int) -> list[News]:
+        """Return news by number."""
+        self._answer()
+        return [each for each in self._news if each.number > after][:limit]
+
+    def _tell(self, archives: Sequence[str] = (), labels: Sequence[str] = ()) -> None:
+        told = [(name, "") for name in archives] + [("", label) for label in labels]
+        for archive, label in told:
+            self._newest += 1
+            self._news.append(News(self._newest, archive, label))
+
+    def forget_news(self) -> None:
+        """Keep none of the news there were."""
+        self._news.clear()
 
     def _note(self, event: RegistryEvent) -> None:
         self.history.append(replace(event, number=len(self.history) + 1))
@@ -123,21 +169,27 @@ class RegistryShelf:
         ]
         return found[:limit]
 
-    def conflict_of(self, label: str) -> Conflict | None:
-        """Return the newest conflict about a label."""
-        self._answer()
-        about = [each for each in self._conflicts.values() if each.label == label]
-        return max(about, key=lambda each: each.id, default=None)
-
-    def keep_conflict(self, conflict: Conflict) -> Conflict:
-        """Keep a conflict."""
+    def change_conflict(
+        self, which: int | str, change: Callable[[Conflict | None], ConflictChange | None]
+    ) -> Conflict | None:
+        """Change a conflict, alone."""
         self.held += not self.free.is_set()
         self.free.wait()
         self._answer()
-        self.writes += 1
-        number = conflict.id or len(self._conflicts) + 1
-        self._conflicts[number] = replace(conflict, id=number)
-        return self._conflicts[number]
+        with self._alone:
+            found = [each for each in self._conflicts.values() if which in {each.id, each.label}]
+            before = max(found, key=lambda each: each.id, default=None)
+            changed = change(before)
+            if changed is None:
+                return before
+            self.writes += 1
+            number = changed.conflict.id or len(self._conflicts) + 1
+            self._conflicts[number] = replace(changed.conflict, id=number)
+            self.keep_owners(changed.owners)
+            if changed.event is not None:
+                self._note(changed.event)
+            self._tell(labels=changed.news)
+            return self._conflicts[number]
 
     def count_conflicts(self) -> int:
         """Return how many are open."""
@@ -191,6 +243,13 @@ class PaperArchives:
         """Take notice."""
         del request, seconds
         return "" if archive.address in self.there else "nobody answers there"
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Publish none."""
+        del archive, epoch, after, seconds
+        return None
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
         """Have nothing there."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Final, Self
 from urllib.parse import urlsplit
@@ -17,11 +19,13 @@ from click.testing import CliRunner
 from forked_commands import Forked, fork
 from ibi.adapters.instance import token_of
 from ibi.cli import ibi
-from minting_server import PATIENCE, Answer, Client, environment
+from minting_server import PATIENCE, PROBLEM, Answer, Client, environment
 
 API: Final = "/api/v1"
 ENVIRONMENT: Final = ("IBI_DATA", "IBI_RESOLVER", "IBI_ARCHIVE", "IBI_TOKEN")
 """Variables of the caller's shell that no test may depend on."""
+WORKERS: Final = os.environ.get("IBI_TEST_WORKERS", "")
+"""How many workers each service has, of tests that leave it open (`make workers`)."""
 
 
 def free_port() -> int:
@@ -50,6 +54,9 @@ class Served(Client):
         self._log = folder / name
         self._said = b""
         self.process: Forked | None = None
+        self.wanted_workers = WORKERS
+        self.most_files = 0
+        """That its process may open until it asks for more; with 0, as many as ours."""
 
     def _make(self, *options: str) -> dict[str, str]:
         """Make it, and return what `init` told.
@@ -78,9 +85,12 @@ class Served(Client):
 
     def start(self, *options: str) -> Self:
         """Start it, and wait until it is ready."""
+        if self.wanted_workers and "--workers" not in options:
+            options = (*options, "--workers", self.wanted_workers)
         command = [self.part, "serve", "--data", str(self.data), *options]
         with self._log.open("ab") as log:
-            self.process = fork(command, own_environment(self.folder), log.fileno())
+            known = own_environment(self.folder)
+            self.process = fork(command, known, log.fileno(), self.most_files)
         said = b""
         while not said.endswith(b"\n"):
             ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
@@ -105,9 +115,22 @@ class Served(Client):
         """Kill it, as a power cut would."""
         self.close()
         if self.process:
+            workers = self.workers()
             self.process.kill()
+            for pid in workers:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             self.process.wait(PATIENCE)
             self._collect()
+
+    def workers(self) -> list[int]:
+        """Return the processes that its supervisor has started, if it has one."""
+        assert self.process
+        pid = self.process.pid
+        with suppress(FileNotFoundError, ProcessLookupError):
+            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+            return [int(each) for each in text.split()]
+        return []
 
     def _collect(self) -> None:
         if self.process and not self.process.stdout.closed:
@@ -145,6 +168,13 @@ class Served(Client):
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.ask("GET", path, token="", headers=named)
 
+    def metric(self, name: str) -> float:
+        """Return one of the numbers that it tells Prometheus, of all its processes together."""
+        lines = self.get("/metrics").body.decode().splitlines()
+        found = [line for line in lines if re.match(rf"{name}(?:\{{worker=[^}}]*\}})? ", line)]
+        assert found, name
+        return sum(float(line.split()[1]) for line in found)
+
     def api(
         self, method: str, path: str, body: object = None, token: str | None = None, **headers: str
     ) -> Answer:
@@ -157,3 +187,17 @@ class Served(Client):
         answer = self.api("POST", "tokens", {"name": name, "scope": scope})
         assert answer.status == 201, answer.body
         return str(answer.json()["secret"])
+
+
+def refused(answer: Answer, status: int, name: str = "", words: str = "") -> None:
+    """Check that an answer is a problem document that says what is wrong."""
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == PROBLEM
+    assert answer.headers["cache-control"] == "no-store"
+    problem = answer.json()
+    assert problem["status"] == status
+    assert problem["title"]
+    if name:
+        assert problem["type"] == f"urn:ibi:problem:{name}"
+    assert words in problem.get("detail", "")
+    assert len(answer.body) < 2000

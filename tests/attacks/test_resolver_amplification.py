@@ -53,7 +53,7 @@ from ibi.web.rate_limit import RateLimit
 
 searching.MOST_OF_ONE = 10**9
 RateLimit.admit = lambda self, client, cost=1: None
-Searching.join = lambda self, question, clients=(): None
+Searching.join = lambda self, question, clients=(), **more: None
 Memory.recall = lambda self, question, clients, now: None
 """
 

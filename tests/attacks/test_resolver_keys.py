@@ -18,7 +18,7 @@ from archive_double import ArchiveDouble
 from attacked_resolver import FULL, HTML, at_once, attacked, connected, service_of
 from resolver_server import SERVICE, ResolverServer
 
-COUNT: Final = 100_000 if FULL else 1_000
+COUNT: Final = 100_000 if FULL else 400
 GUESSERS: Final = 8
 LOOKED_AT: Final = 100
 """How many wrong keys may be looked at: 50 of an archive, a few at once, and after each wait."""

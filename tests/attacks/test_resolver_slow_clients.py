@@ -50,10 +50,10 @@ serving.MOST_CONNECTIONS = 50
 
 
 @contextmanager
-def room_for(files: int) -> Iterator[None]:
-    """Let processes that are started have so many files and sockets, until they ask for more."""
+def room() -> Iterator[None]:
+    """Have sockets enough for the crowd."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, files), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, ROOM)), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -64,9 +64,8 @@ def scene(
 ) -> Iterator[tuple[ResolverServer, dict[str, str]]]:
     """Run a resolver and an archive; yield where its items are."""
     with ExitStack() as stack:
-        with room_for(files):
-            resolver = stack.enter_context(attacked(folder, without, hot_seconds=0.0))
-        stack.enter_context(room_for(ROOM))
+        stack.enter_context(room())
+        resolver = stack.enter_context(attacked(folder, without, files, hot_seconds=0.0))
         archive = stack.enter_context(ArchiveDouble(service_of(0)))
         resolver.include(archive)
         for number in range(ITEMS):

@@ -298,12 +298,12 @@ def redirector(canary: Canary) -> Iterator[ArchiveDouble]:
 
 
 def follow_redirects(monkeypatch: pytest.MonkeyPatch) -> None:
-    real: Callable[..., Any] = ClientSession.get
+    real: Callable[..., Any] = ClientSession.request
 
-    def get(self: ClientSession, url: Any, **_: object) -> Any:  # noqa: ANN401  # as the library has it
-        return real(self, url, allow_redirects=True)
+    def request(self: ClientSession, method: str, url: Any, **_: object) -> Any:  # noqa: ANN401  # as the library has it
+        return real(self, method, url, allow_redirects=True)
 
-    monkeypatch.setattr(ClientSession, "get", get)
+    monkeypatch.setattr(ClientSession, "request", request)
 
 
 def test_a_redirect_to_this_machine_is_not_followed(

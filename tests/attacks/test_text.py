@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance import strings
+from extent import tried
 from ibi import IbiError, LabelError, PersistentUrl, ReadingError, describe, parse
 from ibi.identifier.language import Language, LanguagePreference
 from ibi.identifier.verbs import read_modifiers, read_verblist
@@ -64,14 +65,16 @@ PIECES = [
 ]
 
 
-@settings(max_examples=2_000)
+@pytest.mark.many
+@settings(max_examples=tried(2_000))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 @example("ibi:ibi:LK47B6W/362SFKH")
 def test_pieces_in_any_order_are_read_or_refused(text: str) -> None:
     read_or_refuse(text)
 
 
-@settings(max_examples=1_000)
+@pytest.mark.many
+@settings(max_examples=tried(1_000))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_an_error_points_into_the_text_and_a_strict_reading_is_no_other(text: str) -> None:
     for reader in (parse, PersistentUrl.parse):
@@ -86,7 +89,8 @@ def test_an_error_points_into_the_text_and_a_strict_reading_is_no_other(text: st
             continue
 
 
-@settings(max_examples=1_000)
+@pytest.mark.many
+@settings(max_examples=tried(1_000))
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_what_is_read_is_written_fit_for_a_header_and_read_again(text: str) -> None:
     try:
@@ -110,8 +114,9 @@ def test_what_is_read_is_written_fit_for_a_header_and_read_again(text: str) -> N
         strings.verblist,
     ],
 )
+@pytest.mark.many
 def test_nearly_good_text_is_read_or_refused(make: Callable[..., str]) -> None:
-    for text in strings.stream(make, seed=6, count=1_000):
+    for text in strings.stream(make, seed=6, count=tried(1_000)):
         read_or_refuse(text)
 
 
@@ -145,7 +150,10 @@ WORST = [
     "é",
     "en;q=0.5,",
 ]
-FRAMES = ["{}", "http://urlib.net/{}", "LK47B6W/362SFKH{}\0", "{}\0", "a.br/b/2009/{}", "<{}>"]
+FRAMES = [
+    *("{}", "http://urlib.net/{}", "LK47B6W/362SFKH{}\0"),
+    *(pytest.param(each, marks=pytest.mark.long) for each in ("{}\0", "a.br/b/2009/{}", "<{}>")),
+]
 
 
 def _cost(text: str, readers: list[Callable[[str], object]]) -> float:

@@ -9,10 +9,11 @@ import pytest
 from conformance import decisions, strings
 from conformance.grammar import accepts
 from conformance.standard import covers
+from extent import tried
 from ibi import IbiError, Ibip, PersistentUrl, RepositoryName
 from ibi.identifier.verbs import read_verblist
 
-COUNT = 2_000
+COUNT = tried(2_000)
 """Strings a grammar here; `make fuzz` runs a million."""
 
 
@@ -75,21 +76,25 @@ def judge(table: str, seed: int, count: int) -> None:
 
 
 @covers("003", "Table 6.1")
+@pytest.mark.many
 def test_table_6_1_of_003() -> None:
     judge("003 Table 6.1", seed=1, count=COUNT)
 
 
 @covers("003", "Table 7.1")
+@pytest.mark.many
 def test_table_7_1_of_003() -> None:
     judge("003 Table 7.1", seed=2, count=COUNT)
 
 
 @covers("004", "Table 6.1")
+@pytest.mark.many
 def test_table_6_1_of_004() -> None:
     judge("004 Table 6.1", seed=3, count=COUNT)
 
 
 @covers("004", "Table 6.4")
+@pytest.mark.many
 def test_table_6_4_of_004() -> None:
     judge("004 Table 6.4", seed=4, count=COUNT)
 

@@ -20,8 +20,8 @@ from ibi.resolver.registration_key import Guesses
 from ibi.resolver.registry import Registry
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from paper_machine import PaperClock
 from registry_shelf import PaperArchives, RegistryShelf
-from simulation import PaperClock
 
 MTC_M21: Final = "mtc-m21.sid.inpe.br"
 SERVICE: Final = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"

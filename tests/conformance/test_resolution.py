@@ -28,10 +28,11 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Heard
+from ibi.ports import Answer, Heard, Silence
 from ibi.resolver.registry import Registry
 from ibi.settings import ResolverSettings
 from ibi.wire import requests, responses
+from ibi.wire.digest import DigestPage
 from ibi.wire.requests import (
     Acknowledgment,
     ExclusionRequest,
@@ -86,6 +87,13 @@ class Printed:
         base = f"http://{address}/{service.spelling}"
         self.messages += [requests.at(base, InclusionConfirmationRequest()), "confirmation yes"]
         return ""
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Publish none: the standard has no digests."""
+        del archive, epoch, after, seconds
+        return None
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
         """Have nothing there."""

@@ -31,8 +31,10 @@ from ibi.adapters.sql_resolver_store import SqlResolverStore
 from ibi.adapters.sql_schema import upgrade
 from ibi.adapters.sqlite import Sqlite
 from ibi.archive.amendment import Amendment
+from ibi.archive.digest import Digest
 from ibi.archive.rebuilding import rebuild
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
+from ibi.identifier.fingerprint import fingerprint
 from ibi.model.item import Item, State
 from ibi.ports import Token
 from ibi.settings import ArchiveSettings, ResolverSettings, read_archive, written
@@ -164,6 +166,7 @@ def test_an_archive_comes_back_whatever_its_database_was_or_is(
         catalogue=lambda _: SqlCatalogue(opened(settings.place(settings.catalogue)), quick=True),
     )
     check_times(again)
+    check_digest(again, site.small)
     again.label({"new": b"1"})  # numbers go on
     assert [each.fault for each in rebuild(again.archive) if each.fault] == []
     for each in (source, target, again, site.small):
@@ -176,6 +179,20 @@ def without_empty(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+def check_digest(again: SmallArchive, before: SmallArchive) -> None:
+    """Whoever read the log of before is told to begin anew, and finds what there is now."""
+    state = again.catalogue.digest_state()
+    assert not state.whole
+    assert state.epoch != before.catalogue.digest_state().epoch
+    while again.catalogue.fill_digest():
+        pass
+    digest = Digest(again.catalogue)
+    page = digest.page(*digest.place(before.catalogue.digest_state().epoch, 7))
+    items = [held.item for held in again.catalogue.items(0, 100)]
+    assert (page.after, page.more) == (0, False)
+    assert set(page.held) == {fingerprint(name.canonical) for item in items for name in item.names}
 
 
 def check_times(small: SmallArchive) -> None:
@@ -208,6 +225,12 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
         for flag in (True, False):
             label = f"a{flag}"
             run(database, insert.replace("'label'", f"'{label}'"), flag)
+    run(
+        database,
+        "INSERT INTO resolver_acknowledgment (archive, request, acknowledgment, count, since) "
+        "VALUES ('archive', '', '{}', $1, 0)",
+        3,
+    )
     backup = back_up({"resolver": folder}, tmp_path / "backups")
     assert list(faults_of(backup.folder)) == []
     place = empty(after)
@@ -217,6 +240,8 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
         select = f"SELECT * FROM resolver_{table}"  # noqa: S608
         assert sorted(other.read(select)) == sorted(database.read(select))
     assert len(other.read("SELECT * FROM resolver_owner")) == 2
+    # The archive was told of these accesses since: whoever comes back tells nobody again.
+    assert not other.read("SELECT * FROM resolver_acknowledgment")
     store = SqlResolverStore(other, quick=True)
     insert = "INSERT INTO resolver_conflict (label, is_open, document) VALUES ('b', $1, '{}')"
     run(other, insert, flag)  # its number is the next

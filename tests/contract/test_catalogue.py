@@ -488,6 +488,22 @@ def test_a_key_may_be_good_for_many_accesses(catalogue: Catalogue) -> None:
     assert [each.count for each in catalogue.accesses("", "9", two)] == [6]
 
 
+def test_a_key_may_be_good_for_accesses_of_many_items(catalogue: Catalogue) -> None:
+    items = [item(number) for number in range(1, 601)]
+    numbers = [put(catalogue, each) for each in items]
+    labels = [each.forms.label.canonical for each in items]
+    others = tuple((label, 2) for label in labels[1:])
+    short = items[1].forms.short.canonical
+    many = replace(
+        access(numbers[0], 1), others=(*others, (short, 3), ("x.example.org/a/2001/01.01.01.01", 5))
+    )
+    assert catalogue.count_accesses([many, many]) == [True, False]
+    assert catalogue.count_accesses([replace(many, others=())]) == [False]
+    found = [sum(day.count for day in catalogue.accesses("", "9", each)) for each in numbers[:3]]
+    assert found == [1, 5, 2]
+    assert sum(day.count for day in catalogue.accesses("", "9")) == 1 + 2 * 599 + 3
+
+
 def test_keys_are_forgotten_when_nobody_would_take_them(catalogue: Catalogue) -> None:
     number = put(catalogue, item(1))
     batch = [access(number, 1, until=99), access(number, 2, until=100)]

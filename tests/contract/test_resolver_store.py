@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.postgres import Postgres
+from catalogue_place import schema
+from ibi.adapters.database import Execute
 from ibi.adapters.sql_resolver_store import SqlResolverStore
 from ibi.adapters.sql_schema import upgrade
 from ibi.adapters.sqlite import Sqlite
@@ -24,34 +22,35 @@ from ibi.errors import StorageError, StorageFullError
 from ibi.identifier.label import parse
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
-from ibi.ports import Challenge, Owner, PendingAcknowledgment, RegistryEvent, ResolverStore, Token
+from ibi.ports import (
+    Challenge,
+    Owner,
+    PendingAcknowledgment,
+    RegistryEvent,
+    ResolverStore,
+    Token,
+)
 from ibi.settings import ResolverSettings
 from ibi.wiring import open_resolver_store
-from postgres_server import PostgresServer
+from registry_place import (
+    DUTIES,
+    KEEPER,
+    TURNS,
+    Place,
+    conflict_of,
+    database,
+    drop,
+    is_url,
+    keep,
+    keep_conflict,
+    keep_pending,
+    made,
+    together,
+)
 from small_archive import forms
 
-
-@dataclass
-class Place:
-    """Where a resolver's database lies, and may be opened again and again."""
-
-    place: str
-    database: Callable[[], Database]
-    opened: list[ResolverStore] = field(default_factory=list)
-
-    def __call__(self) -> ResolverStore:
-        """Open it."""
-        self.opened.append(SqlResolverStore(self.database(), quick=True))
-        return self.opened[-1]
-
-
-def schema(server: PostgresServer) -> str:
-    """Return the URL of an empty place; much quicker than a database of its own."""
-    name = f"ibi_{secrets.token_hex(8)}"
-    database = Postgres(server.url)
-    database.transaction(lambda execute: execute(f"CREATE SCHEMA {name}"))
-    database.close()
-    return f"{server.url}?search_path={name}"
+TABLES = ["archive", "event", "challenge", "conflict", "owner", "acknowledgment", "token"]
+TABLES += ["news", "newest", "process", "duty"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -62,22 +61,10 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return schema(request.getfixturevalue("postgres"))
 
 
-def is_url(place: str) -> bool:
-    return place.startswith("postgresql://")
-
-
-def database(place: str) -> Database:
-    return Postgres(place) if is_url(place) else Sqlite(place)
-
-
 @pytest.fixture
 def place(empty: str) -> Iterator[Place]:
-    upgrade(empty, postgresql=is_url(empty), part="resolver")
-    place = Place(empty, partial(database, empty))
-    with ExitStack() as stack:
+    with made(empty) as place:
         yield place
-        for store in place.opened:
-            stack.callback(store.close)
 
 
 @pytest.fixture
@@ -122,24 +109,9 @@ def everything(store: ResolverStore) -> tuple[object, ...]:
         store.archives(),
         store.events(0, 1000),
         store.conflicts(0, 1000, only_open=False),
-        store.pending(0, 1000),
+        store.pending(KEEPER, 0, 1000),
         store.tokens(),
     )
-
-
-def together(work: Callable[[int], None], count: int) -> None:
-    """Do something in so many threads at once."""
-    barrier = threading.Barrier(count)
-
-    def begin(number: int) -> None:
-        barrier.wait()
-        work(number)
-
-    threads = [threading.Thread(target=begin, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 # --- archives and their history -------------------------------------------------------------------
@@ -147,13 +119,13 @@ def together(work: Callable[[int], None], count: int) -> None:
 
 def test_an_archive_is_kept_in_the_place_of_what_was_kept_of_it(store: ResolverStore) -> None:
     assert store.archives() == []
-    store.keep_archive(archive(1), event())
+    keep(store, archive(1), event())
     included = Inclusion(
         address="h:80", ip="::1", platform_version="ibi", administrator="x@y", since=1, seen=2
     )
     later = archive(1, inclusion=included, confirmed=2**62, hosts=("a", "b:81"))
     for _ in range(3):
-        store.keep_archive(later, None)
+        keep(store, later, None)
     assert store.archives() == [later]
     assert len(store.events(0, 9)) == 1
 
@@ -163,7 +135,7 @@ def test_archives_come_by_id_in_one_order(store: ResolverStore) -> None:
     kept = [RegisteredArchive(service=parse(label), key="") for label in labels]
     kept += [archive(number) for number in (5, 3, 4)]
     for each in kept:
-        store.keep_archive(each, None)
+        keep(store, each, None)
     assert store.archives() == sorted(kept, key=lambda each: each.id)
 
 
@@ -176,19 +148,19 @@ def test_all_spellings_of_a_service_are_one_archive_and_the_last_is_kept(
     )
     assert first.service.spelling != second.service.spelling
     for each in (first, second):
-        store.keep_archive(each, None)
+        keep(store, each, None)
         [found] = store.archives()
         assert found.service.spelling == each.service.spelling
 
 
 def test_a_dropped_archive_is_forgotten_and_its_history_is_not(store: ResolverStore) -> None:
     kept = archive(1)
-    store.keep_archive(kept, event("register"))
-    store.keep_archive(archive(2), None)
-    assert store.drop_archive(kept.id, event("drop"))
+    keep(store, kept, event("register"))
+    keep(store, archive(2), None)
+    assert drop(store, kept.id, event("drop"))
     before = everything(store)
     for unknown in (kept.id, "", "\0", "a\ud800"):
-        assert not store.drop_archive(unknown, event("drop"))
+        assert not drop(store, unknown, event("drop"))
     assert everything(store) == before
     assert store.archives() == [archive(2)]
     assert [each.act for each in store.events(0, 9)] == ["register", "drop"]
@@ -197,7 +169,7 @@ def test_a_dropped_archive_is_forgotten_and_its_history_is_not(store: ResolverSt
 def test_history_grows_and_is_read_page_by_page(store: ResolverStore) -> None:
     acts = [f"act {number}" for number in range(5)]
     for act in acts:
-        store.keep_archive(archive(1), event(act, "a", '{"ç": "\U0001f600"}', 2**62))
+        keep(store, archive(1), event(act, "a", '{"ç": "\U0001f600"}', 2**62))
     pages, after = [], 0
     while page := store.events(after, 2):
         pages.append([each.act for each in page])
@@ -209,20 +181,20 @@ def test_history_grows_and_is_read_page_by_page(store: ResolverStore) -> None:
 
 
 def test_history_takes_whatever_a_stranger_wrote(store: ResolverStore) -> None:
-    store.keep_archive(archive(1), event(detail="a\0b\ud800c\n'; --"))
+    keep(store, archive(1), event(detail="a\0b\ud800c\n'; --"))
     [found] = store.events(0, 9)
     assert found.detail == "a\ufffdb\ufffdc\n'; --"
 
 
 def test_an_archive_and_its_event_are_kept_together_or_not_at_all(place: Place) -> None:
     store = place()
-    store.keep_archive(archive(1), event())
+    keep(store, archive(1), event())
     before = everything(store)
     impossible = event(at=2**70)  # more than a column holds
     with pytest.raises((StorageError, OverflowError)):
-        store.keep_archive(archive(1, administrator="x@y"), impossible)
+        keep(store, archive(1, administrator="x@y"), impossible)
     with pytest.raises((StorageError, OverflowError)):
-        store.drop_archive(archive(1).id, impossible)
+        drop(store, archive(1).id, impossible)
     assert everything(store) == before
 
 
@@ -269,34 +241,34 @@ def test_of_many_who_take_a_challenge_one_gets_it(place: Place) -> None:
 
 
 def test_a_conflict_is_kept_in_the_place_of_the_one_of_its_number(store: ResolverStore) -> None:
-    first = store.keep_conflict(conflict())
+    first = keep_conflict(store, conflict())
     assert first.id > 0
     assert first == conflict(id=first.id)
     seen = replace(first, seen=2, last_seen=2**62)
     for _ in range(3):
-        assert store.keep_conflict(seen) == seen
+        assert keep_conflict(store, seen) == seen
     assert store.conflicts(0, 9, only_open=False) == [seen]
-    assert store.conflict_of(seen.label) == seen
+    assert conflict_of(store, seen.label) == seen
 
 
 def test_the_newest_conflict_about_a_label_is_found(store: ResolverStore) -> None:
-    old = store.keep_conflict(conflict("a", settled=9, owner="x", note="nota ç \0"))
-    store.keep_conflict(conflict("b"))
-    assert store.conflict_of("a") == old
-    new = store.keep_conflict(conflict("a"))
+    old = keep_conflict(store, conflict("a", settled=9, owner="x", note="nota ç \0"))
+    keep_conflict(store, conflict("b"))
+    assert conflict_of(store, "a") == old
+    new = keep_conflict(store, conflict("a"))
     assert new.id > old.id
-    assert store.conflict_of("a") == new
+    assert conflict_of(store, "a") == new
     for unknown in ("c", "", "a\0", "\ud800"):
-        assert store.conflict_of(unknown) is None
+        assert conflict_of(store, unknown) is None
 
 
 def test_conflicts_come_page_by_page_and_are_counted_while_they_are_open(
     store: ResolverStore,
 ) -> None:
     assert store.count_conflicts() == 0
-    kept = [store.keep_conflict(conflict(f"l{number}")) for number in range(6)]
+    kept = [keep_conflict(store, conflict(f"l{number}")) for number in range(6)]
     for number in (0, 3):
-        kept[number] = store.keep_conflict(replace(kept[number], settled=5, owner="a"))
+        kept[number] = keep_conflict(store, replace(kept[number], settled=5, owner="a"))
     is_open = [each for each in kept if each.is_open]
     assert store.count_conflicts() == len(is_open) == 4
     for only_open, expected in ((False, kept), (True, is_open)):
@@ -306,7 +278,7 @@ def test_conflicts_come_page_by_page_and_are_counted_while_they_are_open(
             pages += page
             after = page[-1].id
         assert pages == expected
-    store.keep_conflict(replace(kept[0], settled=0))
+    keep_conflict(store, replace(kept[0], settled=0))
     assert store.count_conflicts() == 5
     assert store.conflicts(0, 1, only_open=True)[0].id == kept[0].id
 
@@ -368,70 +340,70 @@ def test_owners_are_kept_whoever_keeps_them_and_in_whatever_order(place: Place) 
 
 
 def test_acknowledgments_wait_in_order_until_they_are_dropped(store: ResolverStore) -> None:
-    assert store.keep_pending([]) == []
-    assert store.pending(0, 9) == []
-    assert store.count_pending() == 0
-    numbers = store.keep_pending([pending(1, 5), pending(2), pending(1, 5)])
+    assert keep_pending(store, []) == []
+    assert store.pending(KEEPER, 0, 9) == []
+    assert store.count_pending(KEEPER) == 0
+    numbers = keep_pending(store, [pending(1, 5), pending(2), pending(1, 5)])
     assert numbers == sorted({*numbers})
     kept = [
         pending(each, count, id_)
         for (each, count), id_ in zip([(1, 5), (2, 1), (1, 5)], numbers, strict=True)
     ]
-    assert store.pending(0, 9) == kept
-    assert store.pending(numbers[0], 1) == kept[1:2]
-    assert store.pending(2**62, 9) == []
-    assert store.count_pending() == 11
-    store.drop_pending([])
-    store.drop_pending([numbers[1], numbers[1], 2**62])
-    assert store.pending(0, 9) == [kept[0], kept[2]]
-    assert store.count_pending() == 10
+    assert store.pending(KEEPER, 0, 9) == kept
+    assert store.pending(KEEPER, numbers[0], 1) == kept[1:2]
+    assert store.pending(KEEPER, 2**62, 9) == []
+    assert store.count_pending(KEEPER) == 11
+    store.drop_pending(KEEPER, [])
+    store.drop_pending(KEEPER, [numbers[1], numbers[1], 2**62])
+    assert store.pending(KEEPER, 0, 9) == [kept[0], kept[2]]
+    assert store.count_pending(KEEPER) == 10
 
 
 def test_acknowledgments_are_kept_in_the_place_of_those_of_their_number(
     store: ResolverStore,
 ) -> None:
-    one, two = store.keep_pending([pending(1), pending(2)])
+    one, two = keep_pending(store, [pending(1), pending(2)])
     later = [pending(3), replace(pending(2, 7), id=two), pending(4)]
-    numbers = store.keep_pending(later)
+    numbers = keep_pending(store, later)
     assert numbers[1] == two
     assert numbers[0] < numbers[2]
-    assert store.pending(0, 9) == [
+    assert store.pending(KEEPER, 0, 9) == [
         pending(1, 1, one),
         pending(2, 7, two),
         pending(3, 1, numbers[0]),
         pending(4, 1, numbers[2]),
     ]
     again = [replace(each, id=id_) for each, id_ in zip(later, numbers, strict=True)]
-    before = store.pending(0, 9)
+    before = store.pending(KEEPER, 0, 9)
     for _ in range(2):
-        assert store.keep_pending(again) == numbers
-        assert store.pending(0, 9) == before
-    store.keep_pending([pending(1, 2, one), pending(1, 3, one)])
-    assert store.pending(0, 1) == [pending(1, 3, one)]
+        assert keep_pending(store, again) == numbers
+        assert store.pending(KEEPER, 0, 9) == before
+    keep_pending(store, [pending(1, 2, one), pending(1, 3, one)])
+    assert store.pending(KEEPER, 0, 1) == [pending(1, 3, one)]
 
 
 def test_no_number_comes_twice(store: ResolverStore) -> None:
-    [first] = store.keep_pending([pending(1)])
-    store.drop_pending([first])
-    [second] = store.keep_pending([pending(2)])
+    [first] = keep_pending(store, [pending(1)])
+    store.drop_pending(KEEPER, [first])
+    [second] = keep_pending(store, [pending(2)])
     assert second > first
-    store.drop_pending([first])
-    assert store.pending(first, 9) == [pending(2, 1, second)]
+    store.drop_pending(KEEPER, [first])
+    assert store.pending(KEEPER, first, 9) == [pending(2, 1, second)]
 
 
 def test_many_acknowledgments_are_kept_and_dropped_in_one_step(store: ResolverStore) -> None:
     many = [pending(number) for number in range(2_500)]
-    numbers = store.keep_pending(many)
+    numbers = keep_pending(store, many)
     kept = [replace(each, id=id_) for each, id_ in zip(many, numbers, strict=True)]
-    assert store.pending(0, 3_000) == kept
+    assert store.pending(KEEPER, 0, 3_000) == kept
     more = [replace(each, count=2) for each in kept]
-    assert store.keep_pending(more) == numbers
-    assert store.count_pending() == 5_000
+    assert keep_pending(store, more) == numbers
+    assert store.count_pending(KEEPER) == 5_000
     with pytest.raises((StorageError, OverflowError)):
-        store.keep_pending([*more, pending(1, 2**70)])
-    assert store.count_pending() == 5_000
-    store.drop_pending(numbers[:-1])
-    assert store.pending(0, 9) == more[-1:]
+        keep_pending(store, [*more, pending(1, 2**70)])
+    assert store.count_pending(KEEPER) == 5_000
+    store.drop_pending(KEEPER, numbers[:-1])
+    assert store.pending(KEEPER, 0, 9) == more[-1:]
 
 
 def test_threads_and_stores_lose_no_acknowledgment(place: Place) -> None:
@@ -441,23 +413,26 @@ def test_threads_and_stores_lose_no_acknowledgment(place: Place) -> None:
     def work(turn: int) -> None:
         store = stores[turn % 3]
         for _ in range(5):
-            numbers = store.keep_pending([pending(turn)] * 20)
-            store.drop_pending(numbers[::2])
+            numbers = keep_pending(store, [pending(turn)] * 20)
+            store.drop_pending(KEEPER, numbers[::2])
             given.extend(numbers)
 
     together(work, 6)
     assert len({*given}) == len(given) == 600
-    assert stores[0].count_pending() == len(stores[1].pending(0, 1_000)) == 300
+    assert stores[0].count_pending(KEEPER) == len(stores[1].pending(KEEPER, 0, 1_000)) == 300
 
 
 def keep_apart(place: str) -> None:
     """Keep records in a process of its own."""
     store = SqlResolverStore(database(place), quick=True)
+    keeper = secrets.token_hex(8)
+    store.join(keeper, DUTIES)
     for number in range(20):
-        store.keep_archive(archive(number), event())
+        keep(store, archive(number), event())
         store.keep_owners([("x", Owner("a", number)), ("y", Owner("a", number))])
-        store.keep_pending([pending(number)])
-        store.keep_conflict(conflict())
+        store.keep_pending(keeper, number + 1, [pending(number)])
+        keep_conflict(store, conflict())
+    store.leave(keeper)
     store.close()
 
 
@@ -470,8 +445,9 @@ def test_processes_share_one_database(place: Place) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
     store = place()
+    assert store.adopt(KEEPER) == 40
     assert len(store.archives()) == 20
-    assert len(store.events(0, 99)) == store.count_pending() == store.count_conflicts() == 40
+    assert len(store.events(0, 99)) == store.count_pending(KEEPER) == store.count_conflicts() == 40
 
 
 # --- tokens, and the whole ------------------------------------------------------------------------
@@ -492,11 +468,11 @@ def test_tokens_are_kept_by_name_in_one_order(store: ResolverStore) -> None:
 
 def test_everything_is_there_after_closing_and_opening_again(place: Place) -> None:
     store = place()
-    store.keep_archive(archive(1), event())
+    keep(store, archive(1), event())
     store.keep_challenge(challenge("t"))
-    store.keep_conflict(conflict())
+    keep_conflict(store, conflict())
     store.keep_owners([("x", Owner("a", 1, settled=True))])
-    store.keep_pending([pending(1)])
+    keep_pending(store, [pending(1)])
     store.add_token(Token("me", "digest", "read", 1))
     before = everything(store)
     assert all(before)
@@ -516,8 +492,8 @@ def test_what_was_kept_is_seen_by_others_at_once(place: Place) -> None:
 
 def test_a_record_that_somebody_else_wrote_is_a_fault_of_the_storage(place: Place) -> None:
     store = place()
-    store.keep_archive(archive(1), None)
-    store.keep_conflict(conflict())
+    keep(store, archive(1), None)
+    keep_conflict(store, conflict())
     database = place.database()
     for text in ("", "{}", '{"service": "no label", "key": ""}', "[1]", '{"id": "x"}'):
         for table in ("resolver_archive", "resolver_conflict"):
@@ -538,23 +514,30 @@ def calls(store: ResolverStore) -> Sequence[Callable[[], object]]:
     """Return a call of every method but close."""
     return [
         store.archives,
-        lambda: store.keep_archive(archive(1), None),
-        lambda: store.drop_archive("a", event()),
+        lambda: keep(store, archive(1), None),
+        lambda: drop(store, "a", event()),
         lambda: store.events(0, 9),
         lambda: store.keep_challenge(challenge("t")),
         lambda: store.take_challenge("t"),
         lambda: store.challenge("t"),
         lambda: store.forget_challenges(1),
         lambda: store.conflicts(0, 9, only_open=True),
-        lambda: store.conflict_of("x"),
-        lambda: store.keep_conflict(conflict()),
+        lambda: keep_conflict(store, conflict()),
         store.count_conflicts,
         lambda: store.owner("x"),
         lambda: store.keep_owners([("x", Owner("a", 1))]),
-        lambda: store.pending(0, 9),
-        lambda: store.keep_pending([pending(1)]),
-        lambda: store.drop_pending([1]),
-        store.count_pending,
+        lambda: store.pending(KEEPER, 0, 9),
+        lambda: keep_pending(store, [pending(1)]),
+        lambda: store.drop_pending(KEEPER, [1]),
+        lambda: store.count_pending(KEEPER),
+        lambda: store.last_turn(KEEPER),
+        lambda: store.join(f"q{next(TURNS)}", ["watch"]),
+        lambda: store.beat(KEEPER, {}),
+        lambda: store.adopt(KEEPER),
+        lambda: store.leave("nobody"),
+        store.newest,
+        lambda: store.news(0, 9),
+        lambda: store.note(event(), ["x"]),
         lambda: store.add_token(Token("me", "digest", "read", 1)),
         store.tokens,
         lambda: store.remove_token("me"),
@@ -566,7 +549,7 @@ def test_every_method_says_so_when_the_tables_are_gone(place: Place) -> None:
     for call in calls(store):
         call()
     database = place.database()
-    for table in ["archive", "event", "challenge", "conflict", "owner", "acknowledgment", "token"]:
+    for table in TABLES:
         database.transaction(partial(_execute, f"DROP TABLE resolver_{table}"))
     database.close()
     for call in calls(store):
@@ -659,7 +642,7 @@ in_one_store = settings(
 @in_one_store
 @given(kept=registered)
 def test_an_archive_comes_back_as_it_was(store: ResolverStore, kept: RegisteredArchive) -> None:
-    store.keep_archive(kept, None)
+    keep(store, kept, None)
     [found] = [each for each in store.archives() if each.id == kept.id]
     assert found == kept
     assert found.service.spelling == kept.service.spelling
@@ -668,9 +651,9 @@ def test_an_archive_comes_back_as_it_was(store: ResolverStore, kept: RegisteredA
 @in_one_store
 @given(made=conflicts)
 def test_a_conflict_comes_back_as_it_was(store: ResolverStore, made: Conflict) -> None:
-    kept = store.keep_conflict(made)
+    kept = keep_conflict(store, made)
     assert kept == replace(made, id=kept.id)
-    assert store.conflict_of(made.label) == kept
+    assert conflict_of(store, made.label) == kept
     assert store.conflicts(kept.id - 1, 1, only_open=False) == [kept]
     assert store.conflicts(kept.id - 1, 1, only_open=True) == [kept] * kept.is_open
 
@@ -687,7 +670,7 @@ def test_a_resolver_opens_its_database_and_brings_it_to_the_newest_version(
     for number in (1, 2):
         store = open_resolver_store(wanted)
         assert store.quick == (not is_url(empty))
-        store.keep_archive(archive(number), None)
+        keep(store, archive(number), None)
         assert len(store.archives()) == number
         store.close()
 

@@ -26,7 +26,7 @@ from faults.sites import Site
 from faults.worker import SUBSYSTEM, Assignment
 from ibi.minting.label_generator import LabelGenerator
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 60.0
 """Seconds in which something must happen that takes milliseconds: many, for a busy machine."""
 
 PRELOADED: Final = [

@@ -75,7 +75,7 @@ PHASES: Final = (
 )
 
 ARCHIVE_PHASES: Final = (
-    Phase("ARCHIVE KILL at random", archive_kills.kill_at_random, 500, 8, (SQLITE,)),
+    Phase("ARCHIVE KILL at random", archive_kills.kill_at_random, 500, 5, (SQLITE,)),
     Phase("ARCHIVE KILL at random", archive_kills.kill_at_random, 100, 3, (POSTGRES,)),
     Phase("ARCHIVE KILL at every 2nd step", archive_kills.kill_at_every_step, 2, 0, (SQLITE,)),
     Phase("ARCHIVE KILL at every 9th step", archive_kills.kill_at_every_step, 9, 0, (POSTGRES,)),
@@ -92,7 +92,7 @@ ARCHIVE_PHASES: Final = (
         (SQLITE,),
         twin=True,
     ),
-    Phase("ARCHIVE TRANSFER killed", archive_transfers.kill_transfers, 600, 4, (SQLITE,)),
+    Phase("ARCHIVE TRANSFER killed", archive_transfers.kill_transfers, 600, 2, (SQLITE,)),
     Phase(
         "  twin: TRANSFER taken back alone",
         archive_transfers.kill_selfish,
@@ -109,7 +109,7 @@ ARCHIVE_PHASES: Final = (
         (SQLITE,),
         twin=True,
     ),
-    Phase("ARCHIVE POWER lost", archive_losses.lose_power, 200, 5, (SQLITE,)),
+    Phase("ARCHIVE POWER lost", archive_losses.lose_power, 200, 3, (SQLITE,)),
     Phase(
         "  twin: ARCHIVE syncs no folder",
         archive_losses.lose_power_careless,
@@ -118,9 +118,9 @@ ARCHIVE_PHASES: Final = (
         (SQLITE,),
         twin=True,
     ),
-    Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 300, 8, (SQLITE,)),
+    Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 300, 4, (SQLITE,)),
     Phase("ARCHIVE DISK fails", archive_disks.fail_disk, 60, 0, (POSTGRES,)),
     Phase("  twin: ARCHIVE does not heal", archive_disks.fail_unhealed, 200, 200, twin=True),
-    Phase("ARCHIVE DISK is full", archive_disks.fill_disk, 30, 2, (SQLITE,)),
+    Phase("ARCHIVE DISK is full", archive_disks.fill_disk, 30, 1, (SQLITE,)),
     Phase("ARCHIVE loses its server", archive_disks.lose_server, 20, 2, (POSTGRES,)),
 )

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
-from faults.phases import BOTH, PHASES, SQLITE, Phase
-from faults.sites import Grounds, grounds
-from postgres_server import PostgresServer
+from faults.phases import PHASES, Phase
+from faults.short_runs import short_runs
+from faults.sites import Grounds
 
 SEED: Final = 1
 
 
-@pytest.fixture(scope="module")
-def ground(postgres: PostgresServer) -> Iterator[Grounds]:
-    with grounds(postgres) as lent:
-        yield lent
-
-
-@pytest.mark.parametrize(
-    ("phase", "kind"),
-    [
-        pytest.param(phase, kind, id=f"{phase.name.strip().replace(' ', '-')}-{kind}")
-        for kind in BOTH
-        for phase in PHASES
-        # A twin tests the suite, not the database.
-        if phase.short and kind in phase.kinds and (kind == SQLITE or not phase.twin)
-    ],
-)
+@pytest.mark.parametrize(("phase", "kind"), short_runs(PHASES))
 def test_no_label_is_given_twice(ground: Grounds, phase: Phase, kind: str) -> None:
     figures = phase.run(ground, kind, phase.short, SEED, lambda _: None)
     if figures.skipped:

@@ -35,8 +35,8 @@ from ibi.errors import ArchiveError, StorageError, UnknownError
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from paper_machine import PaperClock
 from resolver_double import BEHAVIOURS, PATIENCE, ResolverDouble
-from simulation import PaperClock
 
 SERVICE = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 KEY = "271828182845904523536028747135266249775"

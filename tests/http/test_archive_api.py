@@ -17,10 +17,10 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from archive_server import ArchiveServer, files_in
-from minting_server import PATIENCE, PROBLEM, Answer, wait_until
+from minting_server import PATIENCE, wait_until
 from postgres_server import PostgresServer
 from resolver_double import ResolverDouble
-from served import API
+from served import API, refused
 
 SCOPES = ("read", "deposit", "administer")
 UNKNOWN = "LK47B6W/362SFKH"
@@ -36,20 +36,6 @@ def archive(
         options = ("--catalogue", server.database())
     with ArchiveServer(tmp_path_factory.mktemp(request.param), *options) as started:
         yield started
-
-
-def refused(answer: Answer, status: int, name: str = "", words: str = "") -> None:
-    """Check that an answer is a problem document that says what is wrong."""
-    assert answer.status == status, answer.body
-    assert answer.headers["content-type"] == PROBLEM
-    assert answer.headers["cache-control"] == "no-store"
-    problem = answer.json()
-    assert problem["status"] == status
-    assert problem["title"]
-    if name:
-        assert problem["type"] == f"urn:ibi:problem:{name}"
-    assert words in problem.get("detail", "")
-    assert len(answer.body) < 2000
 
 
 def digest(content: bytes, name: str = "sha-256") -> str:

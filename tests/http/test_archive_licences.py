@@ -251,9 +251,7 @@ def test_an_answer_that_is_the_same_for_all_is_not_marked(holding: Holding) -> N
 
 
 def counted(archive: ArchiveServer) -> float:
-    lines = archive.get("/metrics").body.decode().splitlines()
-    [line] = [each for each in lines if each.startswith("ibi_archive_accesses_counted ")]
-    return float(line.split()[1])
+    return archive.metric("ibi_archive_accesses_counted")
 
 
 @pytest.mark.parametrize("with_labels", [True, False])

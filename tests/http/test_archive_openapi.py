@@ -20,6 +20,8 @@ from ibi.web.administration_api import AdministrationApi
 from ibi.web.audits_api import AuditsApi
 from ibi.web.copies_api import CopiesApi
 from ibi.web.deposits_api import DepositsApi
+from ibi.web.digest_door import PATH as DIGEST
+from ibi.web.digest_door import DigestDoor
 from ibi.web.exports_api import ExportsApi
 from ibi.web.history_api import HistoryApi
 from ibi.web.holdings_api import HoldingsApi
@@ -33,7 +35,9 @@ from minting_server import PROBLEM
 
 EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 6
 """Of each operation."""
-PUBLIC: Final = {"/api/v1/archive", "/api/v1/holdings", "/healthz", "/readyz", "/metrics"}
+PUBLIC: Final = {
+    *("/api/v1/archive", "/api/v1/holdings", DIGEST, "/healthz", "/readyz", "/metrics"),
+}
 ITEM: Final = "/api/v1/items/{ibi}"
 
 
@@ -72,6 +76,7 @@ def test_every_route_is_described_and_nothing_else(document: dict[str, Any]) -> 
         unbound(HistoryApi),
         unbound(HoldingsApi),
         unbound(ImportsApi),
+        unbound(DigestDoor),
         unbound(StatisticsApi),
         unbound(StorageApi),
         unbound(TasksApi),

@@ -88,12 +88,7 @@ def count(archive: ArchiveServer, item: dict[str, Any]) -> int:
 
 def told(archive: ArchiveServer) -> float:
     """Return how many accesses its metrics tell of."""
-    [line] = [
-        line
-        for line in archive.get("/metrics").body.decode().splitlines()
-        if line.startswith("ibi_archive_accesses_counted ")
-    ]
-    return float(line.split()[1])
+    return archive.metric("ibi_archive_accesses_counted")
 
 
 RECEIVED = (200, {"notice": "acknowledgment received"})

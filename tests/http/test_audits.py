@@ -83,9 +83,7 @@ def files_read(archive: ArchiveServer, task: str) -> int:
 
 
 def metric(archive: ArchiveServer) -> float:
-    lines = archive.get("/metrics").body.decode().splitlines()
-    [line] = [line for line in lines if line.startswith("ibi_archive_damaged_files ")]
-    return float(line.split()[1])
+    return archive.metric("ibi_archive_damaged_files")
 
 
 def test_the_first_audit_is_due_at_the_start_and_not_again(pair: Pair) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from archive_double import ArchiveDouble
 from ibi import Client, PersistentUrl, ResolverRefusedError, ResolverUnreachableError, parse
+from minting_server import wait_until
 from resolver_server import ResolverServer
 from served import free_port
 
@@ -30,6 +31,8 @@ def test_a_label_in_any_form_leads_to_its_url(
     resolver, archive = federation
     client = Client(resolver.address)
     url = archive.items[LABEL]["url"]
+    # One worker was told of the archive; others soon know.
+    wait_until(lambda: [each["state"] for each in client.archives()] == ["included"])
     assert client.resolve(LABEL) == url
     assert client.resolve(parse(LABEL)) == url
     assert client.resolve(PersistentUrl.parse(f"{LABEL}?a=b")) == f"{url}?a=b"

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from archive_server import ArchiveServer, files_in
+from archive_server import ArchiveServer, files_in, neighbour
 from minting_server import wait_until
 from resolver_server import ResolverServer
 
@@ -48,21 +48,12 @@ def _linked(resolver: ResolverServer, archive: ArchiveServer) -> None:
     assert told.returncode == 0, told.stderr
 
 
-def _archive(folder: Path, number: int) -> ArchiveServer:
-    (folder / str(number)).mkdir()
-    archive = ArchiveServer(
-        folder / str(number), host=f"a{number}.example.org", ip=f"150.163.34.{number}"
-    )
-    archive.set(allowed_networks=["127.0.0.0/8"])
-    return archive
-
-
 @pytest.fixture(scope="module")
 def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]:
     folder = tmp_path_factory.mktemp("neighbours")
     with ExitStack() as stack:
         resolver = stack.enter_context(ResolverServer(folder))
-        archives = [stack.enter_context(_archive(folder, number)) for number in (1, 2)]
+        archives = [stack.enter_context(neighbour(folder, number)) for number in (1, 2)]
         for archive in archives:
             _linked(resolver, archive)
         wait_until(
@@ -191,8 +182,7 @@ def test_life_of_a_copy(neighbours: Neighbours) -> None:
     missing = neighbours.copies("--refresh", "--faulty")[label]
     assert missing["missing_since"]
     assert there.address in missing["fault"]
-    told = f"\nibi_archive_originals_missing {len(neighbours.copies())}.0\n"
-    assert told in here.get("/metrics").body.decode()
+    assert here.metric("ibi_archive_originals_missing") == len(neighbours.copies())
     assert "the original of a copy is missing" in here.log()
     wait_until(
         lambda: resolver.get(f"/{label}").headers.get("location", "").startswith(here.address)

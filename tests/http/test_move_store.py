@@ -54,7 +54,8 @@ class Traffic:
 
     def _write(self) -> None:
         number = 100
-        while not self._ending.is_set():
+        # Whoever deposits without a pause may do so for as long as it takes to move what they did.
+        while not self._ending.wait(0.05):
             number += 1
             label = self.deposit(number)
             if number % 3 == 0:

@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -18,16 +16,15 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from starlette.routing import Route
 
 from archive_double import ArchiveDouble
-from ibi.identifier.ibip import Ibip
-from ibi.identifier.instant import Instant
 from ibi.web import resolver_openapi
 from ibi.web.registrations_api import RegistrationsApi
 from ibi.web.registry_api import RegistryApi
 from ibi.web.tokens_api import TokensApi
-from minting_server import PROBLEM, Answer, wait_until
+from minting_server import wait_until
 from postgres_server import PostgresServer
 from resolver_server import ADMINISTRATOR, ResolverServer
-from served import API, free_port
+from served import API, free_port, refused
+from stranger_host import StrangerHost
 
 KEY: Final = "1234567890"
 ISO: Final = re.compile(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}Z")
@@ -105,20 +102,6 @@ def service(request: pytest.FixtureRequest) -> str:
 
 
 _USED: Final = pytest.StashKey[int]()
-
-
-def refused(answer: Answer, status: int, name: str = "", words: str = "") -> None:
-    """Check that an answer is a problem document that says what is wrong."""
-    assert answer.status == status, answer.body
-    assert answer.headers["content-type"] == PROBLEM
-    assert answer.headers["cache-control"] == "no-store"
-    problem = answer.json()
-    assert problem["status"] == status
-    assert problem["title"]
-    if name:
-        assert problem["type"] == f"urn:ibi:problem:{name}"
-    assert words in problem.get("detail", "")
-    assert len(answer.body) < 2000
 
 
 # The resolver, and the archives on record
@@ -370,48 +353,16 @@ def open_resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolver
         yield started
 
 
-class Host:
-    """A web server that shows what it is told to."""
-
-    def __init__(self) -> None:
-        """Listen."""
-        shown: dict[str, str] = {}
-        self.shown = shown
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                text = shown.get(self.path)
-                self.send_response(404 if text is None else 200)
-                self.send_header("Content-Type", "text/plain")
-                self.end_headers()
-                self.wfile.write((text or "").encode())
-
-            def log_message(self, *_: object) -> None:
-                """Keep quiet."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = Thread(target=self.server.serve_forever, args=(0.02,))
-        self.thread.start()
-        self.port: int = self.server.server_address[1]
-
-    def close(self) -> None:
-        """End."""
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-
 @pytest.fixture
-def host() -> Iterator[Host]:
-    started = Host()
-    yield started
-    started.close()
+def host() -> Iterator[StrangerHost]:
+    with StrangerHost() as started:
+        yield started
 
 
 def test_whoever_controls_a_host_registers_its_archive(
-    open_resolver: ResolverServer, host: Host
+    open_resolver: ResolverServer, host: StrangerHost
 ) -> None:
-    service = str(Ibip.mount("127.0.0.1", host.port, Instant(1_700_000_000)))
+    service = host.service
     body = {"service_ibi": service, "administrator": ADMINISTRATOR}
     answer = open_resolver.api("POST", "registrations", body, token="")
     assert answer.status == 202, answer.body

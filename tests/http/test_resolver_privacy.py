@@ -191,7 +191,7 @@ def test_archives_cannot_tell_readers_apart(tmp_path: Path, archive: RawArchive,
 
 
 def test_the_same_readers_are_told_apart_when_it_leaks(tmp_path: Path, archive: RawArchive) -> None:
-    with attacked(tmp_path, without=LEAKS, hot_seconds=0) as resolver:
+    with attacked(tmp_path, LEAKS, hot_seconds=0) as resolver:
         included(resolver, archive)
         nobody = archive.heard_of(resolver, f"/{ITEM}")
         somebody = archive.heard_of(resolver, f"/{ITEM}?{QUERY}", **named(SECRETS))

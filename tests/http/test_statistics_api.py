@@ -293,7 +293,7 @@ def test_all_numbers_are_shown_together_or_one_part(filled: Filled) -> None:
     told = holdings.splitlines()
     assert told[:4] == [
         "Holdings",
-        "  data      Deleted           1 items         0 files  0 bytes",
+        "  data      Deleted           1 item          0 files  0 bytes",
         "  data      Original          2 items         2 files  1.5 kB",
         "  metadata  Original          3 items         0 files  0 bytes",
     ]
@@ -302,7 +302,7 @@ def test_all_numbers_are_shown_together_or_one_part(filled: Filled) -> None:
         "copies     1 followed, 1 without their Original, 0 not brought up to date",
         "transfers  1 giving open",
         "tasks      none",
-        "damaged    1 files",
+        "damaged    1 file",
     ]
 
 

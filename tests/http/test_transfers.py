@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from archive_server import ArchiveServer, plain
+from archive_server import ArchiveServer, neighbour, plain
 from minting_server import wait_until
 from resolver_server import ResolverServer
 
@@ -75,21 +74,12 @@ def _linked(resolver: ResolverServer, archive: ArchiveServer) -> None:
     assert told.status == 201, told.body
 
 
-def _archive(folder: Path, number: int) -> ArchiveServer:
-    (folder / str(number)).mkdir()
-    archive = ArchiveServer(
-        folder / str(number), host=f"a{number}.example.org", ip=f"150.163.34.{number}"
-    )
-    archive.set(allowed_networks=["127.0.0.0/8"])
-    return archive
-
-
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
     folder = tmp_path_factory.mktemp("federation")
     with ExitStack() as stack:
         resolver = stack.enter_context(ResolverServer(folder))
-        archives = [stack.enter_context(_archive(folder, number)) for number in (1, 2, 3)]
+        archives = [stack.enter_context(neighbour(folder, number)) for number in (1, 2, 3)]
         made = Federation(resolver, archives)
         for archive in archives:
             _linked(resolver, archive)

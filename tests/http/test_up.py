@@ -150,15 +150,14 @@ def test_a_second_start_on_the_folder_is_refused_and_changes_nothing(
     assert archives(running)[0]["state"] == "included"
 
 
-@pytest.mark.parametrize("next_one", [0, 1])
-def test_a_port_in_use_is_refused_before_anything_is_made(
-    up: InstallationServer, next_one: int
-) -> None:
-    with socket.create_server(("127.0.0.1", up.port + next_one)):
-        line = refusal(up.ibi("up", "--port", str(up.port)))
-    assert "Address already in use" in line
-    assert f":{up.port + next_one}'" in line
-    assert sorted(path.name for path in up.data.rglob("*") if path.is_file()) == ["lock", "lock"]
+def test_a_port_in_use_is_refused_before_anything_is_made(up: InstallationServer) -> None:
+    for port in (up.port, up.port + 1):
+        with socket.create_server(("127.0.0.1", port)):
+            line = refusal(up.ibi("up", "--port", str(up.port)))
+        assert "Address already in use" in line
+        assert f":{port}'" in line
+        made = sorted(path.name for path in up.data.rglob("*") if path.is_file())
+        assert made == ["lock", "lock"]
     up.start()
 
 
@@ -170,17 +169,15 @@ def test_the_folder_of_an_archive_is_not_that_of_both(running: InstallationServe
 # The end, and the next start
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_in_order_and_the_archive_is_excluded_first(
-    up: InstallationServer, number: int
-) -> None:
-    up.start()
-    assert up.stop(number) == 0
-    assert up.said == up.ready
-    [archive] = registered(up)
-    assert archive.state is ArchiveState.EXCLUDED
-    assert [serving_at(up.data / name) for name in ("resolver", "archive")] == ["", ""]
-    assert "Traceback" not in up.log()
+def test_it_ends_in_order_and_the_archive_is_excluded_first(up: InstallationServer) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        up.start()
+        assert up.stop(number) == 0
+        assert up.said == up.ready
+        [archive] = registered(up)
+        assert archive.state is ArchiveState.EXCLUDED
+        assert [serving_at(up.data / name) for name in ("resolver", "archive")] == ["", ""]
+        assert "Traceback" not in up.log()
 
 
 @pytest.mark.long

@@ -65,6 +65,7 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResolverServe
     folder: Path = tmp_path_factory.mktemp("warm")
     server = ResolverServer(folder)
     server.set(hot_seconds=60.0)
+    server.wanted_workers = ""  # what is warm is so in one process
     with ArchiveDouble() as archive, server:
         archive.hold(LABEL)
         archive.hold("8JMKD3MGP8W/35MMLL8")
@@ -88,10 +89,7 @@ def reader(resolver: ResolverServer) -> Iterator[Reader]:
 
 def given(resolver: ResolverServer) -> int:
     """Return how many answers were warm."""
-    page = resolver.get("/metrics").body.decode()
-    found = re.search(r"^ibi_resolver_warm_answers ([0-9.]+)$", page, re.MULTILINE)
-    assert found
-    return int(float(found[1]))
+    return int(resolver.metric("ibi_resolver_warm_answers"))
 
 
 def plain(target: str, more: bytes = b"", version: bytes = b"1.1", method: bytes = b"GET") -> bytes:
@@ -209,6 +207,7 @@ def test_answers_that_depend_on_the_reader_are_never_warm(resolver: ResolverServ
 def test_nothing_is_warm_after_an_archive_went(tmp_path: Path) -> None:
     server = ResolverServer(tmp_path)
     server.set(hot_seconds=60.0)
+    server.wanted_workers = ""
     with ArchiveDouble() as archive, server:
         archive.hold(LABEL)
         key = server.include(archive)

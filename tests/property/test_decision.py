@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extent import tried
 from hearings import barren, copy, deleted, leads, original, owned_by, question, silent, unknown
 from ibi.model.item import State
 from ibi.ports import Answer
@@ -42,7 +44,8 @@ questions = st.builds(
 )
 
 
-@settings(max_examples=500)
+@pytest.mark.many
+@settings(max_examples=tried(500))
 @given(hearings, questions, st.data())
 def test_the_order_of_arrival_decides_only_between_copies(
     hearing: Hearing, asked: Question, data: st.DataObject
@@ -61,7 +64,8 @@ def test_the_order_of_arrival_decides_only_between_copies(
     assert owner_after(asked, hearing, 1) == owner_after(asked, shuffled, 1)
 
 
-@settings(max_examples=500)
+@pytest.mark.many
+@settings(max_examples=tried(500))
 @given(hearings, questions, st.data())
 def test_who_is_believed_before_all_were_heard_would_be_believed_after(
     hearing: Hearing, asked: Question, data: st.DataObject
@@ -80,7 +84,8 @@ def test_who_is_believed_before_all_were_heard_would_be_believed_after(
         assert len(hearing.homes) > 1 or decision == decide(asked, hearing)
 
 
-@settings(max_examples=500)
+@pytest.mark.many
+@settings(max_examples=tried(500))
 @given(hearings, questions)
 def test_nobody_decides_for_an_archive_that_was_not_heard(
     hearing: Hearing, asked: Question
@@ -98,7 +103,8 @@ def test_nobody_decides_for_an_archive_that_was_not_heard(
     assert not isinstance(awaiting, NotFound | Gone | Unserved | Unsure)
 
 
-@settings(max_examples=500)
+@pytest.mark.many
+@settings(max_examples=tried(500))
 @given(hearings, questions)
 def test_nobody_is_sent_to_a_newcomer_while_the_owner_claims_or_is_silent(
     hearing: Hearing, asked: Question

@@ -22,6 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from extent import tried
 from ibi.errors import (
     BusyError,
     ClockAheadError,
@@ -34,7 +35,7 @@ from ibi.minting.desk import Desk, Drawn
 from ibi.minting.granularity import Granularity
 from ibi.minting.reservation import Limits, Postponement
 from ibi.ports import Commitment, Reading
-from simulation import SECOND, PaperClock, PaperLedger, PaperMachine
+from paper_machine import SECOND, PaperClock, PaperLedger, PaperMachine
 
 MILLISECOND = SECOND // 1000
 LIMITS = Limits()
@@ -258,13 +259,15 @@ class MintingWithRestores(Minting):
         self.world.desks[which % len(self.world.desks)].confirm()
 
 
-QUICK = settings(max_examples=300, stateful_step_count=40, deadline=None)
+QUICK = settings(max_examples=tried(300), stateful_step_count=40, deadline=None)
 
 
+@pytest.mark.many
 def test_no_instant_is_given_twice_and_minting_always_works_again() -> None:
     run_state_machine_as_test(Minting, settings=QUICK)
 
 
+@pytest.mark.many
 def test_no_instant_is_given_twice_after_a_restored_ledger_or_machine() -> None:
     run_state_machine_as_test(MintingWithRestores, settings=QUICK)
 

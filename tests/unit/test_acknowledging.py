@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
@@ -27,7 +28,7 @@ from ibi.model.item import ContentType, State
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.ports import Answer, ArchiveClient, Heard, PendingAcknowledgment, Silence
-from ibi.resolver import acknowledging, acknowledgment_queue
+from ibi.resolver import acknowledging, acknowledgment_queue, noted_accesses
 from ibi.resolver.acknowledging import MOST_ARCHIVES, Acknowledging
 from ibi.resolver.acknowledgment import (
     KEY_LIFE,
@@ -40,6 +41,7 @@ from ibi.resolver.acknowledgment import (
     is_keyed,
     is_ours,
     is_there,
+    left_to_gather,
     most_at_once,
     next_step,
     pending,
@@ -48,10 +50,15 @@ from ibi.resolver.acknowledgment import (
     subject,
 )
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.duties import Duties
+from ibi.resolver.known import Known, Terms
+from ibi.resolver.lease import ENDED
 from ibi.resolver.pace import LONGEST_REST, Pace, Rests
-from ibi.wire.requests import MOST_ACCESSES, Acknowledgment, UrlRequest
+from ibi.wire.accesses import MOST_ACCESSES
+from ibi.wire.digest import DigestPage
+from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
-from simulation import PaperClock
+from paper_machine import PaperClock
 
 NOW = 1_700_000_000 * SECOND
 KEY = UrlKey("1424636122-5331490054869684")
@@ -108,6 +115,18 @@ def test_a_key_is_asked_for_within_a_week(age: int, ready: bool) -> None:  # noq
     waiting = Step.ASK if ready else Step.WAIT
     expected = Step.GIVE_UP if age >= LONGEST_WAIT else waiting
     assert next_step(UNKEYED, NOW + age, ready=ready) is expected
+
+
+@pytest.mark.parametrize(
+    ("age", "left"),
+    [(0, 10), (1, 9), (9, 1), (10, 0), (11, 0), (-1, 0), (-3600 * SECOND, 0)],
+)
+def test_accesses_without_a_key_are_gathered_for_a_while_whatever_the_clock(
+    age: int, left: int
+) -> None:
+    """By a clock that was set back, a while would be as long as it was set back."""
+    assert left_to_gather(UNKEYED, 10, NOW + age) == left
+    assert left_to_gather(KEYED, 10, NOW + age) == 0
 
 
 def test_the_first_reader_has_the_key_and_the_others_none() -> None:
@@ -258,27 +277,36 @@ class Fate:
 
 @dataclass
 class MemoryStore:
-    """Pending acknowledgments in memory; a process may die before or after each step."""
+    """Pending acknowledgments in memory, of one process after the other.
+
+    It may die before or after each step; whoever comes next keeps all.
+    """
 
     rows: dict[int, PendingAcknowledgment] = field(default_factory=dict)
     fate: Fate = field(default_factory=Fate)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     kept: int = 0
     """Accesses that were ever kept."""
+    turns: dict[str, int] = field(default_factory=dict)
     fails_before: int = 0
     fails_after: int = 0
 
-    def pending(self, after: int, limit: int) -> list[PendingAcknowledgment]:
+    def pending(self, keeper: str, after: int, limit: int) -> list[PendingAcknowledgment]:  # noqa: ARG002  # a port
         """Return rows by number."""
         self.fate.moment()
         return [row for number, row in sorted(self.rows.items()) if number > after][:limit]
 
-    def keep_pending(self, pending: Sequence[PendingAcknowledgment]) -> list[int]:
-        """Keep rows in one step."""
+    def keep_pending(
+        self, keeper: str, turn: int, pending: Sequence[PendingAcknowledgment]
+    ) -> list[int]:
+        """Keep rows in one step, once."""
         self.fate.moment()
         if self.fails_before:
             self.fails_before -= 1
             raise StorageError("of the test", "it fails before it writes")
+        if self.turns.get(keeper) == turn:
+            return [row.id for row in pending]
+        self.turns[keeper] = turn
         numbers = [row.id or next(self.numbers) for row in pending]
         before = self.total()
         self.rows |= {
@@ -291,14 +319,19 @@ class MemoryStore:
         self.fate.moment()
         return numbers
 
-    def drop_pending(self, ids: Sequence[int]) -> None:
+    def last_turn(self, keeper: str) -> int | None:
+        """Return in which turn a keeper wrote last."""
+        return self.turns.get(keeper)
+
+    def drop_pending(self, keeper: str, ids: Sequence[int]) -> bool:  # noqa: ARG002  # a port
         """Forget rows."""
         self.fate.moment()
         for number in ids:
             self.rows.pop(number, None)
         self.fate.moment()
+        return True
 
-    def count_pending(self) -> int:
+    def count_pending(self, keeper: str) -> int:  # noqa: ARG002  # a port
         """Return how many accesses wait."""
         self.fate.moment()
         return self.total()
@@ -348,6 +381,12 @@ class MortalClient:
         return await self._mortal(self._client.acknowledge(archive, request, seconds))
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Not needed here."""
+        raise NotImplementedError
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
         """Not needed here."""
         raise NotImplementedError
 
@@ -414,6 +453,12 @@ class PaperArchives:
         """Not needed here."""
         raise NotImplementedError
 
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Not needed here."""
+        raise NotImplementedError
+
     async def challenge(self, host: str, path: str, seconds: float) -> str:
         """Not needed here."""
         raise NotImplementedError
@@ -424,6 +469,12 @@ class PaperArchives:
     def total(self) -> int:
         """Return how many accesses were counted."""
         return sum(accesses for _, accesses in self.told.values())
+
+
+def keeper() -> Callable[[], str]:
+    """Return what tells the name of a new process."""
+    name = secrets.token_hex(4)
+    return lambda: name
 
 
 async def reached(condition: Callable[[], bool]) -> None:
@@ -458,7 +509,7 @@ def test_what_was_written_or_not_is_written_once(failures: tuple[int, int]) -> N
     async def run() -> None:
         store = MemoryStore()
         # A clock that stands still must not make two writes look like one.
-        queue = AcknowledgmentQueue(store, PaperClock())
+        queue = AcknowledgmentQueue(store, PaperClock(), keeper())
         other = replace(REFERRAL, url="http://a.example.org/b")
         # Rows that are new, that grow, and both at once.
         for notes in ([REFERRAL], [REFERRAL.again], [REFERRAL.again], [other, other.again]):
@@ -488,7 +539,7 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
     async def run() -> None:
         clock = PaperClock()
         store = MemoryStore()
-        queue = AcknowledgmentQueue(store, clock)
+        queue = AcknowledgmentQueue(store, clock, keeper())
         for _ in range(5):
             queue.note(REFERRAL.again, 3)
             await queue.flush()
@@ -508,16 +559,17 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
 def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
     async def run() -> None:
         store = MemoryStore()
-        queue = AcknowledgmentQueue(store, PaperClock())
+        queue = AcknowledgmentQueue(store, PaperClock(), keeper())
         queue.note(REFERRAL.again, 3)
         await queue.flush()
         _, [row] = await queue.page(0)
         queue.note(REFERRAL.again, 4)
         await queue.flush()
         keyed, rest = await queue.key(row, KEYED.acknowledgment, 5)
-        assert (keyed.count, rest and rest.count) == (5, 2)
-        queue.done(keyed)
+        assert keyed is not None
         assert rest is not None
+        assert (keyed.count, rest.count) == (5, 2)
+        queue.done(keyed)
         assert await queue.give_up(rest) == 2
         queue.note(REFERRAL.again, 1)
         await queue.flush()
@@ -532,7 +584,7 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
 
     async def run() -> None:
         store = MemoryStore(fails_before=1)
-        queue = AcknowledgmentQueue(store, PaperClock())
+        queue = AcknowledgmentQueue(store, PaperClock(), keeper())
         queue.note(REFERRAL, 1)
         with pytest.raises(StorageError):
             await queue.flush()
@@ -542,6 +594,35 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
         assert queue.lost == 4
         await queue.flush()
         assert store.total() == 1 + 2 + 3
+
+    asyncio.run(run())
+
+
+def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody can read what is known faster than archives can be told."""
+    monkeypatch.setattr(acknowledgment_queue, "MOST_ROWS", 3)
+
+    async def run() -> None:
+        store = MemoryStore()
+        queue = AcknowledgmentQueue(store, PaperClock(), keeper())
+        others = [replace(REFERRAL.again, url=f"http://a.example.org/{n}") for n in range(4)]
+        for each in (*others, REFERRAL):
+            queue.note(each, 2)
+        await queue.flush()
+        # The access that has its key goes before the others.
+        assert len(store.rows) == 3
+        assert (queue.lost, queue.waiting, store.total()) == (5, 5, 5)
+        # Where there is a row already, accesses are added to it.
+        queue.note(others[0], 7)
+        queue.note(others[3], 1)
+        await queue.flush()
+        assert (queue.lost, queue.waiting, store.total()) == (6, 12, 12)
+        _, rows = await queue.page(0)
+        queue.done(next(row for row in rows if is_keyed(row)))
+        await queue.flush()
+        queue.note(others[3], 1)
+        await queue.flush()
+        assert (queue.lost, queue.waiting, store.total()) == (6, 12, 12)
 
     asyncio.run(run())
 
@@ -559,7 +640,7 @@ def work(
 
     async def run() -> tuple[Acknowledging, MemoryStore]:
         store = MemoryStore()
-        telling = Acknowledging(store, client, archives(*found), clock or SystemClock())
+        telling = Acknowledging(store, client, archives(*found), clock or SystemClock(), keeper())
         telling.open()
         await act(telling, store)
         await telling.close()
@@ -610,11 +691,13 @@ def test_a_url_that_is_listed_no_more_is_given_up() -> None:
 def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
     async def act(telling: Acknowledging, store: MemoryStore) -> None:
         store.keep_pending(
+            "before",
+            1,
             [
                 replace(KEYED, acknowledgment="{"),
                 replace(UNKEYED, request="servicesubject=x"),
                 replace(KEYED, request=""),
-            ]
+            ],
         )
         telling.note(REFERRAL)
         await reached(lambda: telling.given_up == 3 and telling.accesses_told == 1)
@@ -631,7 +714,7 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
 
     async def run() -> None:
         client, store, registry = PaperArchives(), MemoryStore(), Registry()
-        telling = Acknowledging(store, client, registry, SystemClock())
+        telling = Acknowledging(store, client, registry, SystemClock(), keeper())
         telling.open()
         telling.note(REFERRAL.again, 3)
         await reached(lambda: bool(store.rows))
@@ -650,7 +733,9 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
 def test_accesses_are_given_up_after_a_week() -> None:
     async def act(telling: Acknowledging, store: MemoryStore) -> None:
         store.keep_pending(
-            [replace(UNKEYED, count=5, since=NOW - LONGEST_WAIT), replace(UNKEYED, since=NOW)]
+            "before",
+            1,
+            [replace(UNKEYED, count=5, since=NOW - LONGEST_WAIT), replace(UNKEYED, since=NOW)],
         )
         telling.note(REFERRAL.again)  # wakes it up
         await reached(lambda: telling.given_up == 5)
@@ -779,11 +864,25 @@ async def life(
     """Send readers, unless it is the last life; until all is told, or it ends. Tell whether so."""
     client = real_client()
     first = await referral(client, found, item)
-    telling = Acknowledging(store, MortalClient(client, store.fate), archives(found), SystemClock())
+
+    def note(telling: Acknowledging) -> None:
+        if readers:
+            telling.note(first)
+            telling.note(first.again, readers - 1)
+
+    return await lived(store, client, found, note)
+
+
+async def lived(
+    store: MemoryStore,
+    client: HttpArchiveClient,
+    found: RegisteredArchive,
+    note: Callable[[Acknowledging], None],
+) -> bool:
+    mortal = MortalClient(client, store.fate)
+    telling = Acknowledging(store, mortal, archives(found), SystemClock(), keeper())
     telling.open()
-    if readers:
-        telling.note(first)
-        telling.note(first.again, readers - 1)
+    note(telling)
     await reached(lambda: store.fate.dead or (telling.waiting == 0 and not store.rows))
     died = store.fate.dead
     if died:
@@ -830,6 +929,60 @@ def test_a_resolver_that_dies_again_and_again_counts_nothing_twice(
     assert counted(archive, item) - before == store.kept
 
 
+@pytest.fixture(scope="module")
+def items(archive: ArchiveServer) -> list[dict[str, Any]]:
+    return [archive.deposit({"a": b"a"}, target="a") for _ in range(3)]
+
+
+def known(found: RegisteredArchive, items: list[dict[str, Any]]) -> list[Known]:
+    terms = Terms("http://urlib.net", found.id, ContentType.DATA, State.ORIGINAL)
+    return [
+        Known(ENDED, terms, f"/{item['ibip']}".encode(), item["url"].encode(), None)
+        for item in items
+    ]
+
+
+READ = [(0, "150.163.2.0", 2), (1, "150.163.2.0", 1), (1, "192.0.2.7", 3), (2, "192.0.2.8", 1)]
+"""Which item, by whom, and how often."""
+
+
+@pytest.mark.parametrize(("platform", "messages"), [("ibi-0.1", 1), ("2.1", 7)])
+def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
+    archive: ArchiveServer,
+    items: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    platform: str,
+    messages: int,
+) -> None:
+    monkeypatch.setattr(noted_accesses, "FEW", 0)
+    found = registered(archive, platform)
+    sent: list[int] = []
+
+    def note(telling: Acknowledging) -> None:
+        kept = known(found, items)
+        for number, reader, times in READ:
+            for _ in range(times):
+                telling.note_known(kept[number], (reader,))
+        seen.append(telling)
+
+    seen: list[Acknowledging] = []
+    for moment in count(1):
+        before = [counted(archive, item) for item in items]
+        store = MemoryStore(fate=Fate(dies_at=moment))
+        died = asyncio.run(lived(store, real_client(), found, note))
+        sent.append(seen.pop().sent)
+        store.fate = Fate()
+        assert not asyncio.run(lived(store, real_client(), found, lambda _: None))
+        grown = [counted(archive, item) - old for item, old in zip(items, before, strict=True)]
+        assert grown in ([0, 0, 0], [2, 4, 1])
+        assert sum(grown) == store.kept
+        if not died:
+            break
+    assert grown == [2, 4, 1]
+    assert sent[-1] == messages
+    assert moment > 8
+
+
 def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
     archive: ArchiveServer, item: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -840,7 +993,10 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
 
     async def run(registry: Registry, readers: int) -> int:
         store, client = SqlResolverStore(Sqlite(place), quick=True), real_client()
-        telling = Acknowledging(store, client, registry, SystemClock())
+        duties = Duties(store, SystemClock())
+        telling = Acknowledging(store, client, registry, SystemClock(), lambda: duties.process)
+        duties.on_adoption.append(telling.adopted)
+        await duties.open()
         telling.open()
         first = await referral(client, found, item)
         for _ in range(readers):
@@ -849,7 +1005,8 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
             await reached(lambda: telling.accesses_told == 5)
         await telling.close()
         await client.close()
-        waiting = store.count_pending()
+        waiting = store.count_pending(duties.process)
+        await duties.close()
         store.close()
         return waiting
 

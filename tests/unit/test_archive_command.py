@@ -156,6 +156,16 @@ def test_what_init_refuses_leaves_nothing_behind(tmp_path: Path, options: tuple[
     assert not place.exists()
 
 
+def test_init_takes_no_catalogue_from_another_archive(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert call(tmp_path, "init", "--data", str(first)).returncode == 0
+    before = files_in(first)
+    options = ("--data", str(second), "--catalogue", str(first / "catalogue.sqlite"))
+    assert "in use" in refusal(call(tmp_path, "init", *options))
+    assert files_in(first) == before
+    assert not second.exists()
+
+
 def test_init_names_the_folder_as_it_was_given_and_answers_programs(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603
         [IBI, "archive", "init", "--data", "demo", "--json"],

@@ -22,8 +22,8 @@ from ibi.resolver.conflicts import MOST_REMEMBERED, PAUSE, Conflicts, merged
 from ibi.resolver.outage import SECOND
 from ibi.resolver.registry import Registry
 from ibi.wire.responses import Related, UrlList, decode
+from paper_machine import PaperClock
 from registry_shelf import KEY, RECORD, SERVICE, RegistryShelf, until
-from simulation import PaperClock
 
 ITEM = parse("sid.inpe.br/mtc-m21/2012/07.01.00.00")
 LABEL = ITEM.canonical
@@ -60,7 +60,6 @@ class Office:
         self.clock = PaperClock()
         self.registry = Registry(self.shelf, self.clock)
         self.conflicts = Conflicts(
-            self.shelf,
             self.shelf,
             self.registry,
             self.clock,

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -18,7 +19,9 @@ import apsw
 import pytest
 
 from archive_server import files_in
+from ibi.cli.instance_checks import OLD, digest_findings
 from ibi.cli.machine_checks import machine_findings
+from ibi.resolver.locations import BOUND, SECOND
 from installation import InstallationServer
 from minting_server import wait_until
 from shell import Done, Shell, refusal
@@ -106,12 +109,16 @@ def test_an_installation_that_runs_is_well(running: InstallationServer) -> None:
 
 
 def test_people_read_one_line_for_each_thing(running: InstallationServer) -> None:
+    before = findings(running.data)
     done = running.ibi("doctor")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert all(line.startswith(("ok       ", "warning  ")) for line in lines)
     assert f"ok       archive service: it runs at {running.archive}" in lines
-    assert len(lines) == len(findings(running.data))
+    # Something may have come to be known meanwhile, as the digest of the archive.
+    things = [line[9:].partition(":")[0] for line in lines]
+    assert len(things) == len(set(things))
+    assert set(map(" ".join, before)) <= set(things) <= set(map(" ".join, findings(running.data)))
 
 
 def test_one_that_does_not_run_is_told_how_to_start_and_is_not_changed(patient: Path) -> None:
@@ -262,3 +269,21 @@ def _spoil_a_file(installation: InstallationServer, file: Path) -> None:
 
 def test_what_is_no_address_is_no_server(patient: Path) -> None:
     assert "is no address" in refusal(doctor(patient, "--server", "x"))
+
+
+def test_digests_that_are_old_are_named() -> None:
+    now = datetime.now(UTC)
+
+    def archive(name: str, seconds: int, *, whole: bool = True) -> dict[str, object]:
+        confirmed = (now - timedelta(seconds=seconds)).isoformat() if whole else ""
+        digest = {"whole": whole, "names": 5, "confirmed": confirmed}
+        return {"service_ibi": name, "state": "included", "digest": digest}
+
+    none: dict[str, object] = {"service_ibi": "none", "state": "included"}
+    part = archive("part", 0, whole=False)
+    assert list(digest_findings([none, part])) == []
+    [good] = digest_findings([none, part, archive("new", OLD - 600)])
+    assert (good.verdict, good.text) == ("ok", "1 of 3 archives")
+    [bad] = digest_findings([archive("old", OLD + 600), archive("new", 0), part])
+    assert (bad.verdict, bad.text) == ("warning", "old: old")
+    assert OLD * SECOND == BOUND

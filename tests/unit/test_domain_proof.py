@@ -37,7 +37,7 @@ from ibi.resolver.domain_proof import (
     http_proof,
     text_proof,
 )
-from simulation import SECOND, PaperClock
+from paper_machine import SECOND, PaperClock
 
 SERVICE = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
 HOST = "mtc-m21.sid.inpe.br"
@@ -69,7 +69,7 @@ class PaperHosts:
         """Not here."""
         raise NotImplementedError
 
-    confirm = acknowledge = close = ask
+    confirm = acknowledge = digest = close = ask
 
 
 class World:

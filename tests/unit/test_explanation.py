@@ -98,6 +98,16 @@ def test_who_was_not_waited_for_is_told_after_the_others() -> None:
     ]
 
 
+def test_who_is_asked_first_is_told_where_others_are_held_back() -> None:
+    heard = hearing(has(FIRST), has_not(SECOND), silent(THIRD), owner=FIRST)
+    likely = frozenset(ARCHIVES_BY_LABEL[name] for name in (FIRST, THIRD))
+    explanation = explained(_of(replace(heard, likely=likely)))
+    assert [each.is_likely for each in explanation.last.asked] == [True, False, True]
+    told = [line.count("asked first") for line in as_text(explanation).splitlines()]
+    assert told[1:4] == [1, 0, 1]
+    assert not any(each.is_likely for each in explained(_of(heard)).last.asked)
+
+
 ARCHIVES_BY_LABEL = {each.service.spelling: each.id for each in ARCHIVES.values()}
 
 
@@ -152,7 +162,7 @@ def test_names_in_json_stay() -> None:
     ]
     assert list(told["steps"][0]["asked"][0]) == [
         *("archive", "address", "said", "detail", "fault", "next", "seconds"),
-        *("is_owner", "is_home", "chosen"),
+        *("is_owner", "is_home", "is_likely", "chosen"),
     ]
 
 

@@ -14,6 +14,7 @@ from ibi.errors import NotOnRecordError, RegistrationKeyError, TooManyRequestsEr
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import RegisteredArchive
+from ibi.resolver import registration_key
 from ibi.resolver.acts import GRACE
 from ibi.resolver.inclusion import InclusionService
 from ibi.resolver.outage import SECOND, SILENCES
@@ -22,8 +23,8 @@ from ibi.resolver.registry import Registry
 from ibi.resolver.watch import QUIET, Watch
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
+from paper_machine import PaperClock
 from registry_shelf import KEY, RECORD, SERVICE, PaperArchives, RegistryShelf, until
-from simulation import PaperClock
 
 ID = SERVICE.canonical
 PEER = "150.163.34.239"
@@ -31,6 +32,12 @@ WRONG = RegistrationKey("9876543210")
 ELSEWHERE = replace(RECORD, address="elsewhere.example.org:8801")
 STRANGER = parse("inpe.br/stranger/2012/06.05.15.34")
 ON, OFF = InclusionRequest(RECORD, KEY), ExclusionRequest(RECORD, KEY)
+
+
+@pytest.fixture(autouse=True)
+def cheap_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long it takes to look at a key is no matter here; `test_registration_key` sees to it."""
+    monkeypatch.setattr(registration_key, "_N", 2)
 
 
 class Resolver:

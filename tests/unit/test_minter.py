@@ -35,7 +35,7 @@ from ibi.minting.minter import SEATS, Minter
 from ibi.minting.reservation import Limits
 from ibi.minting.subsystem import Subsystem
 from ibi.ports import Clock
-from simulation import SECOND, START, PaperClock
+from paper_machine import SECOND, START, PaperClock
 
 BOTH = Subsystem("mtc-m19.sid.inpe.br", ip="150.163.34.243")
 DAY = 86_400 * SECOND

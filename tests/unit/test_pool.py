@@ -26,7 +26,7 @@ from ibi.minting.label_generator import Minted
 from ibi.minting.pool import REST, Pool
 from ibi.minting.subsystem import Subsystem
 from minting_server import MintingServer
-from simulation import PaperClock
+from paper_machine import PaperClock
 
 
 def local(folder: Path, host: str, granularity: str = "auto") -> Minter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -118,6 +119,34 @@ def test_more_accesses_are_told_by_a_pair_of_our_own(accesses: int) -> None:
 def test_what_is_no_number_of_accesses_is_refused(text: str) -> None:
     with pytest.raises(MessageError) as refused:
         requests.decode(f"{requests.encode(SENT)}&accesses={text}")
+    assert refused.value.code == "bad-value"
+
+
+def test_accesses_of_other_items_are_told_with_their_labels() -> None:
+    others = (("8JMKD3MGP7W/3EPGUE5", 3), ("sid.inpe.br/mtc-m19/2013/09.04.12.27.57", 1))
+    sent = replace(SENT, accesses=2, others=others)
+    query = requests.encode(sent)
+    assert requests.decode(query) == sent
+    assert requests.decode(query.replace("&accesses=2", "")) == replace(sent, accesses=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8JMKD3MGP7W/3EPGUE5",
+        "8JMKD3MGP7W/3EPGUE5:0",
+        "8JMKD3MGP7W/3EPGUE5:1:3,",
+        "8JMKD3MGP7W/3EPGUE5:-1",
+        "8JMKD3MGP7W/3EPGUE5 3",
+        "3:8JMKD3MGP7W/3EPGUE5",
+        "8JMKD3MGP7W/3EPGUE5:1000",  # with the access itself these are 1001
+        ",".join(["8JMKD3MGP7W/3EPGUE5:1"] * 1000),
+        ",".join(["8JMKD3MGP7W/3EPGUE5:1"] * 1001),
+    ],
+)
+def test_other_accesses_that_cannot_be_are_refused(text: str) -> None:
+    with pytest.raises(MessageError) as refused:
+        requests.decode(f"{requests.encode(SENT)}&accesses.others={quote(text)}")
     assert refused.value.code == "bad-value"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -20,135 +20,32 @@ from hearings import (
     unknown,
     url_of,
 )
-from ibi.adapters.clock import SystemClock
 from ibi.errors import OverloadError
-from ibi.identifier.label import Label, parse
+from ibi.identifier.label import parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
-from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.ports import Heard, Owner, Silence
 from ibi.ports.resolver import NO_PLACE
 from ibi.resolver import searching as module
-from ibi.resolver.bookkeeping import Bookkeeping
-from ibi.resolver.conflicts import Conflicts
 from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
+from ibi.resolver.known import Known
 from ibi.resolver.memory import Memory
-from ibi.resolver.owners import Owners
 from ibi.resolver.question import Question
-from ibi.resolver.registry import Registry
 from ibi.resolver.resolution import MOST_HOPS, Chain, Resolution, Resolving
-from ibi.resolver.searching import Searching
-from ibi.wire.requests import Acknowledgment, UrlRequest
-from registry_shelf import KEY, RegistryShelf, until
+from ibi.wire.requests import UrlRequest
+from registry_shelf import until
+from search_desk import CLIENTS, NAMES, SERVICES, Desk, at_desk, says, winner
 
-CLIENTS = ("192.0.2.0",)
-NAMES = ("a", "b", "c")
-SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in (*NAMES, "d", "e")}
-
-
-@dataclass
-class Paper:
-    """Archives that say what they are told to, when they are told to."""
-
-    sayings: dict[str, Callable[[UrlRequest], Heard]] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
-    free: asyncio.Event = field(default_factory=asyncio.Event)
-    requests: list[tuple[str, UrlRequest]] = field(default_factory=list)
-
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
-        """Answer a urlRequest."""
-        del seconds
-        name = archive.address.partition(".")[0]
-        self.requests.append((name, request))
-        if name in self.held:
-            await self.free.wait()
-        heard = self.sayings[name](request) if name in self.sayings else unknown(name)
-        return replace(heard, archive=archive.id)
-
-    async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Ask nobody: no test here is about it."""
-        raise NotImplementedError
-
-    async def acknowledge(
-        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
-    ) -> str:
-        """Tell nobody, likewise."""
-        raise NotImplementedError
-
-    async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Look nowhere, likewise."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Have nothing to close."""
-
-
-@dataclass
-class Desk:
-    """A resolver without its edges."""
-
-    paper: Paper
-    shelf: RegistryShelf
-    registry: Registry
-    searching: Searching
-    resolving: Resolving
-    owners: Owners
-    bookkeeping: Bookkeeping
-    forgotten: list[str]
-
-    async def resolve(self, asked: Question, *, hear_all: bool = False) -> Resolution:
-        """Resolve a question of a reader."""
-        return await self.resolving.resolve(asked, CLIENTS, hear_all=hear_all)
-
-    async def quiet(self) -> None:
-        """Wait until no search is under way."""
-        await until(lambda: not len(self.searching))
-        await self.bookkeeping.close()
-        await self.owners.close()
-
-
-def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NAMES) -> None:
-    async def run() -> None:
-        shelf, clock, paper = RegistryShelf(), SystemClock(), Paper()
-        registry = Registry(shelf, clock)
-        await registry.open()
-        for name in names:
-            archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")
-            record = ArchiveRecord(f"{name}.example", SERVICES[name], "192.0.2.1", "1", "a@b.c")
-            await registry.include(archive.id, record, confirmed=True)
-        owners = Owners(shelf, quick=True)
-        conflicts = Conflicts(shelf, shelf, registry, clock, owners.learn)
-        forgotten: list[str] = []
-        bookkeeping = Bookkeeping(owners, conflicts, registry, clock, forgotten.append)
-        searching = Searching(registry, paper, owners, bookkeeping.learn, seconds=5)
-        resolving = Resolving(searching)
-        desk = Desk(paper, shelf, registry, searching, resolving, owners, bookkeeping, forgotten)
-        try:
-            await work(desk)
-        finally:
-            paper.free.set()
-            await searching.close()
-            await registry.close()
-
-    asyncio.run(run())
+HERE = "http://resolver.example"
 
 
 @pytest.fixture(autouse=True)
 def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is slow to guess is slow to keep, and no test here is about keys."""
     monkeypatch.setattr("ibi.resolver.registry.kept", str)
-
-
-def says(answer: Heard) -> Callable[[UrlRequest], Heard]:
-    return lambda _: answer
-
-
-def winner(resolution: Resolution) -> str:
-    assert isinstance(resolution.outcome, Redirect)
-    return resolution.outcome.answer.archive.partition(".")[0]
 
 
 def test_all_included_archives_are_asked_and_nothing_private_is_told() -> None:
@@ -285,6 +182,32 @@ def test_an_owner_that_is_switched_off_is_named() -> None:
     at_desk(work)
 
 
+def test_that_nobody_has_it_takes_the_word_of_those_included_meanwhile() -> None:
+    async def work(desk: Desk) -> None:
+        desk.paper.sayings = {"c": says(original("c"))}
+        name = SERVICES["c"].canonical
+        record = ArchiveRecord("c.example", SERVICES["c"], "192.0.2.1", "1", "a@b.c")
+        caught_up = 0
+
+        async def catch_up() -> None:
+            nonlocal caught_up
+            caught_up += 1
+            await desk.registry.include(name, record, confirmed=True)
+
+        await desk.registry.exclude(name)
+        resolving = Resolving(desk.searching, catch_up)
+        assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
+        # Those who have it were not long in coming: nothing else has to be known.
+        assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
+        assert caught_up == 1
+        desk.paper.sayings = {}
+        await desk.registry.remove(name, "test")
+        resolving = Resolving(desk.searching)
+        assert isinstance((await resolving.resolve(question(), CLIENTS)).outcome, NotFound)
+
+    at_desk(work)
+
+
 def test_an_archive_that_is_down_is_not_asked_and_counts_as_silent() -> None:
     async def work(desk: Desk) -> None:
         silent = Silence("b", "it did not answer in time")
@@ -390,10 +313,9 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
         memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         version = memory.version
         found = await desk.resolve(question())
-        memory.keep(found, version, found.began)
+        known = memory.keep(found, HERE, version, found.began)
         kept = memory.recall(question(), CLIENTS, found.began + 9.9)
-        assert kept is not None
-        assert kept.resolution == found.abridged
+        assert kept is known
         assert memory.recall(question(), CLIENTS, found.began + 10) is None
         assert memory.recall(question("!"), CLIENTS, found.began) is None
         assert memory.recall(question(required=True), CLIENTS, found.began) is None
@@ -401,7 +323,8 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
         assert memory.recall(question(languages="pt"), CLIENTS, found.began) is kept
         await desk.registry.exclude(SERVICES["c"].canonical)
         assert memory.recall(question(), CLIENTS, found.began) is None
-        assert memory.keep(found, version, found.began) is None
+        memory.keep(found, HERE, version, found.began)
+        assert memory.recall(question(), CLIENTS, found.began) is None
 
     at_desk(work)
 
@@ -412,13 +335,15 @@ def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
         memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         version = memory.version
         found = await desk.resolve(question())
-        kept = memory.keep(found, version, found.began)
-        assert kept is not None
+        kept = memory.keep(found, HERE, version, found.began)
+        assert isinstance(kept, Known)
         memory.forget(ITEM.label.canonical)
-        assert kept.until == 0
+        assert kept.lease.until == 0
         assert memory.recall(question(), CLIENTS, found.began) is None
-        assert memory.keep(found, version, found.began) is None
-        assert memory.keep(found, memory.version, found.began) is not None
+        memory.keep(found, HERE, version, found.began)
+        assert memory.recall(question(), CLIENTS, found.began) is None
+        again = memory.keep(found, HERE, memory.version, found.began)
+        assert memory.recall(question(), CLIENTS, found.began) is again
 
     at_desk(work)
 
@@ -509,17 +434,16 @@ def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  
         desk.paper.sayings = {"a": by_client("a", told=told)}
         memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         found = await desk.resolving.resolve(question(), OTHERS)
-        kept = memory.keep(found, memory.version, found.began)
-        assert kept is not None
+        kept = memory.keep(found, HERE, memory.version, found.began)
         assert found.only_for == OTHERS
         assert memory.recall(question(), OTHERS, found.began) is kept
         assert memory.recall(question(), LICENSED, found.began) is None
         licensed = await desk.resolving.resolve(question(), LICENSED)
         assert licensed.only_for == (LICENSED if told else ())
-        memory.keep(licensed, memory.version, licensed.began)
+        memory.keep(licensed, HERE, memory.version, licensed.began)
         again = memory.recall(question(), LICENSED, licensed.began)
-        assert again is not None
-        assert place(again.resolution) == "doc"
+        assert isinstance(again, Known)
+        assert again.url.endswith(b"doc")
         memory.forget(ITEM.label.canonical)
         assert memory.recall(question(), OTHERS, found.began) is None
         assert memory.recall(question(), LICENSED, found.began) is None
@@ -596,12 +520,13 @@ def test_memory_keeps_nothing_unsure() -> None:
     async def work(desk: Desk) -> None:
         memory = Memory(lambda: 0, hot_seconds=10, absent_seconds=2)
         absent = await desk.resolve(question())
-        kept = memory.keep(absent, memory.version, absent.began)
-        assert kept is not None
-        assert kept.until == absent.began + 2
+        assert memory.keep(absent, HERE, memory.version, absent.began) is absent
+        assert memory.recall(question(), CLIENTS, absent.began + 1.9) is absent
+        assert memory.recall(question(), CLIENTS, absent.began + 2) is None
         desk.paper.sayings = {"b": says(Silence("b", "it did not answer in time"))}
         unsure = await desk.resolve(question())
         assert isinstance(unsure.outcome, Unsure)
-        assert memory.keep(unsure, memory.version, unsure.began) is None
+        memory.keep(unsure, HERE, memory.version, unsure.began)
+        assert memory.recall(question(), CLIENTS, unsure.began + 1.9) is not unsure
 
     at_desk(work)

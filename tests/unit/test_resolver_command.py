@@ -129,6 +129,26 @@ def test_init_says_where_it_cannot_write(tmp_path: Path) -> None:
     assert "secret" not in line
 
 
+def test_init_takes_no_database_from_another_resolver(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert call(tmp_path, "resolver", "init", "--data", str(first)).returncode == 0
+    before = files_in(first)
+    options = ("--data", str(second), "--database", str(first / "registry.sqlite"))
+    assert "copy the folder" in refusal(call(tmp_path, "resolver", "init", *options))
+    assert not second.exists()
+    options = ("--data", str(second), "--database", "../first/registry.sqlite")
+    assert "copy the folder" in refusal(call(tmp_path, "resolver", "init", *options))
+    assert files_in(first) == before
+
+
+def test_init_that_was_interrupted_begins_anew(tmp_path: Path) -> None:
+    database = tmp_path / "elsewhere.sqlite"
+    options = ("--data", str(tmp_path / "place"), "--database", str(database))
+    assert call(tmp_path, "resolver", "init", *options).returncode == 0
+    (tmp_path / "place" / "resolver.toml").unlink()  # what is written last
+    assert call(tmp_path, "resolver", "init", *options).returncode == 0
+
+
 # serve
 
 
@@ -169,7 +189,7 @@ def test_register_prints_a_key_that_includes_the_archive(resolver: ResolverServe
         assert re.fullmatch("[0-9]{39}", key)
         assert b"included" in resolver.announce(archive, key).body
         table = said(on(resolver, "archives")).splitlines()
-        assert table[0].split() == ["archive", "state", "since", "address", "reason"]
+        assert table[0].split() == ["archive", "state", "since", "address", "digest", "reason"]
         [row] = [line.split() for line in table if line.startswith(archive.service)]
         assert (row[1], row[3]) == ("included", archive.address)
         listed = json.loads(said(on(resolver, "archives", "--json")))

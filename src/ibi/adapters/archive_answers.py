@@ -16,6 +16,7 @@ from aiohttp.client_proto import ResponseHandler
 
 from ibi.adapters.places import NoPlaceError
 from ibi.ports.resolver import NO_PLACE
+from ibi.wire.digest import MAX_PAGE
 
 LARGEST_ANSWER: Final = 64 * 1024
 """Bytes, as archives allow a resolver; the same before and after decoding."""
@@ -40,11 +41,12 @@ class BoundedAnswers(ResponseHandler):
     beginning (1xx), chunks of a byte. Reading them keeps the event loop from everything else.
     """
 
+    most = _MOST_OCTETS
     _left = 0
 
     def set_response_params(self, **params: Any) -> None:  # noqa: ANN401  # they are the library's
         """Begin an answer."""
-        self._left = _MOST_OCTETS
+        self._left = self.most
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
@@ -58,6 +60,12 @@ class BoundedAnswers(ResponseHandler):
         self.set_exception(failure)
         if body is not None:
             body.set_exception(failure)
+
+
+class BoundedPages(BoundedAnswers):
+    """Reads pages of digests, which are longer than all else."""
+
+    most = 2 * MAX_PAGE
 
 
 class Message(NamedTuple):
@@ -92,6 +100,13 @@ async def proof_of(answer: ClientResponse) -> str:
         return (await _body(answer, LARGEST_PROOF)).decode()
     except UnicodeDecodeError:
         raise NoAnswerError("its answer is no text") from None
+
+
+async def page_of(answer: ClientResponse) -> bytes | None:
+    """Read a page of a digest; None where there is no such thing."""
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return None
+    return await _body(answer, MAX_PAGE)
 
 
 async def _body(answer: ClientResponse, largest: int) -> bytes:

@@ -28,6 +28,7 @@ name = sa.Table(
     SCHEMA,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("item", sa.BigInteger),
+    sa.Index("archive_name_of_item", "item"),
     sqlite_with_rowid=False,
 )
 file = sa.Table(
@@ -158,4 +159,20 @@ damage = sa.Table(
     sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
     sa.Column("found", sa.BigInteger, nullable=False),
     sa.Column("what", sa.Text, nullable=False),
+)
+# A row for every change of an item: the fingerprints of its names, one after the other.
+digest = sa.Table(
+    "archive_digest",
+    SCHEMA,
+    sa.Column("number", _NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("names", sa.LargeBinary, nullable=False),
+    sa.Column("held", sa.Boolean, nullable=False),
+)
+# One row: how far the digest has come, and up to which item it was filled.
+epoch = sa.Table(
+    "archive_epoch",
+    SCHEMA,
+    sa.Column("epoch", sa.Text, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("filled", sa.BigInteger, nullable=False),
 )

@@ -39,7 +39,7 @@ def tables_of(store: Store) -> tuple[LogicalTable, ...]:
     if store == "ledger":
         return _LEDGER
     schema = archive_schema.SCHEMA if store == "catalogue" else resolver_schema.SCHEMA
-    return tuple(_table(table) for table in schema.sorted_tables)
+    return tuple(_table(table) for table in schema.sorted_tables if table.name not in _DERIVED)
 
 
 def version_of(store: Store) -> tuple[str, str]:
@@ -49,6 +49,12 @@ def version_of(store: Store) -> tuple[str, str]:
     part: Literal["archive", "resolver"] = "archive" if store == "catalogue" else "resolver"
     return f"SELECT version_num FROM {version_table(part)}", NEWEST[part]  # noqa: S608
 
+
+# What follows from other tables, or from other machines, and is made anew: a digest that came back
+# with a backup would be that of an earlier day.
+_DERIVED: Final = frozenset(
+    {"archive_digest", "archive_epoch", "resolver_digest", "resolver_holding"}
+)
 
 # With those of an item side by side, in the order of the items: whoever reads a backup goes
 # through these tables together, and has one item at a time in mind.

@@ -41,6 +41,8 @@ _SETTINGS: Final = {
     "lock_timeout": "8000",
 }
 
+_READ_ONLY: Final = {"default_transaction_read_only": "on"}
+
 # asyncpg calls it an internal error when the server's last word comes between two statements.
 LOST: Final = (
     asyncpg.PostgresError,
@@ -68,9 +70,10 @@ class Postgres:
     emptying = "TRUNCATE"
     json_field = "(CAST({column} AS json) ->> '{name}')"
 
-    def __init__(self, url: str) -> None:
-        """Connect to the server."""
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        """Connect to the server; who only reads could not write if it would."""
         self._url = url
+        self._settings = {**_SETTINGS, **(_READ_ONLY if read_only else {})}
         self.name = without_password(url)
         self._lock = RLock()
         self._reading = RLock()
@@ -104,12 +107,15 @@ class Postgres:
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT, by a connection that waits for no writer."""
         with self._reading:
-            connection = self._run(self._connected("read"))
             try:
-                return self._run(self._rows(connection, sql, values))
+                # In one go: the way to the loop's thread and back takes longer than most reads.
+                return self._run(self._fetched(sql, values))
             except LedgerUnavailableError:
                 self._abandon("read")
                 raise
+
+    async def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        return await self._rows(await self._connected("read"), sql, values)
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT that may take long, by a connection and a loop of its own."""
@@ -120,7 +126,10 @@ class Postgres:
 
     async def _surveyed(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         connection = await asyncpg.connect(
-            self._url, timeout=TIMEOUT, command_timeout=LONGEST_SURVEY, server_settings=_SETTINGS
+            self._url,
+            timeout=TIMEOUT,
+            command_timeout=LONGEST_SURVEY,
+            server_settings=self._settings,
         )
         try:
             return await self._rows(connection, sql, values)
@@ -138,7 +147,10 @@ class Postgres:
         # One that the server ended while nobody used it fails nobody: there is another.
         if connection is None or connection.is_closed():
             connection = await asyncpg.connect(
-                self._url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=_SETTINGS
+                self._url,
+                timeout=TIMEOUT,
+                command_timeout=TIMEOUT,
+                server_settings=self._settings,
             )
             if await connection.fetchval("SHOW fsync") != "on":
                 await connection.close()

@@ -13,7 +13,7 @@ from ibi.errors import LedgerUnavailableError
 Part: TypeAlias = Literal["archive", "resolver"]
 """Whose tables: each part has its own steps, and both may live in one database."""
 
-NEWEST: Final[dict[Part, str]] = {"archive": "0002", "resolver": "s0001"}
+NEWEST: Final[dict[Part, str]] = {"archive": "0004", "resolver": "s0003"}
 """The last step of each part in `ibi.migrations`; a test holds the two equal."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ibi.adapters.database import Execute
+from ibi.adapters.sql_digest import SqlDigest
 from ibi.adapters.sql_history import SqlHistory
 from ibi.adapters.sql_intake import SqlIntake
 from ibi.adapters.sql_items import SqlItems
@@ -12,7 +13,7 @@ from ibi.adapters.sql_store import SqlStore
 from ibi.adapters.sql_upkeep import SqlUpkeep
 
 
-class SqlCatalogue(SqlStore, SqlItems, SqlHistory, SqlIntake, SqlStatistics, SqlUpkeep):
+class SqlCatalogue(SqlStore, SqlItems, SqlHistory, SqlIntake, SqlStatistics, SqlUpkeep, SqlDigest):
     """A catalogue on a database."""
 
     token_table = "archive_token"  # noqa: S105  # the name of a table

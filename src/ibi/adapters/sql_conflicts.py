@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ibi.adapters.database import Execute
 from ibi.adapters.registry_documents import conflict_document, read_conflict
+from ibi.adapters.sql_news import alone, tell
+from ibi.adapters.sql_registry import write_event
 from ibi.adapters.sql_rows import insert_rows
 from ibi.adapters.sql_store import SqlStore
 from ibi.adapters.sql_text import is_storable
 from ibi.model.conflict import Conflict
-from ibi.ports import Owner
+from ibi.ports import ConflictChange, Owner
 
 _CONFLICT: Final = "SELECT number, document FROM resolver_conflict"
+_NEWEST: Final = f"{_CONFLICT} WHERE label = $1 ORDER BY number DESC LIMIT 1"
 
 
 class SqlConflicts(SqlStore):
@@ -29,36 +32,30 @@ class SqlConflicts(SqlStore):
         )
         return [read_conflict(*row) for row in rows]
 
-    def conflict_of(self, label: str) -> Conflict | None:
-        """Return the newest conflict about a label."""
-        if not is_storable(label):
-            return None
-        newest = f"{_CONFLICT} WHERE label = $1 ORDER BY number DESC LIMIT 1"
-        rows = self._read(newest, label)
-        return read_conflict(*rows[0]) if rows else None
+    def change_conflict(
+        self,
+        which: int | str,
+        change: Callable[[Conflict | None], ConflictChange | None],
+    ) -> Conflict | None:
+        """Change a conflict, by number or the newest about a label, alone; return it as it is then.
 
-    def keep_conflict(self, conflict: Conflict) -> Conflict:
-        """Keep it, in the place of the one of its number; return it with its number."""
-        facts = (conflict.label, conflict.is_open, conflict_document(conflict))
+        What is put on record with it is kept in the same step.
+        """
 
-        def work(execute: Execute) -> int:
-            if not conflict.id:
-                [(number,)] = execute(
-                    "INSERT INTO resolver_conflict (label, is_open, document) "
-                    "VALUES ($1, $2, $3) RETURNING number",
-                    *facts,
-                )
-                return int(number)
-            execute(
-                "INSERT INTO resolver_conflict (number, label, is_open, document) "
-                "VALUES ($1, $2, $3, $4) ON CONFLICT (number) DO UPDATE SET "
-                "label = excluded.label, is_open = excluded.is_open, document = excluded.document",
-                conflict.id,
-                *facts,
-            )
-            return conflict.id
+        def work(execute: Execute) -> Conflict | None:
+            newest = alone(execute)
+            before = _found(execute, which)
+            changed = change(before)
+            if changed is None:
+                return before
+            keep_owners(execute, changed.owners)
+            conflict = replace(changed.conflict, id=_keep(execute, changed.conflict))
+            if changed.event is not None:
+                write_event(execute, changed.event)
+            tell(execute, newest, [], changed.news)
+            return conflict
 
-        return replace(conflict, id=self._write(work))
+        return self._write(work)
 
     def count_conflicts(self) -> int:
         """Return how many are open."""
@@ -82,19 +79,48 @@ class SqlConflicts(SqlStore):
 
         One that the operator has settled gives way only to another that he has settled.
         """
-        # In one order whoever keeps: two who wait for each other's rows would wait for ever.
-        rows = [
-            (label, owner.archive, owner.since, owner.settled)
-            for label, owner in sorted(dict(owners).items())
-        ]
-        if rows:
-            self._write(
-                lambda execute: insert_rows(
-                    execute,
-                    "resolver_owner (label, archive, since, settled)",
-                    rows,
-                    "ON CONFLICT (label) DO UPDATE SET archive = excluded.archive, "
-                    "since = excluded.since, settled = excluded.settled "
-                    "WHERE excluded.settled OR NOT resolver_owner.settled",
-                )
-            )
+        if owners:
+            self._write(lambda execute: keep_owners(execute, owners))
+
+
+def _found(execute: Execute, which: int | str) -> Conflict | None:
+    if isinstance(which, int):
+        rows = execute(f"{_CONFLICT} WHERE number = $1", which)
+    else:
+        rows = execute(_NEWEST, which) if is_storable(which) else []
+    return read_conflict(*rows[0]) if rows else None
+
+
+def _keep(execute: Execute, conflict: Conflict) -> int:
+    """Keep a conflict; return its number."""
+    facts = (conflict.label, conflict.is_open, conflict_document(conflict))
+    if not conflict.id:
+        [(number,)] = execute(
+            "INSERT INTO resolver_conflict (label, is_open, document) "
+            "VALUES ($1, $2, $3) RETURNING number",
+            *facts,
+        )
+        return int(number)
+    execute(
+        "UPDATE resolver_conflict SET label = $1, is_open = $2, document = $3 WHERE number = $4",
+        *facts,
+        conflict.id,
+    )
+    return conflict.id
+
+
+def keep_owners(execute: Execute, owners: Sequence[tuple[str, Owner]]) -> None:
+    """Keep owners; those that were settled give way only to others that are."""
+    # In one order whoever keeps: two who wait for each other's rows would wait for ever.
+    rows = [
+        (label, owner.archive, owner.since, owner.settled)
+        for label, owner in sorted(dict(owners).items())
+    ]
+    insert_rows(
+        execute,
+        "resolver_owner (label, archive, since, settled)",
+        rows,
+        "ON CONFLICT (label) DO UPDATE SET archive = excluded.archive, "
+        "since = excluded.since, settled = excluded.settled "
+        "WHERE excluded.settled OR NOT resolver_owner.settled",
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ibi.adapters.database import Database, Execute
+from ibi.adapters.sql_digest import names_of, note_names
 from ibi.adapters.sql_text import is_storable, place_in_order
 from ibi.archive.manifest import document, read_document
 from ibi.errors import StateError
@@ -72,7 +73,11 @@ class SqlItems:
         def work(execute: Execute) -> None:
             if not _note(execute, change):
                 return
-            numbered = tuple(replace(each, number=_apply(execute, each)) for each in change.items)
+            noted: list[tuple[list[str], bool]] = []
+            numbered = tuple(
+                replace(each, number=_apply(execute, each, noted)) for each in change.items
+            )
+            note_names(execute, noted)
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError("This deposit was completed or given up meanwhile.")
             decide(replace(change, items=numbered))
@@ -86,12 +91,14 @@ class SqlItems:
 
         def work(execute: Execute) -> None:
             _note(execute, stored)
+            noted: list[tuple[list[str], bool]] = []
             for label in dropped:
                 rows = execute(f"{_HELD} WHERE i.label = $1", label)
-                for row in rows:
-                    _drop(execute, _held(row).item)
+                noted += [(_drop(execute, _held(row).item), False) for row in rows]
             for kept in items:
                 self._restore(execute, kept)
+                noted.append((names_of(kept.item), True))
+            note_names(execute, noted)
             _complete(execute, stored.deposit, stored.label)
 
         self._write(work)
@@ -146,8 +153,8 @@ def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> boo
     return bool(rows)
 
 
-def _apply(execute: Execute, change: ItemChange) -> int:
-    """Write what happens to one item, and return its number."""
+def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]) -> int:
+    """Write what happens to one item, and return its number; note whether its names are held."""
     item = change.item
     if change.version == 0:
         _insert(execute, item)
@@ -156,8 +163,9 @@ def _apply(execute: Execute, change: ItemChange) -> int:
         msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
         raise StateError(msg)
     if change.dropped:
-        _drop(execute, item)
+        noted.append((_drop(execute, item), False))
         return number
+    noted.append((names_of(item), True))
     _name(execute, number, item)
     changed = {*change.put, *change.removed}
     if change.cleared:
@@ -169,17 +177,20 @@ def _apply(execute: Execute, change: ItemChange) -> int:
     return number
 
 
-def _drop(execute: Execute, item: Item) -> None:
-    """Forget an item, and all that was known of it."""
+def _drop(execute: Execute, item: Item) -> list[str]:
+    """Forget an item, and all that was known of it; return its names."""
     label = item.forms.label.canonical
+    names = names_of(item)
     for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
         # All of its names, also of earlier versions: the number may be given to another item.
-        execute("DELETE FROM archive_name WHERE item = $1", number)
+        gone = execute("DELETE FROM archive_name WHERE item = $1 RETURNING name", number)
+        names += [str(name) for (name,) in gone]
         execute("DELETE FROM archive_file WHERE item = $1", number)
         execute("DELETE FROM archive_damage WHERE label = $1", label)
         execute("DELETE FROM archive_copy WHERE label = $1", label)
         execute("DELETE FROM archive_access WHERE item = $1", number)
         execute("DELETE FROM archive_item WHERE id = $1", number)
+    return names
 
 
 def _insert(execute: Execute, item: Item) -> int:

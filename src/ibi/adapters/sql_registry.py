@@ -2,52 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ibi.adapters.database import Execute
 from ibi.adapters.registry_documents import archive_document, read_archive
-from ibi.adapters.sql_store import SqlStore
+from ibi.adapters.sql_news import SqlNews, alone, tell
+from ibi.adapters.sql_rows import groups, marks
 from ibi.adapters.sql_text import is_storable, storable
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Challenge, RegistryEvent
+from ibi.ports import Challenge, ChangeArchive, RegistryEvent
 
 _CHALLENGE: Final = "token, service, host, administrator, made, until"
 
 
-class SqlRegistry(SqlStore):
+class SqlRegistry(SqlNews):
     """What a resolver knows of archives."""
 
-    def archives(self) -> list[RegisteredArchive]:
-        """Return all, by id."""
-        rows = self._read("SELECT id, document FROM resolver_archive")
+    def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
+        """Return those of these ids, or all, by id."""
+        everybody = "SELECT id, document FROM resolver_archive"
+        if names is None:
+            rows = self._read(everybody)
+        else:
+            wanted = [name for name in names if is_storable(name)]
+            rows = [
+                row
+                for group in groups(wanted)
+                for row in self._read(f"{everybody} WHERE id IN {marks(1, len(group))}", *group)
+            ]
         # Sorted here: a database has an order of its own for texts.
         return [read_archive(document) for _, document in sorted(rows)]
 
-    def keep_archive(self, archive: RegisteredArchive, event: RegistryEvent | None) -> None:
-        """Keep an archive in the place of what was kept of it, and the event with it."""
+    def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
+        """Change what stands there, alone; return what stands there then."""
+
+        def work(execute: Execute) -> RegisteredArchive | None:
+            newest = alone(execute)
+            rows = execute("SELECT document FROM resolver_archive WHERE id = $1", storable(name))
+            before = read_archive(rows[0][0]) if rows else None
+            changed = change(before)
+            if changed is None:
+                return before
+            _keep(execute, name, changed.archive)
+            if changed.event is not None:
+                write_event(execute, changed.event)
+            tell(execute, newest, [name], [])
+            return changed.archive
+
+        return self._write(work)
+
+    def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
+        """Add to the history; these labels are news."""
 
         def work(execute: Execute) -> None:
-            execute(
-                "INSERT INTO resolver_archive (id, document) VALUES ($1, $2) "
-                "ON CONFLICT (id) DO UPDATE SET document = excluded.document",
-                archive.id,
-                archive_document(archive),
-            )
-            if event is not None:
-                _note(execute, event)
+            newest = alone(execute)
+            write_event(execute, event)
+            tell(execute, newest, [], labels)
 
         self._write(work)
-
-    def drop_archive(self, id: str, event: RegistryEvent) -> bool:  # noqa: A002  # as it is called
-        """Forget an archive; False if there was none, and then nothing is noted."""
-
-        def work(execute: Execute) -> bool:
-            gone = bool(execute("DELETE FROM resolver_archive WHERE id = $1 RETURNING id", id))
-            if gone:
-                _note(execute, event)
-            return gone
-
-        return is_storable(id) and self._write(work)
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
@@ -105,7 +118,19 @@ class SqlRegistry(SqlStore):
         return self._write(work)
 
 
-def _note(execute: Execute, event: RegistryEvent) -> None:
+def _keep(execute: Execute, name: str, archive: RegisteredArchive | None) -> None:
+    if archive is None:
+        execute("DELETE FROM resolver_archive WHERE id = $1", name)
+        return
+    execute(
+        "INSERT INTO resolver_archive (id, document) VALUES ($1, $2) "
+        "ON CONFLICT (id) DO UPDATE SET document = excluded.document",
+        name,
+        archive_document(archive),
+    )
+
+
+def write_event(execute: Execute, event: RegistryEvent) -> None:
     """Write a line of history; its number is the next. What a stranger wrote may stand in it."""
     execute(
         "INSERT INTO resolver_event (at, who, act, archive, detail) VALUES ($1, $2, $3, $4, $5)",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from ibi.adapters.database import Database, Execute
+from ibi.adapters.sql_digest import begin_epoch
 from ibi.adapters.sql_rows import insert_rows
 from ibi.adapters.sql_text import is_storable
 from ibi.archive.manifest import document
@@ -118,8 +119,7 @@ class SqlRenewal:
             last += len(rows)
 
     def _move(self) -> None:
-        empty = [f"{self._database.emptying} archive_{table}" for table in _TABLES]
-        self._run(*empty)
+        self._write(self._empty)
         between = " WHERE i.number > $1 AND i.number <= $2"
         self._each_part(
             "archive_new_item", "number", [move + between for move in _MOVES.split(";")]
@@ -128,6 +128,11 @@ class SqlRenewal:
         unmark = f"DELETE FROM archive_setting WHERE name = '{REBUILDING}'"  # noqa: S608  # ours
         self._run(*_RESERVED_MOVES.split(";"), numbering, unmark, *_UNMAKING)
         self.is_whole = False
+
+    def _empty(self, execute: Execute) -> None:
+        for table in _TABLES:
+            execute(f"{self._database.emptying} archive_{table}")
+        begin_epoch(execute, self._database)
 
     def _run(self, *statements: str, values: tuple[int, ...] = ()) -> None:
         self._write(lambda execute: [execute(each, *values) for each in statements])

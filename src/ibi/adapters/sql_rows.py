@@ -22,8 +22,8 @@ def insert_rows(
     """Insert rows into `table (columns)`; `then` says what of conflicts and what to return."""
     returned: list[tuple[Any, ...]] = []
     for group in groups(rows):
-        marks = _marks(len(group), len(group[0]))
-        statement = f"INSERT INTO {into} VALUES {marks} {then}"  # noqa: S608  # our own names
+        values = marks(len(group), len(group[0]))
+        statement = f"INSERT INTO {into} VALUES {values} {then}"  # noqa: S608  # our own names
         returned += execute(statement, *chain.from_iterable(group))
     return returned
 
@@ -31,7 +31,7 @@ def insert_rows(
 def delete_rows(execute: Execute, table: str, column: str, values: Sequence[object]) -> None:
     """Delete the rows that have one of these values in a column."""
     for group in groups(values):
-        execute(f"DELETE FROM {table} WHERE {column} IN {_marks(1, len(group))}", *group)  # noqa: S608  # our own names
+        execute(f"DELETE FROM {table} WHERE {column} IN {marks(1, len(group))}", *group)  # noqa: S608  # our own names
 
 
 def groups(rows: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -40,7 +40,7 @@ def groups(rows: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 @lru_cache(maxsize=32)
-def _marks(rows: int, columns: int) -> str:
+def marks(rows: int, columns: int) -> str:
     """Write ($1, $2), ($3, $4) and so on."""
     firsts = range(1, rows * columns + 1, columns)
     return ", ".join(

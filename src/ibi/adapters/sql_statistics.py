@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from ibi.adapters.database import Database, Execute
 from ibi.ports import (
@@ -17,8 +17,12 @@ from ibi.ports import (
     UpkeepCounts,
 )
 
+T = TypeVar("T")
+
 _SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would sum them up to a decimal number
 _DAY: Final = 86_400 * 1_000_000_000
+_AT_ONCE: Final = 250
+"""Rows in a statement."""
 _ALL: Final = 2**62
 """More than anything was ever read."""
 
@@ -117,17 +121,40 @@ def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
     for number in sorted(range(len(accesses)), key=lambda each: _key(accesses[each])):
         access = accesses[number]
         counted[number] = _use(execute, access)
-        counts[access.item, access.day] += access.count if counted[number] else 0
-    for (item, day), count in sorted(counts.items()):
-        if count:
-            execute(
-                "INSERT INTO archive_access (item, day, count) VALUES ($1, $2, $3) ON CONFLICT "
-                "(item, day) DO UPDATE SET count = archive_access.count + excluded.count",
-                item,
-                day,
-                count,
-            )
+        if counted[number]:
+            counts[access.item, access.day] += access.count
+            for item, count in _others(execute, access):
+                counts[item, access.day] += count
+    _add(execute, counts)
     return counted
+
+
+def _others(execute: Execute, access: Access) -> Iterator[tuple[int, int]]:
+    """Find the other items that were read, those that are here."""
+    for some in _slices(access.others):
+        places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
+        found = execute(
+            f"SELECT name, item FROM archive_name WHERE name IN ({places})",  # noqa: S608  # no values
+            *(label for label, _ in some),
+        )
+        items: dict[str, int] = dict(found)
+        yield from ((items[label], count) for label, count in some if label in items)
+
+
+def _add(execute: Execute, counts: Mapping[tuple[int, str], int]) -> None:
+    for some in _slices(sorted(counts.items())):
+        rows = ", ".join(
+            f"(${place}, ${place + 1}, ${place + 2})" for place in range(1, 3 * len(some), 3)
+        )
+        execute(
+            f"INSERT INTO archive_access (item, day, count) VALUES {rows} ON CONFLICT "  # noqa: S608  # no values
+            "(item, day) DO UPDATE SET count = archive_access.count + excluded.count",
+            *(value for (item, day), count in some for value in (item, day, count)),
+        )
+
+
+def _slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
 
 
 def _key(access: Access) -> tuple[int, int]:

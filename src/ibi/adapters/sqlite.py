@@ -184,6 +184,19 @@ class Sqlite:
             self._abandon()
 
 
+class SqliteReader(Sqlite):
+    """A database in a file that another process writes; this one could not."""
+
+    def _connected(self) -> apsw.Connection:
+        """Have one connection for everything, and make no file where there is none."""
+        if self._reader is None:
+            try:
+                self._reader = self._open_reader()
+            except (apsw.Error, OSError) as failure:
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+        return self._reader
+
+
 def keep_log(path: str, patience: float) -> None:
     """Make a file, if need be, a database that writes a log first, and stays so."""
     with closing(apsw.Connection(path)) as connection:

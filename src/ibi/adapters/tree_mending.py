@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ibi.adapters.beneath import folder_beneath, fsync_folder
@@ -22,10 +22,8 @@ class TreeMending:
     name: str
     _col: Path
     _incoming: Path
-
-    def files_of(self, deposit: str) -> Path:
-        """Return the folder of the whole files of a deposit."""
-        raise NotImplementedError
+    files_of: Callable[[str], Path]
+    """Returns the folder of the whole files of a deposit."""
 
     def keys(self, place: str = "") -> Iterator[str]:
         """Return where each file lies, in the whole tree or at a place: `<place>/doc/<path>`.

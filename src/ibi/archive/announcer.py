@@ -123,6 +123,11 @@ class Announcer:
         self._over = True
         self.wake()
 
+    def fall_silent(self) -> None:
+        """Say nothing more: the archive stays on, and another process goes on saying so."""
+        self._over = True
+        self.wake()
+
     def _run(self) -> None:
         while True:
             on = self._on

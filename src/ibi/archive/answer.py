@@ -152,16 +152,17 @@ def _listed(
     identity: Identity, item: Item, related: Mapping[Relation, Related], issue_key: IssueKey
 ) -> UrlList:
     # Lines 6 to 10: whose answer it is.
-    listed = UrlList(identity.address, identity.service, identity.platform_software, item.forms)
+    listed = partial(
+        UrlList, identity.address, identity.service, identity.platform_software, item.forms
+    )
     # Lines 11 to 15. The pair `state Deleted` is compared with "Deleted" as printed: its value is
     # meant.
     if item.state is State.DELETED:
         deleted = item.tombstone.deleted if item.tombstone is not None else item.updated
-        return replace(listed, deleted=_timestamp(deleted))
+        return listed(deleted=_timestamp(deleted))
     related = {relation: each for relation, each in related.items() if relation.steps or each.url}
     with_url = [each for each in related.values() if each.url]
-    return replace(
-        listed,
+    return listed(
         next_edition=item.next_edition,  # lines 17 and 18, CriarParNextEdition
         key=issue_key(with_url) if with_url else None,  # lines 19 and 20
         related=related,
@@ -213,7 +214,9 @@ def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
     Section 8.1 does so: its item has a next edition, as 8.2 shows, and its answer does not say so.
     """
     asked = bool(verbs) and isinstance(verbs[0], GetLastEdition)
-    return listed if asked else replace(listed, next_edition=None)
+    if asked or listed.next_edition is None:
+        return listed
+    return replace(listed, next_edition=None)
 
 
 def _related(

@@ -19,7 +19,9 @@ class Holdings:
         """Return what the catalogue has under a label."""
         name = label.canonical
         if name not in self._seen:
-            self._seen[name] = self._catalogue.find(name)
+            found = self._seen[name] = self._catalogue.find(name)
+            if found is not None:  # whoever was led to it asks by whichever label it knows
+                self._seen.update((each.canonical, found) for each in found.item.forms)
         return self._seen[name]
 
     def find(self, label: Label) -> Item | None:

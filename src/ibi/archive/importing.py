@@ -9,8 +9,6 @@ is brought again, so that whoever is interrupted goes on.
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
@@ -19,19 +17,12 @@ import msgspec
 
 from ibi.archive import hand_over
 from ibi.archive.archive import Archive
+from ibi.archive.copy_rules import as_copy, check_copyable
 from ibi.archive.counterpart import Counterpart, counterpart_of, standing_of
 from ibi.archive.deposits import Deposits
 from ibi.archive.hand_over import Paper, Verify, signing_text
-from ibi.archive.incoming import (
-    PREFIX,
-    Incoming,
-    check_copyable,
-    copied,
-    is_import,
-    is_news,
-    needed,
-    read_incoming,
-)
+from ibi.archive.incoming import PREFIX, Incoming, is_import, is_news, needed, read_incoming
+from ibi.archive.named_deposit import named_deposit
 from ibi.errors import (
     ArchiveError,
     ArchiveRequestError,
@@ -42,10 +33,11 @@ from ibi.errors import (
     UnknownError,
     shown,
 )
+from ibi.metadata.web_address import is_web_address
 from ibi.model.change import ItemChange
 from ibi.model.forms import Forms
 from ibi.model.item import File, Item
-from ibi.ports import CopyRecord, Deposit, Exchange, Held, Staged
+from ibi.ports import CopyRecord, Exchange, Held, Staged
 
 MOST_ITEMS: Final = 1000
 """At a time."""
@@ -160,18 +152,7 @@ class Importing:
         transfer = "" if brought.paper is None else brought.paper.item.transfer
         facts = f"{incoming.label.canonical} {version} {incoming.digest} {transfer}"
         with self._archive.changing():
-            for number in itertools.count():
-                digest = hashlib.sha256(f"{facts} {number}".encode()).hexdigest()
-                id_ = PREFIX + digest[:40]
-                known = self._catalogue.deposit(id_)
-                if known is None:
-                    request = msgspec.json.encode(brought).decode()
-                    now = self._archive.clock.wall()
-                    self._catalogue.open_deposit(Deposit(id_, now, who, request))
-                    return id_
-                if not known.completed:  # or it was dropped since, and is wanted again
-                    return id_
-        raise AssertionError  # pragma: no cover  # numbers do not end
+            return named_deposit(self._archive, PREFIX, facts, who, msgspec.json.encode(brought))
 
     def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> Reception:
         """Make an item of what came, and of small files that come only now."""
@@ -216,7 +197,7 @@ class Importing:
         for (item, files), held in zip(incoming.items, helds, strict=False):
             known = None if held is None else held.item
             becomes = (
-                copied(item, known)
+                as_copy(item, _origin(item), known)
                 if paper is None
                 else hand_over.taken(item, known, paper.item.transfer)
             )
@@ -272,6 +253,11 @@ def _read(brought: Brought) -> Incoming:
     return read_incoming(
         brought.label, bytes(brought.item), None if metadata == bytes(NOTHING) else metadata
     )
+
+
+def _origin(item: Item) -> str:
+    """Return where a Copy comes from, if that is a place that can be asked."""
+    return item.origin if is_web_address(item.origin) else ""
 
 
 def _refused(label: str, fault: IbiError) -> Reception:

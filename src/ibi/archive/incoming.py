@@ -6,15 +6,14 @@ it makes of an item depends on what is here of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from ibi.archive.fetching import is_same
 from ibi.archive.foreign_manifest import check_described, read_foreign
 from ibi.archive.transfer import digest
-from ibi.errors import ArchiveRequestError, DeletedError, StateError
+from ibi.errors import ArchiveRequestError, DeletedError
 from ibi.identifier.label import Label, parse
-from ibi.metadata.web_address import is_web_address
 from ibi.model.item import File, Item, State
 
 PREFIX: Final = "import"
@@ -100,30 +99,3 @@ def needed(incoming: Incoming, here: Incoming | None) -> list[File]:
     files = () if here is None else here.files
     known = {file.path: file for file in files}
     return [file for file in incoming.files if not is_same(known.get(file.path), file)]
-
-
-def check_copyable(here: Item | None) -> None:
-    """Refuse a Copy, by what is here of the item."""
-    if here is None:
-        return
-    label = here.forms.label
-    if here.state is State.DELETED:
-        raise DeletedError(str(label))
-    if here.state is State.ORIGINAL:
-        msg = f"{label} is the Original in this archive: it is not replaced by a Copy."
-        raise StateError(msg)
-    if here.transfer is not None:
-        msg = f"{label} is being transferred just now."
-        raise StateError(msg)
-
-
-def copied(item: Item, here: Item | None) -> Item:
-    """Return an item that is a Copy here."""
-    return replace(
-        item,
-        state=State.COPY,
-        origin=item.origin if is_web_address(item.origin) else "",
-        custody=() if here is None else here.custody,
-        transfer=None,
-        tombstone=None,
-    )

@@ -7,8 +7,6 @@ and nobody but the change completes that deposit.
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,11 +18,12 @@ from ibi.archive.archive import Archive
 from ibi.archive.copy_rules import check_same
 from ibi.archive.fetching import Fetching, content, is_same
 from ibi.archive.foreign_manifest import check_described, read_foreign
+from ibi.archive.named_deposit import named_deposit
 from ibi.errors import AtWorkError, DeletedError, StateError, StorageFullError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
 from ibi.model.item import File, Item, State
-from ibi.ports import Deposit, Held, Source
+from ibi.ports import Held, Source
 
 Report: TypeAlias = Callable[[int, int], None]
 """Is told how many bytes have come, and how many there are; what it raises ends the pull."""
@@ -125,15 +124,9 @@ class Pulling:
         """Return the deposit of this pull: the one that was begun before, or a new one."""
         with self._archive.changing():
             self._archive.settle()
-            # A Copy may have been let go of, and be wanted again.
-            ids = (_id(label, version, number) for number in itertools.count())
-            rows = ((id_, self._catalogue.deposit(id_)) for id_ in ids)
-            id_, known = next((id_, row) for id_, row in rows if row is None or not row.completed)
-            if known is None:
-                request = msgspec.json.encode({"copy": label.canonical}).decode()
-                opened = self._archive.clock.wall()
-                self._catalogue.open_deposit(Deposit(id_, opened, _WHO, request))
-            return id_
+            request = msgspec.json.encode({"copy": label.canonical})
+            facts = f"{label.canonical} {version}"
+            return named_deposit(self._archive, _PREFIX, facts, _WHO, request)
 
     def _renew(self, id_: str) -> None:
         """Make a deposit as young as what came last: old ones are swept away."""
@@ -212,8 +205,3 @@ class Pulling:
 
 def _manifest(source: Source, label: Label) -> _Manifest:
     return read_foreign(source.manifest(label.spelling), label, source.address)
-
-
-def _id(label: Label, version: int, number: int) -> str:
-    text = f"{label.canonical} {version} {number}"
-    return _PREFIX + hashlib.sha256(text.encode()).hexdigest()[:40]

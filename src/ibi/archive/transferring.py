@@ -7,8 +7,6 @@ other side does not answer.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +21,7 @@ from ibi.archive.giving import Giving
 from ibi.archive.pair import WHO
 from ibi.archive.pulling import Report
 from ibi.archive.receiving import OpenSource, Receiving
+from ibi.archive.tickets import SETTING, Tickets
 from ibi.archive.transfer_messages import Answer, Message, OpenPeer
 from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
 from ibi.model.forms import Forms
@@ -84,9 +83,9 @@ class Transfers:
         """Know how others are reached; nothing goes on before `start`."""
         self._archive = archive
         self._catalogue = archive.catalogue
-        secret = archive.catalogue.keep_setting("tickets", secrets.token_hex(32))
-        self._secret = bytes.fromhex(secret)
-        self._giving = Giving(archive, address, self._ticket_of, open_peer)
+        secret = archive.catalogue.keep_setting(SETTING, secrets.token_hex(32))
+        self._tickets = Tickets(bytes.fromhex(secret))
+        self._giving = Giving(archive, address, self._tickets.of, open_peer)
         self._receiving = Receiving(archive, address, service, open_source)
         # Apart: what comes may be large, and what was handed over must not wait for it.
         self._courses: dict[Role, Courses] = {
@@ -162,14 +161,7 @@ class Transfers:
 
     def is_ticket(self, item: Item, secret: str) -> bool:
         """Tell whether a secret opens an item to the archive that it is offered to."""
-        known = item.transfer
-        if known is None or known.phase == "ready":
-            return False
-        given = secret.encode("utf-8", "surrogateescape")
-        return hmac.compare_digest(self._ticket_of(known.id).encode(), given)
-
-    def _ticket_of(self, id_: str) -> str:
-        return hmac.new(self._secret, id_.encode(), hashlib.sha256).hexdigest()
+        return self._tickets.opens(item, secret)
 
     def _open(self, id_: str) -> Exchange:
         exchange = self.get(id_).exchange

@@ -150,6 +150,8 @@ def normalised(url: str) -> str:
     The examples of 004 do not encode the URL of an acknowledgment once more, so that it arrives
     decoded.
     """
+    if "%" not in url and url.isascii():
+        return url
     octets = url.encode("utf-8", "surrogatepass")
     for _ in range(_MOST_ENCODINGS):
         decoded = unquote_to_bytes(octets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -66,8 +67,13 @@ def main() -> None:
             # What the terminal's encoding lacks is escaped, not a reason to stop.
             stream.reconfigure(errors="backslashreplace")
     colour = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+    conclude(lambda: ibi.main(prog_name="ibi", standalone_mode=False, color=colour))
+
+
+def conclude(work: Callable[[], int | None]) -> None:
+    """Do the work of a process, and exit as commands do."""
     try:
-        code = ibi.main(prog_name="ibi", standalone_mode=False, color=colour)
+        code = work()
         if sys.stdout is not None:
             sys.stdout.flush()
         sys.exit(code)

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,8 +18,8 @@ from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
 from ibi.archive import rebuilding
 from ibi.cli.archive_options import folder_of, folder_option, usual_folder
-from ibi.cli.instance_folder import keep, made
-from ibi.cli.instance_options import is_terminal, json_option, show
+from ibi.cli.instance_folder import keep, made, refuse_used
+from ibi.cli.instance_options import is_terminal, json_option, show, workers_option
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ArchiveRequestError, LabelError, shown
 from ibi.identifier.instant import Instant
@@ -79,6 +80,8 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
         raise ArchiveRequestError(msg)
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
+    database = settings.place(settings.catalogue)
+    refuse_used(place, database, partial(wiring.open_catalogue, settings), "name another")
     with made(place, "an archive"):
         with instance.held(place), _opened(settings) as opened:
             service = opened.archive.found(record, settings.administrator or "init")
@@ -142,12 +145,13 @@ def _opened(settings: ArchiveSettings) -> Iterator[wiring.Instance]:
 @click.command()
 @folder_option
 @click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-def serve(folder: Path | None, *, listen: str) -> None:
+@workers_option
+def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """Run the archive in the folder DATA, until SIGINT or SIGTERM.
 
-    The API is described at /openapi.json.
+    The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP.
 
-    Example: ibi archive serve --data /srv/archive
+    Example: ibi archive serve --data /srv/archive --workers 4
     """
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
@@ -155,9 +159,15 @@ def serve(folder: Path | None, *, listen: str) -> None:
     with (
         instance.held(settings.folder),
         listening_at(listen or settings.listen) as listener,
-        _opened(settings) as opened,
     ):
-        _serve(opened, listener)
+        count = workers or settings.workers
+        if count > 1:
+            from ibi.cli.archive_workers import serve_together  # noqa: PLC0415  # it takes a while
+
+            serve_together(settings.folder, listener, count)
+            return
+        with _opened(settings) as opened:
+            _serve(opened, listener)
 
 
 def _serve(opened: wiring.Instance, listener: socket.socket) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,8 @@ _TOO_LITTLE: Final = 100 << 20
 _SECOND: Final = 1_000_000_000
 _SKEW: Final = 60.0
 """Seconds that files may seem to come from the future."""
+OLD: Final = 7200
+"""Seconds after which a digest counts no more; a test holds it equal to the resolver's bound."""
 _NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
@@ -177,7 +180,9 @@ def _running(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterat
             yield from _upkeep(archive.ask("GET", "statistics/holdings"))
         else:
             resolver = RemoteResolver(address, token_of(settings.folder))
-            yield _archives(resolver.ask("GET", "archives")["archives"])
+            archives = resolver.ask("GET", "archives")["archives"]
+            yield _archives(archives)
+            yield from digest_findings(archives)
             yield _conflicts(len(resolver.ask("GET", "conflicts")["conflicts"]))
     except IbiError as refusal:
         yield Finding(part, "service", "warning", f"it does not tell more: {refusal}")
@@ -243,6 +248,23 @@ def _archives(archives: list[dict[str, Any]]) -> Finding:
         return Finding("resolver", "archives", "warning", text, "'ibi resolver archives' says why")
     included = sum(each["state"] == "included" for each in archives)
     return Finding("resolver", "archives", "ok", f"{included} of {len(archives)} included")
+
+
+def digest_findings(archives: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Look at who is asked for everything, because what it said that it holds is too old."""
+    held = [each for each in archives if each.get("digest", {}).get("whole")]
+    bound = datetime.now(UTC) - timedelta(seconds=OLD)
+    old = [
+        each["service_ibi"]
+        for each in held
+        if datetime.fromisoformat(each["digest"]["confirmed"]) < bound
+    ]
+    if old:
+        text = f"old: {', '.join(old)}"
+        advice = "they are asked for everything: look whether they answer at /api/v1/digest"
+        yield Finding("resolver", "digests", "warning", text, advice)
+    elif held:
+        yield Finding("resolver", "digests", "ok", f"{len(held)} of {len(archives)} archives")
 
 
 def _conflicts(count: int) -> Finding:

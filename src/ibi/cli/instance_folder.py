@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from ibi.adapters.instance import token_of
+from ibi.adapters.sql_store import SqlStore
 from ibi.errors import RequestError, shown
+from ibi.web.tokens import digest
 
 
 def usual(name: str) -> Path:
@@ -36,6 +39,20 @@ def made(place: Path, thing: str) -> Iterator[None]:
     except OSError as failure:
         msg = f"Cannot make {thing} in {shown(str(place))}: {failure.strerror or failure}."
         raise RequestError(msg) from None
+
+
+def refuse_used(folder: Path, database: str, opened: Callable[[], SqlStore], advice: str) -> None:
+    """Leave a database alone that an instance in another folder uses: its tokens would go.
+
+    One in the folder itself is its own, and so is one that knows the folder's token: it was being
+    made here when that was interrupted.
+    """
+    if Path(database).resolve().is_relative_to(folder.resolve()):
+        return
+    with closing(opened()) as store:
+        known = {token.digest for token in store.tokens()}
+    if known and digest(token_of(folder)) not in known:
+        raise RequestError(f"This database is in use, and its tokens would be lost: {advice}.")
 
 
 def keep(path: Path, text: str) -> None:

@@ -11,6 +11,8 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from ibi.settings import MOST_WORKERS
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -23,6 +25,15 @@ def data_option(part: str) -> Callable[[F], F]:
         envvar="IBI_DATA",
         help=f"The folder of the {part}.  [default: ~/.local/share/ibi/{part}]",
     )
+
+
+def workers_option(command: F) -> F:
+    """Add --workers."""
+    return click.option(
+        "--workers",
+        type=click.IntRange(1, MOST_WORKERS),
+        help="How many processes answer, if not as the settings say.",
+    )(command)
 
 
 def typed_options(*names: str) -> set[str]:

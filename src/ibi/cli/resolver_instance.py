@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,8 @@ import click
 from ibi import wiring
 from ibi.adapters import instance
 from ibi.adapters.clock import SystemClock
-from ibi.cli.instance_folder import keep, made
-from ibi.cli.instance_options import json_option, show
+from ibi.cli.instance_folder import keep, made, refuse_used
+from ibi.cli.instance_options import json_option, show, workers_option
 from ibi.cli.resolver_options import folder_of, folder_option, usual_folder
 from ibi.cli.serving import address_of, listening_at, run
 from ibi.errors import ResolverRequestError, shown
@@ -29,13 +30,17 @@ from ibi.web.tokens import RESOLVER_SCOPES, Tokens
 _LOCAL: Final = "http://127.0.0.1:8800"
 _OPERATE: Final = RESOLVER_SCOPES[-1]
 
+_USED: Final = (
+    "name another, or copy the folder of the resolver here, to serve it by one more machine"
+)
+
 _INIT_EXAMPLE: Final = """\b
 Example:
   ibi resolver init --name "Resolver of X" --address http://resolver.example.org
 """
 _SERVE_EXAMPLE: Final = """\b
 Example:
-  ibi resolver serve --data /srv/resolver
+  ibi resolver serve --data /srv/resolver --workers 4
 """
 
 
@@ -99,8 +104,10 @@ def init(  # noqa: PLR0913  # what an operator may set at once
 def _make(settings: ResolverSettings) -> str:
     """Make a resolver, and return its first token."""
     place = settings.folder
+    opened = partial(wiring.open_resolver_store, settings)
+    refuse_used(place, settings.place, opened, _USED)
     with made(place, "a resolver"):
-        with instance.held(place), closing(wiring.open_resolver_store(settings)) as store:
+        with instance.held(place), closing(opened()) as store:
             for token in store.tokens():
                 store.remove_token(token.name)
             tokens = Tokens(store, SystemClock(), RESOLVER_SCOPES)
@@ -114,10 +121,11 @@ def _make(settings: ResolverSettings) -> str:
 @click.command(epilog=_SERVE_EXAMPLE)
 @folder_option
 @click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-def serve(folder: Path | None, *, listen: str) -> None:
+@workers_option
+def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """Run the resolver in the folder DATA, until SIGINT or SIGTERM.
 
-    The API is described at /openapi.json.
+    The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP.
     """
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
@@ -125,12 +133,19 @@ def serve(folder: Path | None, *, listen: str) -> None:
     with (
         instance.held(settings.folder),
         listening_at(listen or settings.listen) as listener,
-        closing(wiring.ResolverInstance(settings)) as opened,
     ):
-        app, http = wiring.resolver_app(opened)
-        address = address_of(listener)
-        with instance.serving(settings.folder, address):
-            run(app, listener, lambda: click.echo(f"ready resolver={address}"), lambda: None, http)
+        count = workers or settings.workers
+        if count > 1:
+            from ibi.cli.resolver_workers import serve_together  # noqa: PLC0415  # it takes a while
+
+            serve_together(settings.folder, listener, count)
+            return
+        with closing(wiring.ResolverInstance(settings)) as opened:
+            app, http = wiring.resolver_app(opened)
+            address = address_of(listener)
+            with instance.serving(settings.folder, address):
+                ready = f"ready resolver={address}"
+                run(app, listener, lambda: click.echo(ready), lambda: None, http)
 
 
 def add_to(group: click.Group) -> None:

@@ -16,7 +16,7 @@ from ibi.cli.resolver_options import resolver_options
 from ibi.errors import ResolverRefusedError, printable
 
 _SERVICE: Final = "example.org/archive/2026/11.15.12.00"
-_COLUMNS: Final = ("service_ibi", "state", "since", "address", "reason")
+_COLUMNS: Final = ("service_ibi", "state", "since", "address", "digest", "reason")
 _MAILBOX: Final = b"From "
 """How an mbox file begins (RFC 4155)."""
 
@@ -113,11 +113,20 @@ def archives(resolver: RemoteResolver, *, as_json: bool) -> None:
 def _table(found: list[dict[str, Any]]) -> Iterator[str]:
     heads = {"service_ibi": "archive"}
     rows = [[heads.get(name, name) for name in _COLUMNS]]
-    rows += [[printable(str(each.get(name, ""))) for name in _COLUMNS] for each in found]
+    rows += [[printable(_cell(each, name)) for name in _COLUMNS] for each in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         yield "  ".join(cells).rstrip()
+
+
+def _cell(archive: dict[str, Any], name: str) -> str:
+    value = archive.get(name, "")
+    if name != "digest" or not value:
+        return str(value)
+    if not value["whole"]:
+        return f"{value['names']} names so far"
+    return f"{value['names']} names, {value['confirmed']}"
 
 
 @click.command(epilog=f"Example: ibi resolver confirm {_SERVICE}")

@@ -36,7 +36,7 @@ class Service:
     @property
     def config(self) -> uvicorn.Config:
         """How it is served."""
-        _raise_file_limit()
+        raise_file_limit()
         return uvicorn.Config(
             self.app,
             http=self.http,
@@ -59,14 +59,14 @@ def run(
     http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
     """Serve an application; `on_ready` when it answers, `on_stop` before it stops to."""
-    _log_to_stderr()
+    log_to_stderr()
     end_in_order()
-    server = _Server(Service(app, listener, http).config, on_ready, on_stop)
-    with suppress(KeyboardInterrupt), _saying_so():  # how a service is ended, and no failure
+    server = Server(Service(app, listener, http).config, on_ready, on_stop)
+    with suppress(KeyboardInterrupt), saying_so():  # how a service is ended, and no failure
         server.run(sockets=[listener])
 
 
-def _raise_file_limit() -> None:
+def raise_file_limit() -> None:
     """Let this process have as many files as connections need, and calls to others besides."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * MOST_CONNECTIONS
@@ -77,7 +77,7 @@ def _raise_file_limit() -> None:
 
 
 @contextmanager
-def _saying_so() -> Generator[None, None, None]:
+def saying_so() -> Generator[None, None, None]:
     """Say that a service could not start: the server only exits, and the log has the reason."""
     try:
         yield
@@ -93,17 +93,19 @@ def end_in_order() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-class _Server(uvicorn.Server):
+class Server(uvicorn.Server):
     """Says when it is ready, and that it stops."""
 
     def __init__(
         self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], None]
     ) -> None:
+        """Call `on_ready` when it answers, `on_stop` before it stops to."""
         super().__init__(config)
         self._on_ready = on_ready
         self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say so."""
         await super().startup(sockets)
         if self.started:
             self._on_ready()
@@ -111,6 +113,7 @@ class _Server(uvicorn.Server):
                 sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say so, and stop."""
         self._on_stop()
         await super().shutdown(sockets)
 
@@ -127,7 +130,7 @@ def run_together(
     `on_ready` begins when all of them answer, and may ask them; `on_stop` runs while all of them
     still do. Only who is `verbose` logs what went well.
     """
-    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
+    log_to_stderr(logging.INFO if verbose else logging.WARNING)
     loop_factory = services[0].config.get_loop_factory()
     with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_Company(services).serve(on_ready, on_stop))
@@ -187,7 +190,7 @@ class _Company:
         self._stopping.set()
 
 
-class _Member(_Server):
+class _Member(Server):
     """A server that leaves signals to the company."""
 
     @contextmanager
@@ -234,10 +237,16 @@ class _Log:
                 sys.stderr.flush()
 
 
-def _log_to_stderr(level: int = logging.INFO) -> None:
+def log_to_stderr(level: int = logging.INFO, **known: object) -> None:
+    """Write the log to standard error; what is `known` stands in every line of it."""
+
+    def told(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+        return {**event, **known}
+
     people = sys.stderr is not None and sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
     begun: list[structlog.types.Processor] = [
+        *([told] if known else ()),
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,

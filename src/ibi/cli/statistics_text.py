@@ -31,7 +31,7 @@ def growth_plot(answer: Answer) -> Plot:
     total = sum(items for _, items in made)
     return Plot(
         title="Items of data, by the month in which they were made",
-        summary=f"{total:,} items at the end.",
+        summary=f"{total:,} {_nouns(total, 'item')} at the end.",
         points=running(filled(made, "month")),
         merge=max,
     )
@@ -60,8 +60,14 @@ def holdings_text(answer: Answer, width: int, marks: Marks) -> str:
 
 def _held(answer: Answer) -> Iterator[str]:
     for each in answer["held"]:
-        numbers = f"{each['items']:>9,} items {each['files']:>9,} files  {size(each['bytes'])}"
-        yield f"  {each['kind']:9} {each['state']:9} {numbers}"
+        counts = ((each["items"], "item"), (each["files"], "file"))
+        numbers = " ".join(f"{count:>9,} {_nouns(count, noun):5}" for count, noun in counts)
+        yield f"  {each['kind']:9} {each['state']:9} {numbers}  {size(each['bytes'])}"
+
+
+def _nouns(count: int, noun: str) -> str:
+    """Return the noun for so many."""
+    return noun if count == 1 else f"{noun}s"
 
 
 def _upkeep(answer: Answer) -> Iterator[str]:
@@ -79,7 +85,7 @@ def _upkeep(answer: Answer) -> Iterator[str]:
         for each in answer["tasks"]
     )
     yield f"tasks      {', '.join(tasks) or 'none'}"
-    yield f"damaged    {answer['damaged']:,} files"
+    yield f"damaged    {answer['damaged']:,} {_nouns(answer['damaged'], 'file')}"
 
 
 def size(count: int) -> str:
@@ -88,7 +94,7 @@ def size(count: int) -> str:
     while number >= _THOUSAND and len(units) > 1:
         number /= _THOUSAND
         units.pop(0)
-    return f"{count} bytes" if number == count else f"{number:.1f} {units[0]}"
+    return f"{count} {_nouns(count, 'byte')}" if number == count else f"{number:.1f} {units[0]}"
 
 
 TEXTS: Final[Mapping[str, Callable[[Answer, int, Marks], str]]] = {

@@ -34,6 +34,7 @@
     │   ├── TooManyRequestsError           one client asks more than its share
     │   ├── StorageError                   disk or database do not do what they should
     │   │   └── StorageFullError           there is no room
+    │   ├── KeeperAwayError                it can be read, but not changed just now
     │   ├── InstanceHeldError              another process serves this folder, or none does
     │   ├── ArchiveRefusedError            an archive asked over HTTP said no
     │   └── ArchiveUnreachableError        an archive does not answer over HTTP
@@ -78,6 +79,7 @@ from ibi.errors.archive import (
     DeletedError,
     FileNameError,
     InstanceHeldError,
+    KeeperAwayError,
     MetadataError,
     StateError,
     StorageError,
@@ -155,6 +157,7 @@ __all__ = [
     "IbiError",
     "IbipError",
     "InstanceHeldError",
+    "KeeperAwayError",
     "KeyReusedError",
     "KeyTextError",
     "LabelError",

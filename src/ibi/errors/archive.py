@@ -132,6 +132,21 @@ class StorageFullError(StorageError):
     """There is no room."""
 
 
+class KeeperAwayError(ArchiveError):
+    """The process that changes the archive does not answer; others do, who read."""
+
+    def __init__(self, retry_after: int) -> None:
+        """Keep when to come again, in seconds."""
+        self.retry_after = retry_after
+        super().__init__(retry_after)
+
+    def __str__(self) -> str:
+        """Say that nobody knows more."""
+        return (
+            "The archive can be read, but not changed at the moment. Ask again whether it was done."
+        )
+
+
 class InstanceHeldError(ArchiveError):
     """A folder is not as an act needs it: another process serves it, or none does."""
 

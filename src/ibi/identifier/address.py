@@ -28,6 +28,8 @@ _MOST_PIECES_IN_SHORT: Final = 6
 
 def canonical(ip: str) -> str:
     """Return the one spelling of an address that labels are made of; ValueError if it is none."""
+    if _IPV4.fullmatch(ip):
+        return ip
     address = ip_address(ip)
     return str(address) if isinstance(address, IPv4Address) else _canonical_ipv6(address)
 

@@ -47,6 +47,15 @@ _HOST: Final = re.compile(
 )
 _HOST_EXPECTED: Final = "a domain name of at least two words"
 
+# What Algorithms 1 and 2 write for most names: lower case, no final dot, no port, four digits of
+# a year, no second that is zero for nothing, no trailing zero. To see that is quicker than to write
+# it again.
+_CANONICAL: Final = re.compile(
+    r"[a-z0-9.-]*[a-z0-9-]/[a-z0-9-]+"
+    r"/[0-9]{4}/[0-9]{2}\.[0-9]{2}\.[0-9]{2}\.[0-9]{2}"
+    r"(?:\.(?:0[1-9]|[1-5][0-9])|\.[0-9]{2}\.[0-9]*[1-9])?"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RepositoryName:
@@ -92,6 +101,8 @@ class RepositoryName:
     @property
     def canonical(self) -> str:
         """The spelling that the standard would give: lower case, no port 80, shortest suffix."""
+        if _CANONICAL.fullmatch(self.spelling):
+            return self.spelling
         return f"{mount_prefix(self.host, self.port)}/{mount_suffix(self.instant)}"
 
     def __str__(self) -> str:

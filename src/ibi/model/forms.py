@@ -52,18 +52,21 @@ class Forms:
     @classmethod
     def parse(cls, text: str) -> Forms:
         """Read what `str` writes; any number of blanks divides the words."""
+        found: tuple[Label | None, Label | None]
         match text.split():
             case ["rep", rep, "ibip", ibip]:
-                forms = cls.of(rep, ibip)
+                found = parse(rep, strict=True), parse(ibip, strict=True)
             case ["rep", rep]:
-                forms = cls.of(rep)
+                found = parse(rep, strict=True), None
             case ["ibip", ibip]:
-                forms = cls.of(ibip)
+                found = None, parse(ibip, strict=True)
             case _:
                 raise LabelError(text, part="the forms", position=0, expected=_EXPECTED, found=text)
-        if str(forms).split() != text.split():  # a label stands where the other form belongs
+        first, second = found
+        if isinstance(second, RepositoryName) or not isinstance(first, RepositoryName | None):
+            # A label stands where the other form belongs.
             raise LabelError(text, part="the forms", position=0, expected=_EXPECTED, found=text)
-        return forms
+        return cls(first, second)
 
     @property
     def label(self) -> Label:

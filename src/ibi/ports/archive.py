@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ibi.model.change import Change
 from ibi.model.forms import Forms
@@ -186,7 +186,49 @@ class Renewal(Protocol):
         ...
 
 
-class Catalogue(Items, History, Intake, Statistics, Upkeep, TokenStore, Protocol):
+class DigestState(NamedTuple):
+    """How far the log of names has come."""
+
+    epoch: str
+    """32 hexadecimal digits; others after all was written anew."""
+    last: int
+    """The number of its last row; 0 if there is none."""
+    whole: bool
+    """Whether it names all that is held; not before what was there before it was written down."""
+
+
+class NameChange(NamedTuple):
+    """A row of the log of names."""
+
+    number: int
+    """Each greater than the one before, by how much nobody can tell."""
+    names: bytes
+    """The fingerprints of the names of an item, one after the other."""
+    held: bool
+    """Whether the item is here since then, or no more."""
+
+
+class NameLog(Protocol):
+    """Which names are held, as a log: every change of an item is written there with it."""
+
+    def digest_state(self) -> DigestState:
+        """Return how far it has come."""
+        ...
+
+    def has_name_change(self, number: int) -> bool:
+        """Tell whether there is a row of that number."""
+        ...
+
+    def name_changes(self, after: int, last: int, limit: int) -> list[NameChange]:
+        """Return rows in their order, those after one number and up to another."""
+        ...
+
+    def fill_digest(self) -> bool:
+        """Write down some items that were there before the log; False if none is left."""
+        ...
+
+
+class Catalogue(Items, History, Intake, Statistics, Upkeep, NameLog, TokenStore, Protocol):
     """The database of an archive. Whatever a method writes is durable when it returns.
 
     Every method raises StorageError when the database does not answer.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An item was read, once or more often, as a key proves that counts once."""
+    """Items were read, once or more often, as a key proves that counts once."""
 
     item: int
     day: str
@@ -18,6 +18,8 @@ class Access:
     until: int
     """Seconds of POSIX time after which the key is refused for its age: it may be forgotten."""
     count: int = 1
+    others: tuple[tuple[str, int], ...] = ()
+    """Of other items how many, by a canonical label of each; what is not here is not counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, Protocol
 
 import structlog
 
-from ibi.errors import IbiError, MessageError, StorageError
+from ibi.errors import IbiError, StorageError
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import AcknowledgmentStore, ArchiveClient, Clock, PendingAcknowledgment, Silence
+from ibi.resolver import access_sheet
 from ibi.resolver.acknowledgment import (
     SECOND,
     Referral,
     Step,
     acknowledgment_of,
-    is_keyed,
     is_ours,
+    is_sheet,
     is_there,
+    left_to_gather,
     most_at_once,
     next_step,
     refreshed,
     request_of,
 )
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.known import Known
 from ibi.resolver.pace import Pace, Rests
 
 FLUSH: Final = 0.5
@@ -64,10 +67,15 @@ class Acknowledging:
     """Notes accesses and tells the archives, while it is open."""
 
     def __init__(
-        self, store: AcknowledgmentStore, client: ArchiveClient, registry: Archives, clock: Clock
+        self,
+        store: AcknowledgmentStore,
+        client: ArchiveClient,
+        registry: Archives,
+        clock: Clock,
+        keeper: Callable[[], str],
     ) -> None:
-        """Get ready; there is one for a store."""
-        self._queue = AcknowledgmentQueue(store, clock)
+        """Get ready; `keeper` tells the name of this process, by which it keeps its rows."""
+        self._queue = AcknowledgmentQueue(store, clock, keeper)
         self._client = client
         self._registry = registry
         self._clock = clock
@@ -86,11 +94,12 @@ class Acknowledging:
         """Accesses that no archive will ever be told of."""
 
     def note(self, referral: Referral, count: int = 1) -> None:
-        """Note that readers were sent to a URL; the key of a referral is for the first of them.
-
-        Whoever notes it again later, notes `referral.again`.
-        """
+        """Note that readers were sent to a URL; its key is for the first, and later `again`."""
         self._queue.note(referral, count)
+
+    def note_known(self, known: Known, clients: tuple[str, ...]) -> None:
+        """Note that a reader was sent to a URL that is known."""
+        self._queue.known.note(known, clients)
 
     @property
     def lost(self) -> int:
@@ -101,6 +110,11 @@ class Acknowledging:
     def waiting(self) -> int:
         """Accesses that archives are still to be told of."""
         return self._queue.waiting
+
+    def adopted(self, accesses: int) -> None:
+        """Tell of accesses too that a process kept which is gone."""
+        self._queue.adopted(accesses)
+        self._come_back(self._clock.uptime())
 
     def open(self) -> None:
         """Begin."""
@@ -193,7 +207,7 @@ class Acknowledging:
         archive = self._registry.find(name)
         ends = self._clock.uptime() + VISIT
         line = deque(sorted(rows, key=self._turn))
-        while line and not self._closing.is_set():
+        while line and not self._closing.is_set() and not self._queue.are_others:
             now = self._clock.uptime()
             if now >= ends:
                 self._come_back(now)
@@ -202,38 +216,25 @@ class Acknowledging:
             rested = max(self._rests.until(name), self._rests.until(row.id))
             if not is_there(archive):
                 rested = max(rested, now + RETURN)
-            rested = max(rested, now + self._gathers(row))
-            step = self._step(row, ready=rested <= now)
+            rested = max(rested, now + left_to_gather(row, GATHER, self._clock.wall()))
+            step = next_step(row, self._clock.wall(), ready=rested <= now)
             if step is Step.GIVE_UP:
                 await self._give_up(row)
             elif step is Step.WAIT or archive is None:
                 self._come_back(rested)
             else:
-                line.extend(await self._tell(archive, row, step))
+                # What stood on a sheet is told before the next one is divided.
+                onto = line.extendleft if is_sheet(row) else line.extend
+                onto(await self._tell(archive, row, step))
 
-    def _gathers(self, row: PendingAcknowledgment) -> int:
-        """Return how long accesses without a key are gathered still: one key tells of many."""
-        try:
-            if is_keyed(row):
-                return 0
-        except MessageError:  # as in `_step`
-            return 0
-        return min(max(0, row.since + GATHER - self._clock.wall()), GATHER)
-
-    def _turn(self, row: PendingAcknowledgment) -> tuple[bool, bool]:
+    def _turn(self, row: PendingAcknowledgment) -> tuple[bool, bool, bool]:
         """Return what rows are sorted by.
 
         One that failed comes last, or it would keep its archive from the others. A key does not
-        live for long; accesses without one can wait.
+        live for long; accesses without one can wait, and those on sheets for the longest.
         """
-        has_failed = bool(self._rests.until(row.id))
-        return has_failed, self._step(row, ready=True) is Step.ASK
-
-    def _step(self, row: PendingAcknowledgment, *, ready: bool) -> Step:
-        try:
-            return next_step(row, self._clock.wall(), ready=ready)
-        except MessageError:  # kept by a version that wrote otherwise
-            return Step.GIVE_UP
+        asks = next_step(row, self._clock.wall(), ready=True) is Step.ASK
+        return bool(self._rests.until(row.id)), is_sheet(row), asks
 
     async def _give_up(self, row: PendingAcknowledgment) -> None:
         self.given_up += await self._queue.give_up(row)
@@ -249,25 +250,31 @@ class Acknowledging:
             await self._send(archive, row)
         except StorageError:
             raise
-        except IbiError:  # as in `_step`
+        except IbiError:  # it cannot be read
             await self._give_up(row)
         return []
 
     async def _ask(
         self, archive: RegisteredArchive, row: PendingAcknowledgment
     ) -> list[PendingAcknowledgment]:
-        request = request_of(row)
+        if is_sheet(row) and not is_ours(archive):
+            return await self._queue.divide(row)
+        first = access_sheet.first(row) if is_sheet(row) else row
+        request = request_of(first)
         await self._wait_for_turn(archive)
         heard = await self._client.ask(archive, request, PATIENCE)
         if isinstance(heard, Silence):
             self._failed(archive, row)
             return []
-        acknowledgment = refreshed(row, heard.listed)
+        acknowledgment = refreshed(first, heard.listed)
+        if not acknowledgment and is_sheet(row):
+            return await self._queue.divide(row)
         if not acknowledgment:
             await self._give_up(row)
             return []
         keyed, rest = await self._queue.key(row, acknowledgment, most_at_once(archive))
-        await self._send(archive, keyed)
+        if keyed is not None:
+            await self._send(archive, keyed)
         return [] if rest is None else [rest]
 
     async def _send(self, archive: RegisteredArchive, row: PendingAcknowledgment) -> None:

@@ -7,7 +7,8 @@ archive counts by a key once. Here are the rules; `acknowledging` carries them o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final, TypeAlias
@@ -19,9 +20,11 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
 from ibi.model.registration import ArchiveState, RegisteredArchive
+from ibi.model.relation import Relation
 from ibi.ports import PendingAcknowledgment
 from ibi.wire import requests
-from ibi.wire.requests import MOST_ACCESSES, Acknowledgment, UrlRequest
+from ibi.wire.accesses import MOST_ACCESSES
+from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
 SECOND: Final = 1_000_000_000
@@ -79,6 +82,8 @@ class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str = ""
     forms: str = ""
     key: str = ""
+    others: tuple[tuple[str, int], ...] = ()
+    """Of other items how many, by their labels; they are told by the same key."""
 
 
 def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowledgment]:
@@ -101,14 +106,48 @@ def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowled
     return rows if count == 1 else [*rows, replace(row, count=count - 1)]
 
 
+def gathered(
+    noted: Iterable[tuple[Referral, int]],
+    since: int,
+    growing: Mapping[Subject, PendingAcknowledgment],
+    longest: int,
+) -> list[PendingAcknowledgment]:
+    """Return the rows for so many readers of each, those first that have a number.
+
+    Accesses without a key are added to a row that is growing, for the longest time that it may.
+    """
+    keyed: list[PendingAcknowledgment] = []
+    counts: Counter[Subject] = Counter()
+    for referral, count in noted:
+        for row in pending(referral, count, since):
+            if is_keyed(row):
+                keyed.append(row)
+            else:
+                counts[subject(row)] += row.count
+    grown: list[PendingAcknowledgment] = []
+    new: list[PendingAcknowledgment] = []
+    for each, count in counts.items():
+        known = growing.get(each)
+        if known is not None and since - known.since < longest:
+            grown.append(replace(known, count=known.count + count))
+        else:
+            new.append(PendingAcknowledgment(0, *each, count, since))
+    return [*grown, *keyed, *new]
+
+
 def subject(row: PendingAcknowledgment) -> Subject:
     """Return what tells accesses apart that have no key yet."""
     return row.archive, row.request, row.acknowledgment
 
 
+def is_sheet(row: PendingAcknowledgment) -> bool:
+    """Tell whether a row is of many items, each of which says by itself what was asked."""
+    return not row.request
+
+
 def is_keyed(row: PendingAcknowledgment) -> bool:
     """Tell whether its key is decided."""
-    return bool(_document(row).key)
+    return not is_sheet(row) and bool(_document(row).key)
 
 
 def request_of(row: PendingAcknowledgment) -> UrlRequest:
@@ -130,7 +169,8 @@ def acknowledgment_of(row: PendingAcknowledgment) -> Acknowledgment:
         key=UrlKey(document.key),
         forms=Forms.parse(document.forms) if document.forms else None,
         state=State(document.state) if document.state else None,
-        accesses=row.count,
+        accesses=row.count - sum(count for _, count in document.others),
+        others=document.others,
     )
 
 
@@ -149,12 +189,29 @@ def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
 
     The time of a row is that of its key, once it has one.
     """
-    keyed = is_keyed(row)
+    try:
+        keyed = is_keyed(row)
+    except MessageError:  # kept by a version that wrote otherwise
+        return Step.GIVE_UP
     if now - row.since >= (KEY_LIFE if keyed else LONGEST_WAIT):
         return Step.GIVE_UP
     if not ready:
         return Step.WAIT
     return Step.SEND if keyed else Step.ASK
+
+
+def left_to_gather(row: PendingAcknowledgment, gather: int, now: int) -> int:
+    """Return how long accesses without a key are gathered still: one key tells of many.
+
+    Whoever noted them by a clock that was set back since does not wait until it is that late again.
+    """
+    try:
+        if is_keyed(row):
+            return 0
+    except MessageError:  # as above
+        return 0
+    left = row.since + gather - now
+    return left if 0 < left <= gather else 0
 
 
 def is_there(archive: RegisteredArchive | None) -> bool:
@@ -180,16 +237,20 @@ def refreshed(row: PendingAcknowledgment, listed: UrlList | None) -> str:
     list says of the URL goes with its key.
     """
     document = _document(row)
-    related = _at(document.url, () if listed is None else listed.related.values())
-    if listed is None or listed.key is None or related is None:
+    if listed is None or listed.key is None:
         return ""
+    found = _at(document.url, listed.related)
+    if found is None:
+        return ""
+    relation, related = found
+    forms = related.forms or (None if relation.steps else listed.forms)
     return _text(
         _Document(
             related.content or document.content,
             document.url,
             document.persistent_url,
             related.state or document.state,
-            document.forms if related.forms is None else str(related.forms),
+            document.forms if forms is None else str(forms),
             str(listed.key),
         )
     )
@@ -208,8 +269,14 @@ def divided(
     return [rest, replace(row, id=0, acknowledgment=acknowledgment, count=most, since=now)]
 
 
-def _at(url: str, listed: Iterable[Related]) -> Related | None:
-    return next((related for related in listed if related.url == url), None)
+def with_others(acknowledgment: str, others: Iterable[tuple[str, int]]) -> str:
+    """Return an acknowledgment that tells of other items too."""
+    document = msgspec.json.decode(acknowledgment, type=_Document)
+    return _text(msgspec.structs.replace(document, others=tuple(others)))
+
+
+def _at(url: str, listed: Mapping[Relation, Related]) -> tuple[Relation, Related] | None:
+    return next(((relation, each) for relation, each in listed.items() if each.url == url), None)
 
 
 def _text(document: _Document) -> str:

@@ -66,6 +66,22 @@ def excluded(archive: RegisteredArchive, now: int) -> RegisteredArchive:
     return replace(archive, inclusion=None, outage=None, excluded=now)
 
 
+def heard_of(archive: RegisteredArchive, seen: RegisteredArchive) -> RegisteredArchive:
+    """Take it for down or up, as somebody has seen it; not if it has moved since, or is off.
+
+    Who says what is on record already changes nothing, so that no two say it.
+    """
+    is_known = (archive.outage is None) == (seen.outage is None)
+    if is_known or archive.inclusion is None or archive.address != seen.address:
+        return archive
+    return replace(archive, outage=seen.outage)
+
+
+def is_overtaken(before: RegisteredArchive, archive: RegisteredArchive) -> bool:
+    """Tell whether it was switched off, or on elsewhere, since a request of it came in."""
+    return (before.excluded, before.address) != (archive.excluded, archive.address)
+
+
 def is_repetition(before: RegisteredArchive, after: RegisteredArchive) -> bool:
     """Tell whether nothing happened but that an archive announced itself again.
 

@@ -14,7 +14,7 @@ from ibi.resolver.conflicts import Conflicts
 from ibi.resolver.owners import Owners
 from ibi.resolver.ownership import owner_after, rivals
 from ibi.resolver.registry import Registry
-from ibi.resolver.searching import RunningSearch
+from ibi.resolver.running_search import RunningSearch
 
 _LOG: Final = structlog.get_logger()
 
@@ -57,12 +57,13 @@ class Bookkeeping:
             self._begin(self._conflicts.record(contended, answers, incumbent))
 
     async def _tell(self, label: str, before: Owner, after: Owner) -> None:
-        """Put into the history that an item changed hands."""
+        """Put into the history that an item changed hands, once others can read by whom it is."""
+        await self._owners.keep()
         event = RegistryEvent(
             0, after.since, "resolver", "owner", after.archive, f"{label}, before {before.archive}"
         )
         try:
-            await self._registry.note(event)
+            await self._registry.note(event, label)
         except IbiError as failure:
             _LOG.warning("history cannot be kept", error=str(failure))
 

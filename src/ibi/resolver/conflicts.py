@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Final
 
 import structlog
@@ -21,7 +20,7 @@ from ibi.errors import IbiError, NotOnRecordError, ResolverRequestError, shown
 from ibi.identifier.label import parse
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Clock, ConflictStore, Owner, OwnerStore, RegistryEvent
+from ibi.ports import Answer, Clock, ConflictChange, ConflictStore, Owner, RegistryEvent
 from ibi.resolver.outage import SECOND
 from ibi.resolver.registry import Registry
 from ibi.wire.responses import decode, encode
@@ -52,7 +51,6 @@ class Conflicts:
     def __init__(  # where they are kept, and who is told
         self,
         conflicts: ConflictStore,
-        owners: OwnerStore,
         registry: Registry,
         clock: Clock,
         learn: Callable[[str, Owner], None],
@@ -60,12 +58,9 @@ class Conflicts:
         """Keep them in a store; `learn` is told for whom one was settled."""
         self._learn = learn
         self._conflicts = conflicts
-        self._owners = owners
         self._registry = registry
         self._clock = clock
         self._sightings: OrderedDict[str, _Sighting] = OrderedDict()
-        # Of threads: a reader may hang up between what is read of a conflict and what is written.
-        self._writing = Lock()
 
     async def record(self, label: str, contending: tuple[Answer, ...], owner: Owner | None) -> None:
         """Note that archives contend for an item, the incumbent's answer first.
@@ -106,43 +101,32 @@ class Conflicts:
         Whoever settled it wrongly settles it again.
         """
         name = _canonical(owner_archive)
-        conflict = await asyncio.to_thread(self._settle, which, name, note)
-        for label in labels_of(conflict, name):
-            self._learn(label, Owner(name, conflict.settled, settled=True))
-        if self._registry.find(name) is not None:
-            detail = f"conflict {conflict.id}, {conflict.label}"
-            await self._registry.note(
-                RegistryEvent(0, conflict.settled, who, "settle", name, detail)
-            )
-        _LOG.info("conflict settled", label=conflict.label, owner=name, who=who)
-        return conflict
+        is_on_record = await self._registry.fresh(name) is not None
+        now = self._clock.wall()
 
-    def _settle(self, which: int | str, name: str, note: str) -> Conflict:
-        with self._writing:
-            conflict = self._find(which)
-            claimants = {claim.archive for claim in conflict.claims}
-            if name not in claimants and self._registry.find(name) is None:
+        def settled(found: Conflict | None) -> ConflictChange:
+            if found is None:
+                raise NotOnRecordError("conflict", str(which))
+            if not is_on_record and name not in _claimants(found):
                 raise ResolverRequestError(
                     f"{shown(name)} is no archive that claims the item or is registered."
                 )
-            now = self._clock.wall()
-            # First the owner, by whom readers are served: the rest is for the operator.
-            owner = Owner(name, now, settled=True)
-            self._owners.keep_owners([(label, owner) for label in labels_of(conflict, name)])
-            return self._conflicts.keep_conflict(
-                replace(conflict, settled=now, owner=name, note=note)
+            owner, labels = Owner(name, now, settled=True), sorted(labels_of(found, name))
+            detail = f"conflict {found.id}, {found.label}"
+            return ConflictChange(
+                replace(found, settled=now, owner=name, note=note),
+                tuple(labels),
+                tuple((label, owner) for label in labels),
+                RegistryEvent(0, now, who, "settle", name, detail) if is_on_record else None,
             )
 
-    def _find(self, which: int | str) -> Conflict:
-        if isinstance(which, str) and _NUMBER.fullmatch(which) is None:
-            found = self._conflicts.conflict_of(_canonical(which))
-        else:
-            number = int(which)
-            listed = self._conflicts.conflicts(number - 1, 1, only_open=False)
-            found = listed[0] if listed and listed[0].id == number else None
-        if found is None:
+        conflict = await asyncio.to_thread(self._conflicts.change_conflict, _meant(which), settled)
+        if conflict is None:
             raise NotOnRecordError("conflict", str(which))
-        return found
+        for label in labels_of(conflict, name):
+            self._learn(label, Owner(name, conflict.settled, settled=True))
+        _LOG.info("conflict settled", label=conflict.label, owner=name, who=who)
+        return conflict
 
     async def _write(self, label: str, claims: tuple[Claim, ...], count: int) -> None:
         try:
@@ -154,12 +138,16 @@ class Conflicts:
                 seen.since += count
 
     def _merge(self, label: str, claims: tuple[Claim, ...], count: int) -> None:
-        with self._writing:
-            known = self._conflicts.conflict_of(label)
-            now = self._clock.wall()
+        now = self._clock.wall()
+
+        def seen(known: Conflict | None) -> ConflictChange | None:
             after = merged(known, label, claims, count, now)
-            if after is not None:
-                self._conflicts.keep_conflict(after)
+            if after is None:
+                return None
+            is_news = known is None or _claimants(known) != _claimants(after)
+            return ConflictChange(after, (label,) if is_news else ())
+
+        self._conflicts.change_conflict(label, seen)
 
     def _claims(
         self, label: str, contending: tuple[Answer, ...], owner: Owner | None
@@ -247,6 +235,17 @@ def _claimed(listed: UrlList, label: str) -> Related:
 def _said(listed: UrlList) -> str:
     # The key of an answer counts an access: it is nobody's but the archive's.
     return encode(replace(listed, key=None))[:LONGEST_EVIDENCE]
+
+
+def _claimants(conflict: Conflict) -> set[str]:
+    return {claim.archive for claim in conflict.claims}
+
+
+def _meant(which: int | str) -> int | str:
+    """Return the number of a conflict, or the label that it is about."""
+    if isinstance(which, str) and _NUMBER.fullmatch(which) is None:
+        return _canonical(which)
+    return int(which)
 
 
 def _canonical(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
 from ibi.identifier.label import Label
 from ibi.identifier.verbs import Verb
+from ibi.model.item import State
 from ibi.ports import Answer, Silence
 from ibi.resolver.choice import Lead, Served
 from ibi.resolver.hearing import Hearing
@@ -86,7 +87,12 @@ class Wait:
     """More has to be heard."""
 
 
-Decision: TypeAlias = Redirect | Hop | Alert | Gone | Unserved | NotFound | Unsure | Wait
+@dataclass(frozen=True, slots=True)
+class Widen:
+    """Those who were held back have to be asked too."""
+
+
+Decision: TypeAlias = Redirect | Hop | Alert | Gone | Unserved | NotFound | Unsure | Wait | Widen
 
 
 def _taken(offer: Offer, why: Why) -> Redirect | Hop:
@@ -96,11 +102,51 @@ def _taken(offer: Offer, why: Why) -> Redirect | Hop:
 
 
 def decide(question: Question, hearing: Hearing) -> Decision:
-    """Decide; Wait if what is awaited may change the outcome."""
+    """Decide; Wait if what is awaited may change the outcome, Widen if those held back may."""
     offers = offers_of(question, hearing)
+    if hearing.held:
+        return _of_the_likely(question, hearing, offers)
     if question.original_required:
         return _original(question, hearing, offers)
     return _any(question, hearing, offers)
+
+
+def _of_the_likely(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> Decision:
+    """Decide while others are held back: by whom they could not make doubtful, or by nobody.
+
+    That nobody has the item takes the word of all, and so does it that only one has the Original.
+    """
+    if question.original_required:
+        return Widen()
+    decision = _any(question, hearing, offers)
+    if not isinstance(decision, Wait):
+        return decision if _is_conclusive(hearing, decision) else Widen()
+    if hearing.patient and hearing.may_conclude:
+        return decision
+    # Somebody may be awaited only because he would be believed before one who is enough.
+    so_far = _any(question, replace(hearing, awaited=frozenset()), offers)
+    return decision if _is_conclusive(hearing, so_far) else Widen()
+
+
+def _is_conclusive(hearing: Hearing, decision: Decision) -> bool:
+    """Tell whether those held back need not be asked: the Original is where it is said to be.
+
+    The owner and homes are believed whatever others say, and all of them were asked. So it is as
+    good if they lead on, where they have not what was asked. But one of whom only a copy is left
+    tells that the Original has moved. A stranger is believed if he has said beforehand that he has
+    the item: it takes no foresight to claim whatever is asked for. If he leads on, it is not said
+    whether he has the Original of what leads there.
+    """
+    if not isinstance(decision, Redirect | Hop):
+        return False
+    archive = decision.answer.archive
+    claims = isinstance(decision, Redirect) and decision.served.related.state is State.ORIGINAL
+    if hearing.is_owner(archive) or (hearing.owner is None and archive in hearing.homes):
+        return claims or isinstance(decision, Hop)
+    if archive in hearing.homes:
+        return claims and not hearing.is_settled
+    is_known_to_have_none = hearing.owner is None and hearing.is_on_record
+    return claims and is_known_to_have_none and archive in hearing.listed
 
 
 def _original(  # noqa: PLR0911  # as many as there are cases

@@ -7,6 +7,9 @@ archives the one registered earlier is *senior*. An owner that the operator has 
 before a home that claims the item, and that before any other owner. Where none of them is, others
 get a moment to speak up. A claim is not believed against an owner that is silent or has deleted
 the item: copies are served then, or nobody is sent anywhere (docs/adr/0018).
+
+Not all need to have been asked: those who are likely to have the item are asked first, and the
+others are held back (docs/adr/0028). It changes nothing of who is believed.
 """
 
 from __future__ import annotations
@@ -35,6 +38,12 @@ class Hearing:
     homes: frozenset[str] = frozenset()
     ranks: Mapping[str, int] = field(default_factory=dict)
     """By archive; the lowest is the most senior."""
+    held: bool = False
+    """Whether others are held back, who were not asked yet."""
+    likely: frozenset[str] | None = None
+    """Who is asked first; None if all are."""
+    listed: frozenset[str] = frozenset()
+    """Who said before it was asked, by its digest, that it has the item."""
 
     def is_owner(self, archive: str) -> bool:
         """Tell whether an archive is on record as the owner."""
@@ -55,6 +64,21 @@ class Hearing:
             not is_owner,
             self.ranks.get(archive, last),
         )
+
+    @property
+    def may_conclude(self) -> bool:
+        """Whether one is awaited whose word can be enough while others are held back."""
+        if self.owner is not None and self.owner.archive in self.awaited:
+            return True
+        if self.homes & self.awaited and not self.is_settled:
+            return True
+        return self.owner is None and self.is_on_record and bool(self.listed & self.awaited)
+
+    def may_be_overruled(self, archive: str) -> bool:
+        """Tell whether one who was not heard yet could come before an archive."""
+        if self.is_owner(archive) or archive in self.homes:
+            return False
+        return self.held or any(self.rank(each) < self.rank(archive) for each in self.awaited)
 
     @property
     def of_owner(self) -> Answer | None:

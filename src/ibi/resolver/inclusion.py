@@ -7,12 +7,13 @@ anybody could make it call any address; so the key is looked at first (threats, 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 import structlog
 
-from ibi.errors import RegistrationKeyError, TooManyRequestsError
+from ibi.errors import RegistrationKeyError, StorageError, TooManyRequestsError
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import ArchiveClient, Clock
@@ -75,7 +76,7 @@ class InclusionService:
         self._waiting += 1
         try:
             async with self._keys:
-                archive = self._registry.find(name)
+                archive = await self._on_record(name)
                 good = good_keys(archive, self._clock.wall())
                 fitted = await asyncio.to_thread(_fitting, key, good)
         finally:
@@ -86,6 +87,12 @@ class InclusionService:
             raise RegistrationKeyError
         self._guesses.good(client, name)
         return archive, fitted
+
+    async def _on_record(self, name: str) -> RegisteredArchive | None:
+        """Return an archive, also if it was registered elsewhere a moment ago."""
+        with suppress(StorageError):  # then by what is known here
+            return await self._registry.fresh(name)
+        return self._registry.find(name)
 
     async def _include(
         self, archive: RegisteredArchive, request: InclusionRequest, fitted: str
@@ -98,7 +105,7 @@ class InclusionService:
             # What the archive said since counts more: that it is off, or at another address.
             if moves and self._last.get(name) is request:
                 await self._registry.include(
-                    name, request.record, confirmed=confirmed, fitted=fitted
+                    name, request.record, confirmed=confirmed, fitted=fitted, before=archive
                 )
         finally:
             if self._last.get(name) is request:

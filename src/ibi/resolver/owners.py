@@ -62,21 +62,28 @@ class Owners:
         Without it nobody is told from a rogue. But readers are not to blame if the store is down
         or slow: they wait for a moment, and then for none until a while has passed.
         """
-        learned = self._learned.get(label)
-        if learned is not None:
-            return learned, True
         loop = asyncio.get_running_loop()
         try:
             if self._quick:
-                return self._store.owner(label), True
+                return self._newer(label, self._store.owner(label)), True
             if loop.time() < self._rests_until:
-                return None, False
+                return self._unread(label)
             reading = loop.run_in_executor(self._threads, self._store.owner, label)
-            return await asyncio.wait_for(reading, MOMENT), True
+            return self._newer(label, await asyncio.wait_for(reading, MOMENT)), True
         except (IbiError, TimeoutError) as failure:
             self._rests_until = loop.time() + REST
             _LOG.warning("owners cannot be read", error=str(failure) or "it takes too long")
-            return None, False
+            return self._unread(label)
+
+    def _newer(self, label: str, kept: Owner | None) -> Owner | None:
+        """Return what was learned last; but whoever was settled, by whichever process, stays."""
+        learned = self._learned.get(label)
+        is_settled = kept is not None and kept.settled
+        return kept if learned is None or (is_settled and not learned.settled) else learned
+
+    def _unread(self, label: str) -> tuple[Owner | None, bool]:
+        learned = self._learned.get(label)
+        return learned, learned is not None
 
     def learn(self, label: str, owner: Owner) -> None:
         """Put an owner on record; who was settled is replaced only by another who is."""
@@ -86,6 +93,10 @@ class Owners:
             return  # by a search that began before
         if len(self._learned) < MOST:
             self._learned[label] = owner
+
+    async def keep(self) -> None:
+        """Keep what was learned now, as far as the store takes it."""
+        await self._flush()
 
     async def _keep(self) -> None:
         while True:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ibi.identifier.label import Label
 from ibi.ports import Answer, Owner
 from ibi.resolver.hearing import Hearing
@@ -45,6 +47,25 @@ def owner_after(question: Question, hearing: Hearing, now: int) -> Owner | None:
     is_home = first in hearing.homes
     if not is_home and not hearing.may_others_claim:
         return owner
-    if any(hearing.rank(each.archive) < hearing.rank(first) for each in hearing.silences):
+    # All homes were asked, and nobody who is held back comes before one. But a senior may be held
+    # back whose digest does not tell yet that he has the item: his claim has to be heard first.
+    if hearing.held and not is_home:
         return owner
-    return Owner(first, now)
+    return Owner(first, now) if is_sure(first, hearing) else owner
+
+
+def is_sure(archive: str, hearing: Hearing) -> bool:
+    """Tell whether nobody has yet to speak, or is silent, who would be believed before an archive.
+
+    Otherwise it is another's turn as soon as he is back, of which nobody tells.
+    """
+    if not hearing.is_on_record:
+        return False
+    unheard = {*hearing.awaited, *(each.archive for each in hearing.silences)}
+    return not any(hearing.rank(each) < hearing.rank(archive) for each in unheard)
+
+
+def waits_for_all(question: Question, hearing: Hearing) -> bool:
+    """Tell whether a new owner is not put on record only because others are held back."""
+    as_it_is = owner_after(question, hearing, 0)
+    return hearing.held and as_it_is != owner_after(question, replace(hearing, held=False), 0)

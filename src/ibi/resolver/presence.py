@@ -1,13 +1,24 @@
-"""Which of the included archives answer: heard at every question, so it must be quick."""
+"""Which of the included archives answer: heard at every question, so it must be quick.
+
+What another process has put on record of an archive is believed, down or up. But who has just had
+an answer itself does not believe that the archive is down, nor does it contradict: else two
+machines, of which one reaches the archive, would say down and up in turn for ever. Such an archive
+is disputed: it is asked here, and whoever is on duty tries it, as any that is down.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
+from ibi.model.registration import Outage, RegisteredArchive
 from ibi.ports import Clock
-from ibi.resolver.outage import Breaker
+from ibi.resolver.outage import SECOND, Breaker
 from ibi.resolver.roster import Roster
+
+RECENT: Final = 5 * SECOND
+"""For which an answer that was had here counts more than what others say."""
 
 
 class Presence:
@@ -28,6 +39,8 @@ class Presence:
         self._silences: dict[str, Breaker] = {}
         """Of archives that were silent, and are not down yet."""
         self._asked: dict[str, int] = {}
+        self._answered: dict[str, int] = {}
+        self._disputed: dict[str, Outage] = {}
         self._began = clock.uptime()
 
     def is_asked(self, name: str) -> bool:
@@ -44,8 +57,9 @@ class Presence:
         archive = self._roster.find(name)
         if archive is None or archive.inclusion is None:
             return
-        self._asked[name] = self._clock.uptime()
+        now = self._asked[name] = self._clock.uptime()
         if not silence:
+            self._answered[name] = now
             self._silences.pop(name, None)
             if archive.outage is not None:
                 self._roster.put(replace(archive, outage=None))
@@ -58,6 +72,7 @@ class Presence:
         elif after.outage != archive.outage:
             self._roster.put(replace(archive, outage=after.outage))
             if archive.outage is None:  # how often it was tried since is nothing to tell
+                self._disputed.pop(name, None)
                 self._tell(name, "down", silence)
 
     def returned(self, name: str) -> None:
@@ -72,13 +87,58 @@ class Presence:
         self.heard(name, "")
         if failures or before is not None:
             self._silences[name] = Breaker(failures or (before.silences if before else 0))
+        if self._disputed.pop(name, None) is not None:
+            self._tell(name, "up", "")
+
+    def down(self) -> tuple[RegisteredArchive, ...]:
+        """Return the archives that are down, here or as others say."""
+        disputed = (
+            replace(archive, outage=outage)
+            for name, outage in self._disputed.items()
+            if (archive := self._roster.find(name)) is not None
+        )
+        return (*self._roster.down(), *disputed)
+
+    def believe(self, archive: RegisteredArchive, *, is_ours: bool) -> None:
+        """Show an archive as it is on record; `is_ours` if our own word is on its way there."""
+        name, mine = archive.id, self._roster.find(archive.id)
+        if mine is None or archive.inclusion is None or archive.address != mine.address:
+            self.forget(name)
+            self._roster.put(archive)
+            return
+        disputed = self._disputed.pop(name, None)
+        if archive.outage is None and mine.outage is not None and not is_ours:
+            self._silences[name] = Breaker(mine.outage.failures)
+        elif archive.outage is not None and mine.outage is None and not is_ours:
+            if self._has_answered(name):
+                self._disputed[name] = disputed or archive.outage
+                archive = replace(archive, outage=None)
+            else:
+                self._silences.pop(name, None)
+        else:  # how often it was tried since is known here alone
+            archive = replace(archive, outage=mine.outage)
+        self._roster.put(archive)
+
+    def end_disputes(self) -> None:
+        """Believe what others say of archives that have not answered here of late."""
+        for name, outage in list(self._disputed.items()):
+            archive = self._roster.find(name)
+            if archive is not None and not self._has_answered(name):
+                del self._disputed[name]
+                self._silences.pop(name, None)
+                self._roster.put(replace(archive, outage=outage))
+
+    def _has_answered(self, name: str) -> bool:
+        answered = self._answered.get(name)
+        return answered is not None and self._clock.uptime() - answered < RECENT
 
     def forgive(self, name: str) -> None:
         """Hold nothing against an archive any more: it has shown that it is there, or moved."""
         self._silences.pop(name, None)
+        self._disputed.pop(name, None)
         self._asked[name] = self._clock.uptime()
 
     def forget(self, name: str) -> None:
         """Forget an archive."""
-        self._silences.pop(name, None)
-        self._asked.pop(name, None)
+        for known in (self._silences, self._asked, self._answered, self._disputed):
+            known.pop(name, None)

@@ -18,6 +18,7 @@ import re
 import secrets
 from base64 import b64decode, b64encode
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -96,9 +97,10 @@ class _Tally:
 class _Tallies:
     """Failures by whoever is behind them."""
 
-    def __init__(self, allowed: int) -> None:
-        """Let so many pass before there is a wait."""
+    def __init__(self, allowed: int, processes: Callable[[], int]) -> None:
+        """Let so many pass before there is a wait, divided among the processes that count."""
         self._allowed = allowed
+        self._processes = processes
         self._tallies: OrderedDict[str, _Tally] = OrderedDict()
 
     def __len__(self) -> int:
@@ -108,7 +110,8 @@ class _Tallies:
         """Return for how many seconds no try is made."""
         tally = self._tallies.get(name)
         # A clock that was set back must not shut anybody out for longer than there is a wait.
-        left = min(tally.until - now, LONGEST_WAIT * _SECOND) if tally else 0
+        longest = LONGEST_WAIT * self._processes()
+        left = min(tally.until - now, longest * _SECOND) if tally else 0
         return max(0, -(-left // _SECOND))
 
     def charge(self, name: str, now: int) -> None:
@@ -126,9 +129,12 @@ class _Tallies:
     def shut_out(self, name: str, now: int) -> None:
         """Let the wait begin, twice as long for each failure beyond those that are allowed."""
         tally = self._tallies.get(name)
-        if tally is not None and tally.failures >= self._allowed:
-            doublings = min(tally.failures - self._allowed, LONGEST_WAIT.bit_length())
-            tally.until = max(tally.until, now + min(2**doublings, LONGEST_WAIT) * _SECOND)
+        processes = self._processes()
+        allowed = max(1, self._allowed // processes)
+        if tally is not None and tally.failures >= allowed:
+            doublings = min(tally.failures - allowed, LONGEST_WAIT.bit_length())
+            wait = min(2**doublings, LONGEST_WAIT) * processes
+            tally.until = max(tally.until, now + wait * _SECOND)
 
     def give_back(self, name: str) -> None:
         """Take back a try that did not fail."""
@@ -150,12 +156,15 @@ class Guesses:
     Failures are counted by client, and by archive for the sake of keys that many clients guess.
     The latter bind only clients that never had the key of that archive: strangers cannot keep an
     archive out.
+
+    Each process that serves a resolver counts for itself, allows its share and lets wait for as
+    many times as long: all together admit no more than one would.
     """
 
-    def __init__(self) -> None:
-        """Begin without suspicion."""
-        self._clients = _Tallies(ALLOWED_BY_CLIENT)
-        self._archives = _Tallies(ALLOWED_BY_ARCHIVE)
+    def __init__(self, processes: Callable[[], int] = lambda: 1) -> None:
+        """Begin without suspicion; `processes` tells how many there are."""
+        self._clients = _Tallies(ALLOWED_BY_CLIENT, processes)
+        self._archives = _Tallies(ALLOWED_BY_ARCHIVE, processes)
         self._homes: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         """By archive, the clients that had its key, the newest first."""
 

@@ -1,37 +1,40 @@
 """The registry of a resolver: who is registered, who is included, and every change of it.
 
-All archives stand in memory, where searches read them at no cost; a change is written to the
-store first and shown in memory then. Only outages go the other way: a search must not wait for a
-disk to learn that an archive is down, so they are shown at once and written in the background.
+All archives stand in memory, where searches read them at no cost. A change is made of what stands
+in the store, which other processes change too, and shown in memory then; `following` brings what
+others have changed. Only outages go the other way: a search must not wait for a disk to learn that
+an archive is down, so they are shown at once and written in the background.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Final, TypeAlias
 
 from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, shown
 from ibi.identifier.label import Label
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import Origin, RegisteredArchive
-from ibi.ports import Clock, RegistryEvent, RegistryStore
+from ibi.ports import ArchiveChange, ChangeArchive, Clock, RegistryEvent, RegistryStore
 from ibi.resolver import acts
 from ibi.resolver.outage_journal import OutageJournal
 from ibi.resolver.presence import Presence
 from ibi.resolver.registration_key import issue, kept
 from ibi.resolver.registration_mail import is_mail_address
 from ibi.resolver.roster import Roster
+from ibi.resolver.turns import Turns
 
 ARCHIVE: Final = "archive"
 """Who acts where an archive does so itself, by its key."""
-_Done = TypeVar("_Done")
+_Change: TypeAlias = Callable[[RegisteredArchive], RegisteredArchive]
 
 
 class Registry:
-    """The archives that a resolver knows; of one event loop, and of one process for a store."""
+    """The archives that a resolver knows; of one event loop."""
 
     def __init__(
         self, store: RegistryStore, clock: Clock, jitter: Callable[[], float] = random.random
@@ -39,16 +42,16 @@ class Registry:
         """Get ready; `open` reads the store."""
         self._store = store
         self._clock = clock
-        self._changing = asyncio.Lock()
-        self._acts: set[asyncio.Task[Any]] = set()
-        self._journal = OutageJournal(self.note, clock)
+        self._turns = Turns()
+        self._journal = OutageJournal(self._put_on_record, clock)
         self._writer: asyncio.Task[None] | None = None
         self._roster = roster = Roster()
         self._presence = presence = Presence(roster, clock, self._journal.add, jitter)
         # What is read at every question is read without a call in between.
         self.all = roster.all
         self.included = roster.included
-        self.down = roster.down
+        self.by_name = roster.by_name
+        self.down = presence.down
         self.ranks = roster.ranks
         self.homes = roster.homes
         self.find = roster.find
@@ -56,9 +59,14 @@ class Registry:
         self.last_asked = presence.last_asked
         self.heard = presence.heard
         self.returned = presence.returned
+        self.end_disputes = presence.end_disputes
+        self.followed = 0
+        """The number of the news that are known here."""
 
     async def open(self) -> None:
         """Read all archives, and begin to write outages."""
+        # First: what changes between the two is read twice, and not missed.
+        self.followed = await asyncio.to_thread(self._store.newest)
         for archive in await asyncio.to_thread(self._store.archives):
             self._roster.put(archive)
         self._writer = asyncio.create_task(self._journal.run())
@@ -66,9 +74,9 @@ class Registry:
     async def close(self) -> None:
         """End all acts, and write what is not written yet if the store takes it."""
         if self._writer is not None:
-            self._writer.cancel()
-            await asyncio.gather(self._writer, return_exceptions=True)
-        await asyncio.gather(*self._acts, return_exceptions=True)
+            self._journal.close()
+            await self._writer
+        await self._turns.close()
         await self._journal.drain()
 
     @property
@@ -100,7 +108,6 @@ class Registry:
         if administrator and not is_mail_address(administrator):
             raise ResolverRequestError(f"{shown(administrator)} is no e-mail address.")
         allowed = acts.read_hosts(hosts)
-        self._refuse_second(service.canonical, pending=pending)
         key = key or issue()
         of_key = await asyncio.to_thread(kept, key)
         now = self._clock.wall()
@@ -113,19 +120,14 @@ class Registry:
             confirmed=0 if pending else now,
             hosts=allowed,
         )
-        await self._act(self._register(archive, who))
+
+        def registered(known: RegisteredArchive | None) -> ArchiveChange:
+            _refuse_second(known, archive)
+            detail = f"{archive.origin}, {archive.state}"
+            return ArchiveChange(archive, self._event(who, "register", archive.id, detail))
+
+        await self._turns.take(self._put(archive.id, registered))
         return archive, key
-
-    async def _register(self, archive: RegisteredArchive, who: str) -> None:
-        self._refuse_second(archive.id, pending=not archive.confirmed)
-        event = self._event(who, "register", archive.id, f"{archive.origin}, {archive.state}")
-        await asyncio.to_thread(self._store.keep_archive, archive, event)
-        self._roster.put(archive)
-
-    def _refuse_second(self, name: str, *, pending: bool) -> None:
-        known = self._roster.find(name)
-        if known is not None and (known.confirmed or pending):
-            raise ResolverRequestError(f"The archive {shown(name)} is registered already.")
 
     async def confirm(self, name: str, who: str) -> RegisteredArchive:
         """Make a pending registration good."""
@@ -134,7 +136,6 @@ class Registry:
 
     async def rotate(self, name: str, who: str) -> RegistrationKey:
         """Issue another key; the one before is good for a day more."""
-        self._known(name)
         key, now = issue(), self._clock.wall()
         of_key = await asyncio.to_thread(kept, key)
         await self._change(name, lambda each: acts.rotated(each, of_key, now), who, "rotate")
@@ -154,14 +155,13 @@ class Registry:
 
     async def remove(self, name: str, who: str) -> None:
         """Forget an archive."""
-        await self._act(self._remove(name, self._event(who, "remove", name)))
 
-    async def _remove(self, name: str, event: RegistryEvent) -> None:
-        self._known(name)
-        await asyncio.to_thread(self._store.drop_archive, name, event)
-        self._roster.drop(name)
-        self._presence.forget(name)
-        self._journal.forget(name)
+        def removed(known: RegisteredArchive | None) -> ArchiveChange:
+            if known is None:
+                raise NotOnRecordError("archive", name)
+            return ArchiveChange(None, self._event(who, "remove", name))
+
+        await self._turns.take(self._put(name, removed))
 
     async def include(
         self,
@@ -170,11 +170,14 @@ class Registry:
         *,
         confirmed: bool,
         fitted: str | None = None,
+        before: RegisteredArchive | None = None,
     ) -> RegisteredArchive:
         """Include an archive where it says that it is.
 
         `fitted` is what is kept of the key that it came with, which may have been revoked while
-        the archive was asked for its confirmation: then it is refused after all.
+        the archive was asked for its confirmation: then it is refused after all. `before` is what
+        stood on record when it came: what the archive has said since, to whichever process, counts
+        more.
         """
         now = self._clock.wall()
 
@@ -182,12 +185,14 @@ class Registry:
             is_lost = fitted is not None and fitted not in acts.good_keys(archive, now)
             if is_lost or not archive.confirmed:
                 raise RegistrationKeyError
+            if before is not None and acts.is_overtaken(before, archive):
+                return archive
             return acts.included(archive, record, now, confirmed=confirmed)
 
-        before = self._roster.find(name)
+        known = self._roster.find(name)
         detail = f"{record.address}, {'confirmed' if confirmed else 'unconfirmed'}"
         after = await self._change(name, included, ARCHIVE, "include", detail)
-        if confirmed or before is None or before.address != after.address:
+        if confirmed or known is None or known.address != after.address:
             self._presence.forgive(name)
         return after
 
@@ -198,40 +203,81 @@ class Registry:
         self._presence.forget(name)
         return after
 
-    async def note(self, event: RegistryEvent) -> None:
-        """Add to the history of an archive, and keep the archive as it is now."""
-        await self._act(self._note(event))
+    async def note(self, event: RegistryEvent, *labels: str) -> None:
+        """Add to the history of an archive; of these labels no memory holds any more."""
+        await asyncio.to_thread(self._store.note, event, labels)
 
-    async def _note(self, event: RegistryEvent) -> None:
-        await asyncio.to_thread(self._store.keep_archive, self._known(event.archive), event)
+    async def fresh(self, name: str) -> RegisteredArchive | None:
+        """Return an archive as it is on record, of which this process may not have heard yet."""
+        await self.follow([name])
+        return self._roster.find(name)
+
+    async def follow(self, names: Collection[str]) -> None:
+        """Show archives as they are on record by now."""
+        await self._turns.take(self._follow(sorted(names)))
+
+    async def _follow(self, names: Sequence[str]) -> None:
+        standing = {each.id: each for each in await asyncio.to_thread(self._store.archives, names)}
+        for name in names:
+            self._show(name, standing.get(name))
+
+    async def begin_anew(self) -> None:
+        """Show all as it is on record by now, whatever happened before."""
+        await self._turns.take(self._begin_anew())
+
+    async def _begin_anew(self) -> None:
+        standing = {each.id: each for each in await asyncio.to_thread(self._store.archives)}
+        for name in {*standing, *(each.id for each in self._roster.all())}:
+            self._show(name, standing.get(name))
+        self._roster.renew()
+
+    async def _put(self, name: str, change: ChangeArchive) -> None:
+        self._show(name, await asyncio.to_thread(self._store.change_archive, name, change))
+
+    async def _put_on_record(self, event: RegistryEvent) -> None:
+        """Put on record that an archive is down or up, unless that is known there."""
+        seen = self._known(event.archive)
+        heard_of = partial(acts.heard_of, seen=seen)
+        await self._turns.take(self._alter(event, heard_of, is_act=False))
 
     async def _change(
-        self,
-        name: str,
-        change: Callable[[RegisteredArchive], RegisteredArchive],
-        who: str,
-        act: str,
-        detail: str = "",
+        self, name: str, change: _Change, who: str, act: str, detail: str = ""
     ) -> RegisteredArchive:
         event = self._event(who, act, name, detail)
-        return await self._act(self._changed(name, change, event))
+        await self._turns.take(self._alter(event, change))
+        return self._known(name)
 
-    async def _changed(
-        self,
-        name: str,
-        change: Callable[[RegisteredArchive], RegisteredArchive],
-        event: RegistryEvent,
-    ) -> RegisteredArchive:
-        before = self._known(name)
-        after = change(before)
-        if after == before:
-            return before
-        told = None if acts.is_repetition(before, after) else event
-        await asyncio.to_thread(self._store.keep_archive, after, told)
-        # Once more, of what it is now: an outage may have begun or ended meanwhile.
-        after = change(self._known(name))
-        self._roster.put(after)
-        return after
+    async def _alter(self, event: RegistryEvent, change: _Change, *, is_act: bool = True) -> None:
+        """Change an archive, and show it; an outage that the act ends is not seen any more."""
+        name, stood = event.archive, list[RegisteredArchive]()
+
+        def changed(before: RegisteredArchive | None) -> ArchiveChange | None:
+            if before is None:
+                raise NotOnRecordError("archive", name)
+            stood.append(before)
+            after = change(before)
+            if after == before:
+                return None
+            return ArchiveChange(after, None if acts.is_repetition(before, after) else event)
+
+        after = await asyncio.to_thread(self._store.change_archive, name, changed)
+        mine = self._roster.find(name)
+        if is_act and mine is not None and after is not None and mine.outage is not None:
+            seen = replace(stood[-1], outage=mine.outage)
+            if change(seen).outage is None:
+                self._presence.forgive(name)
+                self._roster.put(replace(after, outage=None))
+                return
+        self._show(name, after)
+
+    def _show(self, name: str, archive: RegisteredArchive | None) -> None:
+        """Show an archive as it is on record, but for an outage that is on its way there."""
+        if archive is not None:
+            self._presence.believe(archive, is_ours=self._journal.has(name))
+            return
+        self._roster.drop(name)
+        self._presence.forget(name)
+        self._journal.forget(name)
 
     def _known(self, name: str) -> RegisteredArchive:
         archive = self._roster.find(name)
@@ -242,17 +288,7 @@ class Registry:
     def _event(self, who: str, act: str, name: str, detail: str = "") -> RegistryEvent:
         return RegistryEvent(0, self._clock.wall(), who, act, name, detail)
 
-    async def _act(self, act: Coroutine[Any, Any, _Done]) -> _Done:
-        """Carry out an act, one at a time and to its end.
 
-        Who asked for it may hang up, and memory and store must agree all the same.
-        """
-
-        async def alone() -> _Done:
-            async with self._changing:
-                return await act
-
-        task = asyncio.create_task(alone())
-        self._acts.add(task)
-        task.add_done_callback(self._acts.discard)
-        return await asyncio.shield(task)
+def _refuse_second(known: RegisteredArchive | None, archive: RegisteredArchive) -> None:
+    if known is not None and (known.confirmed or not archive.confirmed):
+        raise ResolverRequestError(f"The archive {shown(archive.id)} is registered already.")

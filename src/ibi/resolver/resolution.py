@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ibi.identifier.label import Label
@@ -19,12 +19,14 @@ from ibi.resolver.decision import (
     Unserved,
     Unsure,
     Wait,
+    Widen,
     decide,
 )
 from ibi.resolver.hearing import Hearing
 from ibi.resolver.licences import is_personal
 from ibi.resolver.question import Question
-from ibi.resolver.searching import RunningSearch, Searching
+from ibi.resolver.running_search import RunningSearch
+from ibi.resolver.searching import Searching
 from ibi.wire.requests import UrlRequest
 
 MOST_HOPS: Final = 32
@@ -84,23 +86,24 @@ class Resolution:
         """The last step."""
         return self.steps[-1]
 
-    @property
-    def abridged(self) -> Resolution:
-        """The same without what was heard on the way: enough to send another reader there."""
-        steps = tuple(replace(step, hearing=Hearing(), key=None) for step in self.steps)
-        return replace(self, steps=steps)
-
 
 def _free() -> None:
     """Searches cost nothing."""
 
 
+async def _knows_all() -> None:
+    """Nobody else puts archives on record."""
+
+
 class Resolving:
     """Resolves questions."""
 
-    def __init__(self, searching: Searching) -> None:
-        """Search by these searches."""
+    def __init__(
+        self, searching: Searching, catch_up: Callable[[], Awaitable[None]] = _knows_all
+    ) -> None:
+        """Search by these searches; `catch_up` learns of archives that others put on record."""
         self._searching = searching
+        self._catch_up = catch_up
 
     async def resolve(
         self,
@@ -125,7 +128,8 @@ class Resolving:
             steps.append(step)
             decision = step.decision
             if not isinstance(decision, Hop):
-                assert not isinstance(decision, Wait)  # noqa: S101  # nobody was awaited any more
+                # Nobody is awaited or held back any more.
+                assert not isinstance(decision, Wait | Widen)  # noqa: S101
                 return Resolution(question, tuple(steps), decision)
             current = current.onward(decision.label, decision.verbs)
             is_loop = current.search in seen
@@ -148,11 +152,17 @@ class Resolving:
         hear_all: bool,
     ) -> Step:
         began = asyncio.get_running_loop().time()
-        running = self._search(question, clients, spend, share)
+        running = self._search(question, clients, spend, share, to_all=hear_all)
         hearing, decision = await _decided(question, running, hear_all=hear_all)
+        if isinstance(decision, NotFound):
+            # It takes the word of all: of those too who were included meanwhile, here or elsewhere.
+            await self._catch_up()
+            if running.version != self._searching.version:
+                running = self._search(question, clients, spend, share, to_all=hear_all)
+                hearing, decision = await _decided(question, running, hear_all=hear_all)
         personal = is_personal(decision)
         if personal and running.request.clients != clients:  # it was for who came before
-            running = self._search(question, clients, spend, share, alone=True)
+            running = self._search(question, clients, spend, share, alone=True, to_all=hear_all)
             hearing, decision = await _decided(question, running, hear_all=hear_all)
         key = None
         if isinstance(decision, Redirect) and not hear_all:
@@ -162,30 +172,35 @@ class Resolving:
             question, running.request, hearing, decision, running.began, seconds, key, personal
         )
 
-    def _search(
+    def _search(  # noqa: PLR0913  # what a search is begun with
         self,
         question: Question,
         clients: tuple[str, ...],
         spend: Callable[[], None],
         share: str,
         *,
+        to_all: bool,
         alone: bool = False,
     ) -> RunningSearch:
-        running = self._searching.join(question, clients if alone else ())
+        running = self._searching.join(question, clients if alone else (), to_all=to_all)
         if running is not None:
             return running
         spend()
-        return self._searching.begin(question, clients, share, alone=alone)
+        return self._searching.begin(question, clients, share, alone=alone, to_all=to_all)
 
 
 async def _decided(
     question: Question, running: RunningSearch, *, hear_all: bool
 ) -> tuple[Hearing, Decision]:
-    while not running.begun:
-        await running.more()
-    while True:
-        hearing = running.hearing()
-        decision = decide(question, hearing)
-        if not isinstance(decision, Wait) and (running.ended or not hear_all):
-            return hearing, decision
-        await running.more()
+    running.readers += 1
+    try:
+        while not running.begun:
+            await running.more()
+        while True:
+            hearing = running.hearing()
+            decision = decide(question, hearing)
+            if running.ended or not (hear_all or isinstance(decision, Wait | Widen)):
+                return hearing, decision
+            await running.more()
+    finally:
+        running.readers -= 1

@@ -27,6 +27,8 @@ class Roster:
         """Grows whenever it changes who is included, or where."""
         self._archives: dict[str, RegisteredArchive] = {}
         self._included: dict[str, RegisteredArchive] = {}
+        self.by_name: Mapping[str, RegisteredArchive] = MappingProxyType(self._included)
+        """Those that are included, as they are at any time."""
         self._down: dict[str, RegisteredArchive] = {}
         self._homes: dict[Place, frozenset[str]] = {}
         self._tuple: tuple[RegisteredArchive, ...] | None = ()
@@ -73,6 +75,10 @@ class Roster:
         before = self._archives.get(name)
         self._archives[name] = archive
         self._note(name, before, archive)
+
+    def renew(self) -> None:
+        """Make all that was remembered stale."""
+        self.version += 1
 
     def drop(self, name: str) -> None:
         """Forget an archive."""

@@ -7,6 +7,7 @@ else has to: by the request for a confirmation, which an archive answers at no c
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -31,13 +32,19 @@ class Watch:
     """Asks archives whether they are there, until it is cancelled."""
 
     def __init__(
-        self, registry: Registry, client: ArchiveClient, clock: Clock, tick: float = TICK
+        self,
+        registry: Registry,
+        client: ArchiveClient,
+        clock: Clock,
+        tick: float = TICK,
+        on_duty: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Look at the archives of a registry, so many seconds apart."""
+        """Look at the archives of a registry, so many seconds apart, while it is on duty."""
         self._registry = registry
         self._client = client
         self._clock = clock
         self._tick = tick
+        self._on_duty = on_duty
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._looked = clock.uptime()
         self._place = 0
@@ -48,7 +55,8 @@ class Watch:
         try:
             while True:
                 try:
-                    self._look()
+                    if self._on_duty():
+                        self._look()
                 except Exception:  # noqa: BLE001  # whatever it is, archives have to be watched
                     _LOG.exception("the watch failed")
                 await asyncio.sleep(self._tick)

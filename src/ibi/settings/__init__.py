@@ -7,7 +7,7 @@ from ibi.settings.archive import (
     missing_for_linking,
     read_archive,
 )
-from ibi.settings.file import POSTGRESQL, place_to_listen, written
+from ibi.settings.file import MOST_WORKERS, POSTGRESQL, place_to_listen, written
 from ibi.settings.minter import MinterSettings, usual_ledger
 from ibi.settings.resolver import (
     RESOLVER_FILE,
@@ -18,6 +18,7 @@ from ibi.settings.resolver import (
 
 __all__ = [
     "ARCHIVE_FILE",
+    "MOST_WORKERS",
     "POSTGRESQL",
     "RESOLVER_FILE",
     "ArchiveSettings",

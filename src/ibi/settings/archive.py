@@ -14,6 +14,7 @@ from ibi.minting.granularity import AUTO, parse_granularity
 from ibi.minting.subsystem import Subsystem
 from ibi.settings import file
 from ibi.settings.file import (
+    MOST_WORKERS,
     NETWORKS,
     are_networks,
     is_address,
@@ -71,12 +72,16 @@ class ArchiveSettings:
     """Networks whose X-Forwarded-For is believed: a licence depends on who reads."""
     allowed_networks: list[str] = field(default_factory=list)
     """Networks that are not public where other archives may be pulled from."""
+    digest: bool = True
+    """Whether it publishes which names it holds, so that resolvers know whom to ask."""
     copies_hours: int = 24
     """After which a Copy is compared with its Original again; 0: never by itself."""
     audit_days: int = 30
     """After which all files are checked again; 0: never by itself."""
     audit_megabytes_a_second: int = 50
     """Of the checks that nobody waits for."""
+    workers: int = 1
+    """Processes that answer readers; from two on, another one besides keeps the archive."""
 
     @property
     def is_in_objects(self) -> bool:
@@ -159,6 +164,7 @@ def _check(settings: ArchiveSettings) -> None:
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
+            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
         ),
     )
     _check_parts(settings)

@@ -26,6 +26,8 @@ _MAIL_ADDRESS: Final = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 
 T = TypeVar("T")
 
+MOST_WORKERS: Final = 64
+"""Processes that answer at one address."""
 NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
 
 

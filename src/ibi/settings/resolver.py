@@ -10,6 +10,7 @@ from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
 from ibi.identifier.label import Label, parse
 from ibi.settings import file
 from ibi.settings.file import (
+    MOST_WORKERS,
     NETWORKS,
     are_networks,
     is_address,
@@ -61,8 +62,16 @@ class ResolverSettings:
     """How long one archive may take."""
     hot_seconds: float = 10.0
     """How long an answer is given again without asking: the bound on staleness."""
+    known: int = 1_000_000
+    """How many answers are remembered whose archives say when they change."""
+    known_seconds: float = 3600.0
+    """How long such an answer is given again at the most, if the archive says nothing."""
     absent_seconds: float = 2.0
     """The same for an item that no archive has."""
+    digest_seconds: float = 60.0
+    """How soon the digest of an archive that changes is asked for again."""
+    digest_names: int = 50_000_000
+    """Names that an archive may list in its digest; who lists more counts as publishing none."""
     searches_a_second: int = 50
     """For one client's network; bursts of ten times that."""
     requests_a_second: int = 100
@@ -70,6 +79,8 @@ class ResolverSettings:
     smtp: str = ""
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
+    workers: int = 1
+    """Processes that answer, all of them alike."""
 
     @property
     def place(self) -> str:
@@ -123,10 +134,15 @@ def _check(settings: ResolverSettings) -> None:
             ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
             ("archive_seconds", 0 < settings.archive_seconds <= _LONGEST, "seconds, up to 60"),
             ("hot_seconds", 0 <= settings.hot_seconds <= _LONGEST, "seconds, up to 60"),
+            ("known", 1 <= settings.known <= _MOST_KNOWN, "1 to 100,000,000"),
+            ("known_seconds", 0 < settings.known_seconds <= _DAY, "seconds, up to 86,400"),
             ("absent_seconds", 0 <= settings.absent_seconds <= _LONGEST, "seconds, up to 60"),
+            ("digest_seconds", 1 <= settings.digest_seconds <= _HOUR, "seconds, from 1 to 3600"),
+            ("digest_names", settings.digest_names >= 0, "0 or more"),
             ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
+            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
             (
                 "mail_from",
                 is_mail_address(settings.mail_from) if settings.smtp else True,
@@ -138,6 +154,9 @@ def _check(settings: ResolverSettings) -> None:
 
 
 _LONGEST: Final = 60.0
+_HOUR: Final = 3600.0
+_DAY: Final = 86_400.0
+_MOST_KNOWN: Final = 100_000_000
 
 
 def _is_label(text: str) -> bool:

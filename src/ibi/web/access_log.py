@@ -11,6 +11,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ibi.errors import printable
+from ibi.web.handed_request import HANDED_ON
 
 _LOG: Final = structlog.get_logger()
 _LONGEST: Final = 500
@@ -23,10 +24,14 @@ class AccessLog:
         """`observe` gets method, status and seconds of each request."""
         self._app = app
         self._observe = observe
+        self._log = _LOG
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note it."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
+            # The log is set up by now. To make one anew for each line takes as long as the line.
+            self._log = _LOG.bind()
+        if scope["type"] != "http" or HANDED_ON in scope:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
@@ -48,7 +53,7 @@ class AccessLog:
             self._observe(scope["method"], status, seconds)
             # The path only: what follows the question mark may be secret, or a reader's.
             path = scope["raw_path"][:_LONGEST].decode("ascii", "backslashreplace")
-            _LOG.info(
+            self._log.info(
                 "request",
                 method=scope["method"],
                 path=printable(path),

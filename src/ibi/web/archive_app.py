@@ -16,18 +16,20 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
+from ibi.archive.used_keys import UsedKeys
 from ibi.errors import IbiError, StorageError
 from ibi.web import archive_metrics, archive_openapi
 from ibi.web.application import application
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
+from ibi.web.branch import Branch
+from ibi.web.colleagues import numbers, page_for, tell
 from ibi.web.item_pages import ItemPages
 from ibi.web.json_answers import FRESH
 from ibi.web.reading import Reading
 
 _ROUND: Final = 3600.0
 """Seconds between two rounds of housekeeping."""
-_SECOND: Final = 1_000_000_000
 _THREADS: Final = 64
 """That wait: those who change something take turns, and readers must not wait for them too."""
 
@@ -68,6 +70,7 @@ class ArchiveApp:
     ) -> None:
         """Put it together; each of the rounds of housekeeping bears to be made at any time."""
         self._archive = archive
+        self._used_keys = UsedKeys(archive.catalogue, archive.clock)
         self._deposits = deposits
         self._service = service
         self._apis = apis
@@ -81,13 +84,15 @@ class ArchiveApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            *(route for api in self._apis for route in api.routes),
+            Branch("/api/", [route for api in self._apis for route in api.routes]),
             Route("/openapi.json", self.openapi),
             Route("/readyz", self.readyz),
             Route("/metrics", self.metrics),
             *self._reading.routes,
         ]
-        return application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
+        app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
+        tell(app, self._numbers)
+        return app
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -111,13 +116,10 @@ class ArchiveApp:
     async def _keep_house(self) -> None:
         """Remove what nobody needs any more, at the start and then now and again."""
         while True:
-            for make in (self._deposits.sweep, self._forget_keys, *self._rounds):
+            for make in (self._deposits.sweep, self._used_keys.forget, *self._rounds):
                 with suppress(IbiError):  # the next round sees to it
                     await asyncio.to_thread(make)
             await asyncio.sleep(_ROUND)
-
-    def _forget_keys(self) -> None:
-        self._archive.catalogue.forget_keys(self._archive.clock.wall() // _SECOND)
 
     async def openapi(self, _: Request) -> Response:
         """Describe the API."""
@@ -130,6 +132,10 @@ class ArchiveApp:
             raise StorageError("of the catalogue", "it is empty")
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
-    async def metrics(self, _: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Tell Prometheus."""
-        return Response(self._metrics.page(), media_type=archive_metrics.MEDIA_TYPE)
+        page = await page_for(request, self._metrics.registry)
+        return Response(page, media_type=archive_metrics.MEDIA_TYPE)
+
+    async def _numbers(self) -> bytes:
+        return numbers(self._metrics.registry)

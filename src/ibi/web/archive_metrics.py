@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ibi.archive.announcement import Link
 from ibi.archive.copies import Copies
@@ -20,24 +20,24 @@ class ArchiveMetrics:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self._requests = Counter(
             "ibi_archive_requests",
             "Requests answered",
             ["method", "status"],
-            registry=self._registry,
+            registry=self.registry,
         )
         self._seconds = Histogram(
             "ibi_archive_request_seconds",
             "How long requests take",
             buckets=_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self._included = Gauge(
             "ibi_archive_included",
             "1 if the resolver includes the archive",
             ["resolver"],
-            registry=self._registry,
+            registry=self.registry,
         )
 
     def observe(self, method: str, status: int, seconds: float) -> None:
@@ -55,7 +55,7 @@ class ArchiveMetrics:
         counted = Gauge(
             "ibi_archive_accesses_counted",
             "Accesses counted since the start",
-            registry=self._registry,
+            registry=self.registry,
         )
         counted.set_function(lambda: counting.counted)
 
@@ -64,23 +64,19 @@ class ArchiveMetrics:
         damaged = Gauge(
             "ibi_archive_damaged_files",
             "Files that are not what was deposited",
-            registry=self._registry,
+            registry=self.registry,
         )
         damaged.set_function(lambda: damages.count)
 
     def watch_copies(self, copies: Copies) -> None:
         """Report how copies stand."""
         all_of_them = Gauge(
-            "ibi_archive_copies", "Copies of items of other archives", registry=self._registry
+            "ibi_archive_copies", "Copies of items of other archives", registry=self.registry
         )
         all_of_them.set_function(lambda: copies.counted[0])
         missing = Gauge(
             "ibi_archive_originals_missing",
             "Copies whose Original cannot be found",
-            registry=self._registry,
+            registry=self.registry,
         )
         missing.set_function(lambda: copies.counted[1])
-
-    def page(self) -> bytes:
-        """Return all metrics, as of now."""
-        return generate_latest(self._registry)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
@@ -17,14 +18,17 @@ from ibi.archive.access import depends_on_reader
 from ibi.archive.answer import Identity, respond
 from ibi.archive.holdings import Holdings
 from ibi.archive.url_keys import NONCES, Offer, Receipt, UrlKeys
-from ibi.errors import MessageError, PairListError, StorageError
+from ibi.errors import LabelError, MessageError, PairListError, StorageError
 from ibi.identifier.instant import Instant
-from ibi.identifier.label import longest_match
+from ibi.identifier.label import longest_match, parse
 from ibi.model.archive_record import UrlKey
 from ibi.model.forms import Forms
 from ibi.ports import Access, Catalogue, Clock
 from ibi.web.counting import Counting
+from ibi.web.request_parts import body_of
 from ibi.wire import requests, responses
+from ibi.wire.accesses import Others
+from ibi.wire.query import MAX_QUERY
 from ibi.wire.url_list import Related, UrlList
 
 _LOG: Final = structlog.get_logger()
@@ -52,8 +56,15 @@ class ArchiveService:
 
     async def serve(self, request: Request) -> Response:
         """Answer a request; whatever is wrong with it, by a pair list too."""
+        return await self._serve(request.scope["query_string"])
+
+    async def serve_long(self, request: Request) -> Response:
+        """Answer a request that is too long for a query, and comes as the body of one."""
+        return await self._serve(await body_of(request, MAX_QUERY))
+
+    async def _serve(self, query: bytes) -> Response:
         try:
-            asked = requests.decode(request.scope["query_string"])
+            asked = requests.decode(query)
             answer, is_personal = await self._answer(asked)
             headers = _PERSONAL if is_personal else _HEADERS
             return Response(responses.encode(answer), headers=headers)
@@ -94,8 +105,11 @@ class ArchiveService:
         return issue
 
     async def _acknowledge(self, asked: requests.Acknowledgment) -> None:
-        """Count an access, if its key proves it; to whoever sent it, all are received alike."""
-        if self._catalogue.quick:
+        """Count an access, if its key proves it; to whoever sent it, all are received alike.
+
+        To read a thousand labels takes longer than others should wait.
+        """
+        if self._catalogue.quick and not asked.others:
             access = self._access(asked)
         else:
             access = await asyncio.to_thread(self._access, asked)
@@ -113,7 +127,7 @@ class ArchiveService:
         issued = receipt.issued
         day = Instant(self._clock.wall() // _SECOND).iso8601[:10]
         access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
-        return replace(access, count=asked.accesses)
+        return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
 
     def _forms_at(self, url: str) -> list[Forms]:
         """Return the forms of the item at one of our URLs; of metadata, also of what they describe.
@@ -128,6 +142,13 @@ class ArchiveService:
                 forms = (held.item.forms, held.item.describes)
                 return [each for each in forms if each is not None]
         return []
+
+
+def _canonical(others: Others) -> Iterator[tuple[str, int]]:
+    """Leave out what is no label: nothing of that name is here."""
+    for label, count in others:
+        with suppress(LabelError):
+            yield parse(label, strict=True).canonical, count
 
 
 def _refusal(status: HTTPStatus, code: str, reason: str) -> Response:

@@ -43,6 +43,8 @@ class BoundedHttp(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     _files: FileSender | None = None
+    _is_parting: bool = False
+    """Whether the next answer is the last one."""
 
     def connection_made(  # type: ignore[override]  # as uvicorn itself narrows it
         self, transport: asyncio.Transport
@@ -127,7 +129,15 @@ class BoundedHttp(HttpToolsProtocol):
         cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
         return cycle is None or cycle.response_complete
 
+    def part(self) -> None:
+        """Say with the next answer, or the one that is being given, that there is no other."""
+        self._is_parting = True
+        if not self._is_idle() and not self.pipeline:
+            self.cycle.keep_alive = False
+
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if self._is_parting and not self.pipeline:
+            cycle.keep_alive = False
         files = self._files
         if files is None:
             super()._start_asgi_task(cycle, app)

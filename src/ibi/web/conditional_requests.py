@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
@@ -16,6 +17,11 @@ _LONGEST: Final = 4096
 # RFC 9110, 8.8.3.   entity-tag = [ weak ] opaque-tag
 #                    opaque-tag = DQUOTE *etagc DQUOTE
 _TAG: Final = re.compile(r'(W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+@lru_cache(maxsize=4096)
+def _http_date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class Validators:
     @property
     def last_modified(self) -> str:
         """The value of Last-Modified, which knows only seconds."""
-        return formatdate(self.modified // _SECOND, usegmt=True)
+        return _http_date(self.modified // _SECOND)
 
     def judge(self, headers: Mapping[str, str]) -> HTTPStatus | None:
         """Return the status that ends a GET or HEAD, if one does, in the order of 13.2.2."""
@@ -64,6 +70,8 @@ class Validators:
 
     def _is_modified(self, since: str) -> bool | None:
         """Compare with a date; None if it is none, which is ignored."""
+        if not since:  # as in most requests: to refuse it by an exception takes longer
+            return None
         try:
             seconds = parsedate_to_datetime(since[:_LONGEST]).timestamp()
         except (ValueError, TypeError, OverflowError, IndexError):

@@ -7,9 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
+
 from ibi.errors import IbiError, StorageError
 from ibi.ports import Access, Catalogue
+from ibi.wire.accesses import total
 
+_LOG: Final = structlog.get_logger()
 _GROUP: Final = 500
 _MOST_WAITING: Final = 10_000
 
@@ -64,10 +68,15 @@ class Counting:
             try:
                 counted = await asyncio.to_thread(self._catalogue.count_accesses, accesses)
                 self.counted += sum(
-                    access.count for access, is_new in zip(accesses, counted, strict=True) if is_new
+                    total(access.count, access.others)
+                    for access, is_new in zip(accesses, counted, strict=True)
+                    if is_new
                 )
             except IbiError as error:
                 failure = error
+            except Exception:  # noqa: BLE001  # whatever it is, those who come later are counted
+                _LOG.exception("accesses were not counted")
+                failure = StorageError("of the accesses", "they could not be counted")
             for waiting in group:
                 line.task_done()
                 if not waiting.done.done():

@@ -120,6 +120,7 @@ def _answered(answer: Answer, step: Step, find: Find) -> Asked:
         seconds=answer.seconds,
         is_owner=_is_owner(answer.archive, step.hearing),
         is_home=answer.archive in step.hearing.homes,
+        is_likely=_is_likely(answer.archive, step.hearing),
         chosen=chosen,
     )
 
@@ -151,11 +152,16 @@ def _silent(silence: Silence, hearing: Hearing, find: Find) -> Asked:
         seconds=silence.seconds,
         is_owner=_is_owner(silence.archive, hearing),
         is_home=silence.archive in hearing.homes,
+        is_likely=_is_likely(silence.archive, hearing),
     )
 
 
 def _is_owner(archive: str, hearing: Hearing) -> bool:
     return hearing.owner is not None and hearing.owner.archive == archive
+
+
+def _is_likely(archive: str, hearing: Hearing) -> bool:
+    return hearing.likely is not None and archive in hearing.likely
 
 
 def _named(archive: str, find: Find) -> tuple[str, str]:

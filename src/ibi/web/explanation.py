@@ -38,6 +38,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     is_owner: bool = False
     is_home: bool = False
+    is_likely: bool = False
+    """Whether a reader's search asks it before others; never where it asks all at once."""
     chosen: bool = False
 
 
@@ -148,7 +150,7 @@ def _conclusion(step: ExplainedStep) -> str:
 
 
 def _cells(each: Asked) -> tuple[str, ...]:
-    known_as = [name for name, is_so in (("owner", each.is_owner), ("home", each.is_home)) if is_so]
+    standing = {"owner": each.is_owner, "home": each.is_home, "asked first": each.is_likely}
     detail = each.detail or (f"leads on to {each.next}" if each.next else "")
     return (
         "*" if each.chosen else "",
@@ -156,7 +158,7 @@ def _cells(each: Asked) -> tuple[str, ...]:
         each.address,
         _SAID[each.said],
         f"{each.seconds:.3f} s",
-        ", ".join(known_as),
+        ", ".join(name for name, is_so in standing.items() if is_so),
         "; ".join(part for part in (detail, each.fault) if part),
     )
 

@@ -21,6 +21,7 @@ from ibi.errors import (
     DeletedError,
     ForbiddenError,
     IbiError,
+    KeeperAwayError,
     KeyReusedError,
     KeyTextError,
     LedgerError,
@@ -99,6 +100,12 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     ),
     (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "It is too large"),
     (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
+    (
+        KeeperAwayError,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "keeper-away",
+        "The archive cannot be changed",
+    ),
     (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", "There is no room"),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE, "storage", "The storage cannot be used"),
     (NotOnRecordError, HTTPStatus.NOT_FOUND, "not-on-record", "It is not on record here"),
@@ -156,7 +163,7 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
     headers: dict[str, str] = {}
     retry_after = 0
     if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
-        if isinstance(error, (BusyError, OverloadError, TooManyRequestsError)):
+        if isinstance(error, (BusyError, KeeperAwayError, OverloadError, TooManyRequestsError)):
             retry_after = error.retry_after
         else:
             retry_after = RETRY_AFTER

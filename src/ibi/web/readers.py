@@ -34,7 +34,7 @@ class Readers:
 
     async def may_read(self, item: Item, request: Request) -> bool:
         """Tell whether the reader may read the files of an item."""
-        if may_read(item, (self._clients.reader(request),)):
+        if not item.readers or may_read(item, (self._clients.reader(request),)):
             return True
         return await self.is_trusted(item, request)
 

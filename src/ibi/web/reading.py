@@ -72,6 +72,7 @@ class Reading:
         self._manifests = ManifestDoor(archive, readers)
         self._count = ItemCount(archive.catalogue, archive.clock)
         self._style_sheet = style_sheet()
+        self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
     @property
     def routes(self) -> list[Route]:
@@ -82,6 +83,7 @@ class Reading:
             Route("/col/{rest:path}", self.file),
             Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
             Route("/{rest:path}", self.persistent),
+            Route("/{rest:path}", self.to_service, methods=["POST"]),
         ]
 
     async def _look(self, read: Callable[[], T]) -> T:
@@ -227,6 +229,12 @@ class Reading:
         files = await self._look(lambda: self._archive.catalogue.files(look.held.id, after, limit))
         return self._pages.files(look, files, request)
 
+    async def to_service(self, request: Request) -> Response:
+        """Answer a resolver whose request is too long for a query."""
+        if not self._is_service(request.scope["raw_path"]):
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+        return await self._service.serve_long(request)
+
     async def persistent(self, request: Request) -> Response:
         """Answer a persistent URL of an item that is held here, or a request of a resolver."""
         raw: bytes = request.scope["raw_path"]
@@ -248,6 +256,8 @@ class Reading:
         return await self._resolve(wanted, preference, request)
 
     def _is_service(self, raw: bytes) -> bool:
+        if raw in self._service_paths:  # as it is written, if nobody changed anything about it
+            return True
         found = divided(raw, b"/")
         return found is not None and found[0] in tuple(self._urls.identity.service) and not found[1]
 

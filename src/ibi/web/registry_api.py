@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -16,7 +17,7 @@ from ibi.errors import NotOnRecordError, RequestError, shown
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.ports import ResolverStore
+from ibi.ports import KeptDigest, ResolverStore
 from ibi.resolver.conflicts import Conflicts
 from ibi.resolver.registry import Registry
 from ibi.web import resolver_answers as answers
@@ -46,14 +47,16 @@ class RegistryApi:
         door: ResolverDoor,
         notices: Notices,
         about: messages.ResolverAnswer,
+        digest: Callable[[str], KeptDigest | None],
     ) -> None:
-        """Act on a registry and its conflicts."""
+        """Act on a registry and its conflicts; `digest` tells how much of an archive's is here."""
         self._registry = registry
         self._conflicts = conflicts
         self._store = store
         self._door = door
         self._notices = notices
         self._about = about
+        self._digest = digest
         self.tokens_api = TokensApi(store, door, _note_token, NotOnRecordError)
 
     @property
@@ -84,7 +87,9 @@ class RegistryApi:
         """List the archives on record."""
         archives = self._registry.all()
         if await self._door.knows(request, "read"):
-            found = [answers.whole_archive(archive) for archive in archives]
+            found = [
+                answers.whole_archive(archive, self._digest(archive.id)) for archive in archives
+            ]
         else:
             # What merely asked to be here is nothing to publish.
             found = [
@@ -114,7 +119,7 @@ class RegistryApi:
         # Whoever has no token is told so before anything else.
         who = await self._door.admit(request, "operate")
         text = request.path_params["service"]
-        found = self._registry.find_service(parse(text))
+        found = await self._registry.fresh(parse(text).canonical)
         if found is None:
             raise NotOnRecordError("archive", text)
         return found, who

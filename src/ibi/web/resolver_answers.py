@@ -11,7 +11,7 @@ import msgspec
 from ibi.identifier.instant import Instant
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.ports import Challenge, RegistryEvent
+from ibi.ports import Challenge, KeptDigest, RegistryEvent
 from ibi.resolver.domain_proof import http_proof, text_proof
 from ibi.web import resolver_messages as messages
 
@@ -43,7 +43,9 @@ def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
     )
 
 
-def whole_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
+def whole_archive(
+    archive: RegisteredArchive, digest: KeptDigest | None = None
+) -> messages.ArchiveAnswer:
     """Write what the operator knows of an archive: not its key, which nobody knows here."""
     return msgspec.structs.replace(
         public_archive(archive),
@@ -52,7 +54,12 @@ def whole_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
         hosts=list(archive.hosts),
         key="good" if archive.key else "revoked",
         previous_key_until=moment(archive.previous_until) if archive.previous_key else "",
+        digest=None if digest is None else _digest_answer(digest),
     )
+
+
+def _digest_answer(digest: KeptDigest) -> messages.DigestAnswer:
+    return messages.DigestAnswer(digest.whole, digest.count, moment(digest.confirmed))
 
 
 def conflict_answer(conflict: Conflict) -> messages.ConflictAnswer:

@@ -19,12 +19,18 @@ from ibi.ports import ArchiveClient, ConflictStore
 from ibi.resolver.acknowledging import Acknowledging
 from ibi.resolver.bookkeeping import Bookkeeping
 from ibi.resolver.conflicts import Conflicts
+from ibi.resolver.digests import Digests
+from ibi.resolver.duties import Duties
+from ibi.resolver.following import Following
+from ibi.resolver.locations import Locations
 from ibi.resolver.owners import Owners
 from ibi.resolver.registry import Registry
 from ibi.resolver.searching import Searching
+from ibi.resolver.vigil import Vigil
 from ibi.resolver.watch import Watch
 from ibi.web import resolver_metrics, resolver_openapi
 from ibi.web.application import application
+from ibi.web.colleagues import numbers, page_for, tell
 from ibi.web.json_answers import FRESH
 from ibi.web.resolver_metrics import ResolverMetrics
 from ibi.web.resolver_reading import ResolverReading
@@ -45,12 +51,17 @@ class Running:
     """What runs in the background while a resolver serves."""
 
     registry: Registry
+    duties: Duties
+    following: Following
     searching: Searching
     owners: Owners
     conflicts: Conflicts
     bookkeeping: Bookkeeping
     acknowledging: Acknowledging
     watch: Watch
+    locations: Locations
+    digests: Digests
+    vigil: Vigil
     client: ArchiveClient
 
     @asynccontextmanager
@@ -60,15 +71,23 @@ class Running:
             stack.push_async_callback(self.client.close)
             await self.registry.open()
             stack.push_async_callback(self.registry.close)
+            await self.duties.open()
+            stack.push_async_callback(self.duties.close)
+            following = asyncio.create_task(self.following.run(), name="ibi-following")
+            stack.push_async_callback(_end, following)
             stack.push_async_callback(self.conflicts.close)
             self.owners.open()
             stack.push_async_callback(self.owners.close)
             stack.push_async_callback(self.bookkeeping.close)
             self.acknowledging.open()
             stack.push_async_callback(self.acknowledging.close)
+            stack.callback(self.locations.close)
+            stack.push_async_callback(self.vigil.close)
             stack.push_async_callback(self.searching.close)
             watching = asyncio.create_task(self.watch.run(), name="ibi-watch")
             stack.push_async_callback(_end, watching)
+            fetching = asyncio.create_task(self.digests.run(), name="ibi-digests")
+            stack.push_async_callback(_end, fetching)
             yield
 
 
@@ -102,17 +121,24 @@ class ResolverApp:
 
     def _watch(self, warm: WarmAnswers) -> None:
         registry, told = self._running.registry, self._running.acknowledging
+        where = self._running.locations
         self._metrics.watch_states(
             lambda state: sum(archive.state == state for archive in registry.all()),
             tuple(ArchiveState),
         )
         for name, what, read in (
             ("warm_answers", "Redirections given again at once", lambda: warm.given),
+            ("warm_targets", "Addresses whose redirection is known", lambda: len(warm)),
+            ("logs_read", "Archives whose changes are followed", lambda: len(self._running.vigil)),
             ("searches", "Searches begun", lambda: self._running.searching.begun),
             ("searches_under_way", "Searches", lambda: len(self._running.searching)),
             ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
             ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
             ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
+            ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),
+            ("digests", "Digests that are here as a whole", lambda: where.whole),
+            ("digest_names", "Fingerprints in digests", lambda: where.names),
+            ("digest_age_seconds", "Since the oldest was confirmed", lambda: where.age),
             ("conflicts_open", "Conflicts that need a person", lambda: self._open_conflicts),
         ):
             self._metrics.watch(name, what, read)
@@ -126,7 +152,9 @@ class ResolverApp:
             Route("/metrics", self.metrics),
             *self._reading.routes,
         ]
-        return application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
+        app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
+        tell(app, self._numbers)
+        return app
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -142,7 +170,11 @@ class ResolverApp:
         await asyncio.to_thread(self._store.count_conflicts)
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
-    async def metrics(self, _: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Tell Prometheus."""
         self._open_conflicts = await asyncio.to_thread(self._store.count_conflicts)
-        return Response(self._metrics.page(), media_type=resolver_metrics.MEDIA_TYPE)
+        page = await page_for(request, self._metrics.registry, self._metrics.common)
+        return Response(page, media_type=resolver_metrics.MEDIA_TYPE)
+
+    async def _numbers(self) -> bytes:
+        return numbers(self._metrics.registry)

@@ -19,6 +19,15 @@ class ResolverAnswer(msgspec.Struct, frozen=True):
     """How many, by state."""
 
 
+class DigestAnswer(msgspec.Struct, frozen=True):
+    """How much of an archive's digest is here."""
+
+    whole: bool
+    names: int
+    confirmed: str
+    """When the archive last said that this is all; empty if it has not yet."""
+
+
 class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """An archive on record; who has no token is not told what follows `reason`."""
 
@@ -39,6 +48,7 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""
     """`good` or `revoked`."""
     previous_key_until: str = ""
+    digest: DigestAnswer | None = None
 
 
 class ArchivesAnswer(msgspec.Struct, frozen=True):

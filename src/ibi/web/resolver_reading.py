@@ -163,13 +163,11 @@ class ResolverReading:
         if elsewhere is not None:
             headers = {"Location": uri(elsewhere), "Cache-Control": "public, max-age=3600"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
-        resolution, redirection = await self._resolving.answer(
-            request, wanted_of(request, self._base, self._now())
-        )
-        if redirection is not None:
+        found = await self._resolving.answer(request, wanted_of(request, self._base, self._now()))
+        if isinstance(found, Response):
             self._metrics.observe_outcome("redirect")
-            return redirection
-        explanation = self._explained(resolution)
+            return found
+        explanation = self._explained(found)
         self._metrics.observe_outcome(explanation.outcome)
         return self._nowhere(explanation, request)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -14,10 +13,8 @@ from starlette.responses import Response
 from ibi.errors import RequestError
 from ibi.identifier.instant import Instant
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.model.item import ContentType
 from ibi.resolver.acknowledging import Acknowledging
-from ibi.resolver.acknowledgment import Referral
-from ibi.resolver.decision import Redirect
+from ibi.resolver.known import Known, first_referral
 from ibi.resolver.memory import Memory
 from ibi.resolver.question import Question
 from ibi.resolver.resolution import Resolution, Resolving
@@ -30,8 +27,6 @@ from ibi.web.warm_path import WarmAnswers
 from ibi.wire.requests import encode
 
 LONGEST_URL: Final = 8192
-MOST_NOTED: Final = 1000
-"""Referrals that are kept at hand for the readers of one warm answer."""
 LONGEST_REQUEST: Final = 7000
 """To an archive: many servers take 8 kB in all."""
 _FORMS: Final = ("/ibi/", "/rep/")
@@ -60,48 +55,38 @@ class ResolvingDoor:
         self._clients = clients
         self._budget = budget
 
-    async def answer(
-        self, request: Request, wanted: PersistentUrl
-    ) -> tuple[Resolution, Response | None]:
-        """Resolve what a reader wants, and redirect if there is somewhere to go."""
+    async def answer(self, request: Request, wanted: PersistentUrl) -> Response | Resolution:
+        """Resolve what a reader wants; redirect, or tell what became of it."""
         preference = preference_of(request.headers.get("accept-language", ""))
         question = Question.of(wanted, preference)
-        now = asyncio.get_running_loop().time()
         told = self._clients.told(self._clients.of(request))
-        remembered = self._memory.recall(question, told, now)
-        if remembered is None:
-            version = self._memory.version
-            resolution = await self._resolve(request, question)
-            remembered = self._memory.keep(resolution, version, now)
-        else:
-            resolution = remembered.resolution
-        if not isinstance(resolution.outcome, Redirect):
-            return resolution, None
-        response = self._redirection(resolution, resolution.outcome, wanted)
-        if request.method == "GET":
-            self._note(resolution, resolution.outcome, {}, told)
-            depends = question.depends_on_reader or resolution.only_for
-            # What belongs to the item may be anything: nobody is to fill the memory with it.
-            if remembered and not depends and not wanted.passed_on:
-                note = partial(self._note, remembered.resolution, resolution.outcome, {})
-                self._warm.keep(_target(request), response.raw_headers, remembered, note)
-        return resolution, response
+        is_access = request.method == "GET"
+        now = asyncio.get_running_loop().time()
+        found = self._memory.recall(question, told, now)
+        if found is None:
+            found = await self._find(request, question, told if is_access else None)
+        elif isinstance(found, Known) and is_access:
+            self._acknowledging.note_known(found, told)
+        if isinstance(found, Resolution):
+            return found
+        response = self._redirection(found, wanted)
+        # What belongs to the item may be anything: nobody is to fill the memory with it.
+        depends = found.depends_on_reader or found.only_for
+        if not depends and not wanted.passed_on:
+            self._warm.keep(_target(request), response.raw_headers, found)
+        return response
 
-    def _note(
-        self,
-        resolution: Resolution,
-        outcome: Redirect,
-        noted: dict[tuple[str, ...], Referral],
-        clients: tuple[str, ...],
-    ) -> None:
-        """Count the access of a reader; `noted` are referrals of the same, by their readers."""
-        referral = noted.get(clients)
-        if referral is None:
-            referral = referral_of(resolution, outcome, clients, self._base)
-            if len(noted) >= MOST_NOTED:
-                noted.clear()
-            noted[clients] = referral.again
-        self._acknowledging.note(referral)
+    async def _find(
+        self, request: Request, question: Question, reader: tuple[str, ...] | None
+    ) -> Known | Resolution:
+        """Resolve a question, and remember what became of it."""
+        version = self._memory.version
+        resolution = await self._resolve(request, question)
+        now = asyncio.get_running_loop().time()
+        found = self._memory.keep(resolution, self._base, version, now)
+        if isinstance(found, Known) and reader is not None:
+            self._acknowledging.note(first_referral(found, resolution, reader))
+        return found
 
     async def resolve(
         self, request: Request, question: Question, *, hear_all: bool = False
@@ -126,40 +111,16 @@ class ResolvingDoor:
             hear_all=hear_all,
         )
 
-    def _redirection(
-        self, resolution: Resolution, outcome: Redirect, wanted: PersistentUrl
-    ) -> Response:
-        location = with_pairs(outcome.served.related.url, wanted.passed_on)
+    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
         headers = {
-            "Location": uri(location),
+            "Location": uri(with_pairs(known.url.decode(), wanted.passed_on)),
             # Every reader comes here: so a location holds no longer than it is remembered here.
-            "Cache-Control": "private, no-store" if resolution.only_for else "no-cache",
-            "Link": link(resolution.question.persistent_url.at(self._base), "cite-as"),
+            "Cache-Control": "private, no-store" if known.only_for else "no-cache",
+            "Link": link(self._base + known.path.decode(), "cite-as"),
         }
-        if resolution.question.depends_on_reader:
+        if known.depends_on_reader:
             headers["Vary"] = "Accept-Language"
         return Response(status_code=HTTPStatus.FOUND, headers=headers)
-
-
-def referral_of(
-    resolution: Resolution, outcome: Redirect, clients: tuple[str, ...], base: str
-) -> Referral:
-    """Return what an archive is told of a reader who was sent to it (Table 6.11).
-
-    A key is good for whom it was asked for: who joined another's search needs another.
-    """
-    listed, related, last = outcome.answer.listed, outcome.served.related, resolution.last
-    assert listed is not None  # noqa: S101  # it was chosen
-    return Referral(
-        archive=outcome.answer.archive,
-        request=last.question.request(clients),
-        content=related.content or ContentType.DATA,
-        url=related.url,
-        state=related.state,
-        forms=related.forms if outcome.served.relation.steps else listed.forms,
-        persistent_url=resolution.question.persistent_url.at(base),
-        key=last.key if last.request.clients == clients else None,
-    )
 
 
 def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:

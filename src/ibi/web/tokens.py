@@ -33,8 +33,19 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 class Tokens:
     """The tokens of a store; what was read of them is trusted for a few seconds."""
 
-    def __init__(self, store: TokenStore, clock: Clock, scopes: tuple[str, ...] = SCOPES) -> None:
-        """Read none yet; of the scopes each includes those before it."""
+    def __init__(
+        self,
+        store: TokenStore,
+        clock: Clock,
+        scopes: tuple[str, ...] = SCOPES,
+        *,
+        trusted_for: int = STALE,
+    ) -> None:
+        """Read none yet; of the scopes each includes those before it.
+
+        What was read is trusted for so many nanoseconds.
+        """
+        self._trusted_for = trusted_for
         self._store = store
         self._clock = clock
         self.scopes = scopes
@@ -72,7 +83,7 @@ class Tokens:
 
     def is_stale(self) -> bool:
         """Tell whether the store should be read before the next `authenticate`."""
-        return self._read_at is None or self._clock.uptime() - self._read_at > STALE
+        return self._read_at is None or self._clock.uptime() - self._read_at > self._trusted_for
 
     def refresh(self) -> None:
         """Read the tokens anew."""

@@ -9,44 +9,78 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeAlias
 
-from ibi.resolver.memory import Remembered
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from ibi.resolver.known import Known
 from ibi.web.bounded_http import BoundedHttp
 
-MOST: Final = 100_000
 LONGEST_TARGET: Final = 1024
+MOST_SPELLINGS: Final = 100_000
+"""Targets that are more than a label, or not written as we write it: anybody can think of as many
+as he likes."""
 KEEP_ALIVE: Final = 5.0
 """Seconds that a connection may be idle, as on the usual way."""
 
-# RFC 9112: one whole request without a body, in origin form. Header lines that could change what
-# the answer is, or where the next request begins, are left to the parser.
-_PLAIN_GET: Final = re.compile(
-    rb"GET (/[!-~]*) HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)+\r\n"
+_METHOD: Final = b"GET "
+_VERSION: Final = b" HTTP/1.1\r\n"
+_START: Final = len(_METHOD)
+_LONGEST_LINE: Final = _START + LONGEST_TARGET + len(_VERSION)
+# RFC 9112: the rest of one whole request without a body, in origin form. Header lines that could
+# change what the answer is, or where the next request begins, are left to the parser.
+_PLAIN: Final = re.compile(
+    rb" HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)+\r\n"
 )
-_UNUSUAL: Final = re.compile(
+_DECIDING: Final = re.compile(
     rb"\r\n(?:content-length|transfer-encoding|expect|upgrade|proxy-connection):", re.IGNORECASE
 )
+_CONNECTION: Final = re.compile(rb"\r\nconnection:([^\r]*)", re.IGNORECASE)
+_STAYS: Final = b" keep-alive"
 _FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
 _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
 
 Told: TypeAlias = tuple[str, ...]
 """What archives are told of a reader's address."""
+Fields: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class WarmAnswer:
-    """A redirection that holds for as long as what it was made from is remembered."""
+class Readers(Protocol):
+    """Knows what archives are told of readers."""
 
-    fields: bytes
-    """The header fields but for the date, and the blank line."""
-    remembered: Remembered
-    version: int
-    note: Callable[[Told], None]
-    """Counts the access of a reader."""
+    @property
+    def believes_anybody(self) -> bool:
+        """Whether it matters what anybody says for whom he asks."""
+        ...
+
+    def told_of_peer(self, peer: str, forwarded: str) -> Told:
+        """Return what is told of who is connected, and of what it says for whom."""
+        ...
+
+
+class _Targets:
+    """What is known of so many targets; the first in are the first out."""
+
+    def __init__(self, most: int) -> None:
+        self.known: dict[bytes, Known] = {}
+        self._most = most
+        self._ring: list[bytes] = []
+        self._next = 0
+
+    def put(self, target: bytes, known: Known) -> None:
+        if target not in self.known:
+            self._make_room(target)
+        self.known[target] = known
+
+    def _make_room(self, target: bytes) -> None:
+        if len(self._ring) < self._most:
+            self._ring.append(target)
+            return
+        self.known.pop(self._ring[self._next], None)
+        self._ring[self._next] = target
+        self._next = (self._next + 1) % self._most
 
 
 class WarmAnswers:
@@ -54,97 +88,123 @@ class WarmAnswers:
 
     def __init__(
         self,
-        version: Callable[[], int],
-        told: Callable[[str, str], Told],
+        keep_up: Callable[[], None],
+        note: Callable[[Known, Told], None],
+        readers: Readers,
         *,
-        reads_forwarded: bool = True,
+        most: int,
     ) -> None:
-        """Know none; when `version` changes, none holds any more.
-
-        `told` returns what archives are told of who is connected, and of what it says for whom,
-        which is read only where somebody is believed.
-        """
-        self._reads_forwarded = reads_forwarded
-        self._answers: dict[bytes, WarmAnswer] = {}
-        self._version = version
-        self._told = told
+        """Know none; `keep_up` ends what does not hold any more, `note` counts an access."""
+        self._keep_up = keep_up
+        self._readers = readers
+        self._targets = _Targets(most)
+        self._spellings = _Targets(min(most, MOST_SPELLINGS))
+        self._frame: tuple[bytes, bytes, bytes] | None = None
+        """What stands before, between and behind what is one's own in the fields of an answer."""
+        self._head = b""
+        self._default: Fields | None = None
+        """From what the head was made."""
+        self.note = note
         self.given = 0
 
-    def keep(
-        self,
-        target: bytes,
-        fields: list[tuple[bytes, bytes]],
-        remembered: Remembered,
-        note: Callable[[Told], None],
-    ) -> None:
+    def __len__(self) -> int:
+        """Return how many targets are known, be it that some hold no more."""
+        return len(self._targets.known)
+
+    def keep(self, target: bytes, fields: Fields, known: Known) -> None:
         """Keep a redirection, as the usual way has just given it."""
-        if len(target) > LONGEST_TARGET:
+        before, location, rest = _written(fields).partition(known.url)
+        between, cited, behind = rest.partition(known.path)
+        if not location or not cited or len(target) > LONGEST_TARGET:
             return
-        self._answers.pop(target, None)
-        while self._answers:
-            oldest = next(iter(self._answers))
-            if len(self._answers) < MOST and self._answers[oldest].remembered.until:
-                break
-            del self._answers[oldest]
-        written = b"".join(b"%b: %b\r\n" % field for field in fields) + b"\r\n"
-        self._answers[target] = WarmAnswer(written, remembered, self._version(), note)
+        frame = before, between, behind
+        if self._frame is None:
+            self._frame = frame
+        if self._frame != frame:  # no two answers differ in anything else that may be warm
+            return
+        is_ours = target == known.path and known.asked is None
+        if is_ours or target in self._targets.known:
+            self._targets.put(known.path if is_ours else target, known)  # the same bytes once
+        else:
+            self._spellings.put(target, known)
 
-    def find(self, target: bytes, now: float) -> WarmAnswer | None:
-        """Return the redirection for a target, if it still holds."""
-        found = self._answers.get(target)
-        if found is None:
+    def find(self, target: bytes, now: float) -> Known | None:
+        """Return what is known of a target, if it still holds."""
+        known = self._targets.known.get(target) or self._spellings.known.get(target)
+        if known is None:
             return None
-        if now < found.remembered.until and found.version == self._version():
-            return found
-        del self._answers[target]
-        return None
+        self._keep_up()
+        return known if now < known.lease.until else None
 
-    def note(self, found: WarmAnswer, peer: str, data: bytes) -> None:
-        """Count an access, by whoever is connected or whoever that says it is for."""
-        forwarded = ""
-        if self._reads_forwarded:
-            forwarded = b",".join(_FORWARDED.findall(data)).decode("iso-8859-1")
-        found.note(self._told(peer, forwarded))
+    def answer(self, known: Known, default: Fields) -> bytes:
+        """Write a redirection, with the fields that all answers of the server have at the time."""
+        if default is not self._default:
+            self._default = default
+            before, self._between, self._behind = self._frame or (b"", b"", b"")
+            self._head = _FOUND + _written(default)[:-2] + before
         self.given += 1
+        return b"".join((self._head, known.url, self._between, known.path, self._behind))
+
+    def told(self, peer: str, head: bytes) -> Told:
+        """Return what archives are told of a reader, by the head of his request."""
+        forwarded = ""
+        if self._readers.believes_anybody:
+            forwarded = b",".join(_FORWARDED.findall(head)).decode("iso-8859-1")
+        return self._readers.told_of_peer(peer, forwarded)
 
 
-def _plain_target(data: bytes) -> bytes:
-    """Return the target of the plainest of requests; empty for any other."""
-    plain = _PLAIN_GET.fullmatch(data)
-    if plain is None or _UNUSUAL.search(data):
-        return b""
-    lower = data.lower()
-    kept = lower.count(b"\r\nconnection: keep-alive\r")
-    return plain[1] if lower.count(b"\r\nconnection:") == kept else b""
+def _written(fields: Fields) -> bytes:
+    return b"".join([b"%b: %b\r\n" % field for field in fields]) + b"\r\n"
 
 
 class WarmHttp(BoundedHttp):
     """Looks for a warm answer first."""
 
     answers: WarmAnswers
+    _plain: bytes = b""
+    """The last head of a plain request but for its target: readers send the same again."""
+    _told: Told = ()
+    """Who sends it."""
     _seen: float = 0.0
     _watch: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         """Answer at once, or take the usual way."""
-        if self._is_between and (target := _plain_target(data)) and self._is_idle():
+        end = data.find(_VERSION, _START, _LONGEST_LINE)
+        if end > 0 and self._is_between and data.startswith(_METHOD) and not self._is_parting:
             now = self.loop.time()
-            found = self.answers.find(target, now)
-            if found is not None and not self.flow.write_paused and not self._is_closing():
-                self._give(found, data, now)
-                return
+            known = self.answers.find(data[_START:end], now)
+            if known is not None and self._is_free():
+                rest = data[end:]
+                if rest == self._plain or self._is_plain(rest):
+                    self._give(known, now)
+                    return
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
         super().data_received(data)
 
-    def _is_closing(self) -> bool:
-        return self.transport.is_closing()
+    def _is_plain(self, rest: bytes) -> bool:
+        if _PLAIN.fullmatch(rest) is None or _DECIDING.search(rest) is not None:
+            return False
+        if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
+            return False
+        self._told = self.answers.told(self.client[0] if self.client else "", rest)
+        self._plain = rest
+        return True
 
-    def _give(self, found: WarmAnswer, data: bytes, now: float) -> None:
-        default = b"".join(b"%b: %b\r\n" % field for field in self.server_state.default_headers)
-        self.transport.write(_FOUND + default + found.fields)
-        self.answers.note(found, self.client[0] if self.client else "", data)
+    def _is_free(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        return (
+            (cycle is None or cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _give(self, known: Known, now: float) -> None:
+        answers = self.answers
+        self.transport.write(answers.answer(known, self.server_state.default_headers))
+        answers.note(known, self._told)
         self._seen = now
         if self._watch is None:
             self._end()
@@ -156,7 +216,7 @@ class WarmHttp(BoundedHttp):
         idle = self.loop.time() - self._seen
         if idle < KEEP_ALIVE:
             self._watch = self.loop.call_later(KEEP_ALIVE - idle, self._look_after)
-        elif not self._is_closing():
+        elif not self.transport.is_closing():
             self._watch = None
             self.transport.close()
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from ibi.web.slow_disk import fetch, in_thread, is_at_hand
@@ -79,27 +80,28 @@ class FileSender:
 
     async def _send(self, file: int, offset: int, count: int) -> None:
         await self._drain()
-        if self._transport.is_closing():
-            return
-        socket = os.dup(self._transport.get_extra_info("socket").fileno())
+        end = offset + count
         try:
-            end = offset + count
             while offset < end and not self._transport.is_closing():
-                offset += await self._send_piece(socket, file, offset, min(PIECE, end - offset))
+                offset += await self._send_piece(file, offset, min(PIECE, end - offset))
+                if offset < end:
+                    await asyncio.sleep(0)
         except (BrokenPipeError, ConnectionResetError):
             self._transport.abort()
-        finally:
-            os.close(socket)
 
-    async def _send_piece(self, socket: int, file: int, offset: int, count: int) -> int:
+    async def _send_piece(self, file: int, offset: int, count: int) -> int:
+        # The number is the transport's socket for as long as it is not closing, and nothing can
+        # close it before this is sent. Whoever waits has a duplicate, which stays what it is.
+        socket: int = self._transport.get_extra_info("socket").fileno()
         try:
             if is_at_hand(file, offset, count):
                 sent = os.sendfile(socket, file, offset, count)
-                await asyncio.sleep(0)
             else:
-                sent = await in_thread(_fetch_and_send, socket, file, offset, count)
+                with _duplicate(socket) as own:
+                    sent = await in_thread(_fetch_and_send, own, file, offset, count)
         except BlockingIOError:
-            await self._writable(socket)
+            with _duplicate(socket) as own:
+                await self._writable(own)
             return 0
         if not sent:
             self._transport.abort()
@@ -109,6 +111,8 @@ class FileSender:
 
     async def _drain(self) -> None:
         """Wait until the transport has written all that it had."""
+        if self._transport.get_write_buffer_size():
+            await asyncio.sleep(0)  # uvloop writes at the end of a turn, and mostly all of it
         if self._transport.is_closing() or not self._transport.get_write_buffer_size():
             return
         self._waiter = self._loop.create_future()
@@ -131,6 +135,15 @@ class FileSender:
             self._loop.remove_writer(socket)
             patience.cancel()
             self._waiter = None
+
+
+@contextmanager
+def _duplicate(socket: int) -> Iterator[int]:
+    own = os.dup(socket)
+    try:
+        yield own
+    finally:
+        os.close(own)
 
 
 def _part(message: Message) -> tuple[int, int, int]:

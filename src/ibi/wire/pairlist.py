@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from ibi.errors import PairListError
@@ -37,6 +38,8 @@ MAX_LIST: Final = 65_536
 _NO_CHARACTER: Final = re.compile(r"[^!-\[\]-z|~ ]")
 _LEADING_QUOTE: Final = re.compile(r'(?:^|(?<= ))"')
 _LOOSE_BLANK: Final = re.compile(r"^ |(?<= ) | $")
+# Words of which nothing of that is so, as most are: one blank between each two.
+_PLAIN: Final = re.compile(r"[!#-\[\]-z|~][!-\[\]-z|~]*(?: [!#-\[\]-z|~][!-\[\]-z|~]*)*")
 _LINE_END: Final = "\r\n"
 
 
@@ -44,7 +47,7 @@ def encode(pairs: Mapping[str, str]) -> str:
     """Write the pairs, one a line, sorted by name."""
     written: dict[str, str] = {}
     for name, value in pairs.items():
-        word = escaped(name).replace(" ", "%20")
+        word = _word(name)
         if not word:
             raise PairListError(name, position=0, expected="a name")
         if word in written:
@@ -54,8 +57,15 @@ def encode(pairs: Mapping[str, str]) -> str:
     return _LINE_END.join(f"{word} {written[word]}" for word in sorted(written))
 
 
+@lru_cache(maxsize=1024)  # the protocol has some dozens, and as many again of each language
+def _word(name: str) -> str:
+    return escaped(name).replace(" ", "%20")
+
+
 def escaped(value: str) -> str:
     """Return a value as it can stand in a list; a percent sign stays, so that URLs stay URLs."""
+    if _PLAIN.fullmatch(value):
+        return value
     value = _NO_CHARACTER.sub(percent_encoded, value)
     value = _LEADING_QUOTE.sub("%22", value)
     return _LOOSE_BLANK.sub("%20", value)

@@ -19,6 +19,8 @@ from ibi.identifier.verbs import COMPOSITIONS, Verb, is_composition, read_verbli
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey, UrlKey
 from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.wire import accesses
+from ibi.wire.accesses import MOST_ACCESSES, Others
 from ibi.wire.query import Query, written
 
 # RFC 2396, 3.2.2, as section 4.1 demands of an archive's address: hostport = host [":" port].
@@ -26,9 +28,6 @@ _HOST_AND_PORT: Final = re.compile(
     r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?"
 )
 _ADDRESS_OF_MAIL: Final = re.compile(r"[^\s<>,;]{1,320}")
-_COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
-MOST_ACCESSES: Final = 1000
-"""That one acknowledgment tells of."""
 
 Pairs: TypeAlias = Iterator[tuple[str, str]]
 _Read = TypeVar("_Read")
@@ -127,8 +126,9 @@ class Acknowledgment:
     state: State | None = None
     """The table wants it; Example 6.9 has none."""
     accesses: int = 1
-    """How many users were sent there (our Decision: the table has no such pair, nor any need of
-    one where there is none; an archive that does not know it counts one)."""
+    """How many users were sent there."""
+    others: Others = ()
+    """How many users were sent to other items of the archive."""
 
     subject: ClassVar[str] = "acknowledgment"
 
@@ -145,6 +145,8 @@ class Acknowledgment:
         yield "urlkey", str(self.key)
         if self.accesses > 1:
             yield "accesses", str(self.accesses)
+        if self.others:
+            yield "accesses.others", accesses.written(self.others)
 
 
 Request: TypeAlias = (
@@ -184,6 +186,10 @@ def _read_url_request(pairs: Query) -> UrlRequest:
 
 
 def _read_acknowledgment(pairs: Query) -> Acknowledgment:
+    count = _value(pairs, "accesses", accesses.read_accesses, optional=True)
+    others = _value(pairs, "accesses.others", accesses.read_others, optional=True)
+    if accesses.total(count, others) > MOST_ACCESSES:
+        raise MessageError("bad-value", f"That are more than {MOST_ACCESSES} accesses.")
     return Acknowledgment(
         clients=_value(pairs, "clientinformation.ipaddress", _clients),
         content=_value(pairs, "contenttype", _content_type),
@@ -192,7 +198,8 @@ def _read_acknowledgment(pairs: Query) -> Acknowledgment:
         key=_value(pairs, "urlkey", UrlKey),
         forms=_value(pairs, "ibi", _forms, optional=True),
         state=_value(pairs, "state", _state, optional=True),
-        accesses=_value(pairs, "accesses", _accesses, optional=True),
+        accesses=count,
+        others=others,
     )
 
 
@@ -252,14 +259,6 @@ def _state(text: str) -> State | None:
     if state is State.DELETED:  # nobody is sent to what is not there
         raise ValueError(text)
     return state
-
-
-def _accesses(text: str) -> int:
-    if not text:
-        return 1
-    if _COUNT.fullmatch(text) is None or int(text) > MOST_ACCESSES:
-        raise ValueError(text)
-    return int(text)
 
 
 # Table 6.10: Rules defining the formation of a list of IPs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import secrets
+from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from ibi.wiring.upkeep import upkeep_of
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from ibi.adapters.sql_catalogue import SqlCatalogue
     from ibi.archive.announcement import Link
     from ibi.archive.announcer import Announcer
 
@@ -34,6 +36,10 @@ class Instance:
         from ibi.archive.archive import Archive
 
         self.settings = settings
+        self.on_move: Callable[[], None] = lambda: None
+        """Told when the files are elsewhere, as the settings say by then."""
+        self.on_link: Callable[[str], None] = lambda _: None
+        """Told which resolver includes the archive; an empty text if none does."""
         self.clock = SystemClock()
         self.catalogue = open_catalogue(settings)
         self.minter: Minter | None = None
@@ -51,27 +57,32 @@ class Instance:
 
     def service(self) -> Forms:
         """Return the labels of the archive service, of a catalogue that is whole."""
-        from ibi.adapters.sql_renewal import REBUILDING
-
-        if self.catalogue.setting(REBUILDING):
-            msg = (
-                f"The catalogue of the archive in {self.settings.folder} is half rebuilt: "
-                "'ibi archive rebuild' completes it."
-            )
-            raise ArchiveRequestError(msg)
-        for held in self.catalogue.items(0, 1, "service"):
-            return held.item.forms
-        msg = (
-            f"The catalogue of the archive in {self.settings.folder} has no archive service: "
-            "'ibi archive rebuild' brings back what lies in the folder."
-        )
-        raise ArchiveRequestError(msg)
+        return service_of(self.catalogue, self.settings)
 
     def close(self) -> None:
         """Let go of minter and catalogue."""
         if self.minter is not None:
             self.minter.close()
         self.catalogue.close()
+
+
+def service_of(catalogue: SqlCatalogue, settings: ArchiveSettings) -> Forms:
+    """Return the labels of the archive service, of a catalogue that is whole."""
+    from ibi.adapters.sql_renewal import REBUILDING
+
+    if catalogue.setting(REBUILDING):
+        msg = (
+            f"The catalogue of the archive in {settings.folder} is half rebuilt: "
+            "'ibi archive rebuild' completes it."
+        )
+        raise ArchiveRequestError(msg)
+    for held in catalogue.items(0, 1, "service"):
+        return held.item.forms
+    msg = (
+        f"The catalogue of the archive in {settings.folder} has no archive service: "
+        "'ibi archive rebuild' brings back what lies in the folder."
+    )
+    raise ArchiveRequestError(msg)
 
 
 def archive_app(  # noqa: PLR0915  # its parts, one after the other
@@ -117,11 +128,13 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
     def observe(link: Link) -> None:
         including[link.resolver] = link
         metrics.observe_link(link)
+        instance.on_link(resolver())
 
     def resolver() -> str:
         found = (each.resolver for each in including.values() if each.state == "included")
         return next(found, "")
 
+    instance.on_link(resolver())
     version = metadata.version("ibi")
     announcer = Announcer(
         links,

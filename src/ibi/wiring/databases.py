@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ibi.adapters.database import Database
 from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
+from ibi.adapters.sqlite import Sqlite, SqliteReader
 from ibi.errors import LedgerUnavailableError, MintingRequestError, StorageError, shown
 from ibi.settings import POSTGRESQL, ArchiveSettings, ResolverSettings
 
@@ -32,6 +32,21 @@ def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
     place = settings.place(settings.catalogue)
     database = _newest(place, "archive")
     return SqlCatalogue(database, quick=not place.startswith(POSTGRESQL))
+
+
+def read_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+    """Open the catalogue of an archive that another process keeps, only to read it."""
+    from ibi.adapters.sql_catalogue import SqlCatalogue
+
+    place = settings.place(settings.catalogue)
+    try:
+        if place.startswith(POSTGRESQL):
+            from ibi.adapters.postgres import Postgres
+
+            return SqlCatalogue(Postgres(place, read_only=True), quick=False)
+        return SqlCatalogue(SqliteReader(place), quick=True)
+    except LedgerUnavailableError as failure:
+        raise StorageError(failure.ledger, failure.reason) from failure
 
 
 def open_resolver_store(settings: ResolverSettings) -> SqlResolverStore:

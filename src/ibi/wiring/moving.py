@@ -65,6 +65,7 @@ class StoreMove:
 
         def enter() -> None:
             _keep(after)
+            self._instance.on_move()
             self._instance.settings = after
             self._instance.store.exchange(store)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
 class ResolverInstance:
     """A resolver's database, and what must be closed when it stops."""
 
-    def __init__(self, settings: ResolverSettings) -> None:
-        """Open the database."""
-        self.settings = settings
+    def __init__(self, settings: ResolverSettings, workers: int = 1) -> None:
+        """Open the database; one of several workers grants its share of what a client may ask."""
+        self.is_one_of_several = workers > 1
+        self.settings = replace(
+            settings,
+            searches_a_second=max(1, settings.searches_a_second // workers),
+            requests_a_second=max(1, settings.requests_a_second // workers),
+        )
         self.clock = SystemClock()
         self.store = open_resolver_store(settings)
 
@@ -41,14 +47,19 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.resolver.acknowledging import Acknowledging
     from ibi.resolver.bookkeeping import Bookkeeping
     from ibi.resolver.conflicts import Conflicts
+    from ibi.resolver.digests import Digests
     from ibi.resolver.domain_proof import DomainProof
+    from ibi.resolver.duties import DIGESTS, WATCH, Duties
+    from ibi.resolver.following import Following
     from ibi.resolver.inclusion import InclusionService
+    from ibi.resolver.locations import Locations
     from ibi.resolver.memory import Memory
     from ibi.resolver.owners import Owners
     from ibi.resolver.registration_key import Guesses
     from ibi.resolver.registry import Registry
     from ibi.resolver.resolution import Resolving
     from ibi.resolver.searching import Searching
+    from ibi.resolver.vigil import Vigil
     from ibi.resolver.watch import Watch
     from ibi.web.clients import Clients
     from ibi.web.doorkeeper import Doorkeeper
@@ -65,7 +76,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.web.resolver_pages import ResolverPages
     from ibi.web.resolver_reading import ResolverReading
     from ibi.web.resolving import ResolvingDoor
-    from ibi.web.tokens import RESOLVER_SCOPES, Tokens
+    from ibi.web.tokens import RESOLVER_SCOPES, STALE, Tokens
     from ibi.web.warm_path import WarmAnswers, warm_http
 
     settings, store, clock = instance.settings, instance.store, instance.clock
@@ -76,29 +87,46 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         lambda: registry.version,
         hot_seconds=settings.hot_seconds,
         absent_seconds=settings.absent_seconds,
+        most_known=settings.known,
     )
     owners = Owners(store, quick=store.quick)
+    locations = Locations(store, clock, quick=store.quick)
+
+    vigil = Vigil(
+        client,
+        registry,
+        locations,
+        memory.forget_lasting,
+        seconds=settings.hot_seconds,
+        longest=settings.known_seconds,
+    )
+    memory.leases = vigil
+    locations.on_news.append(vigil.forget)
 
     def settled(label: str, owner: Owner) -> None:
         owners.learn(label, owner)
         memory.forget(label)
 
-    conflicts = Conflicts(store, store, registry, clock, settled)
+    conflicts = Conflicts(store, registry, clock, settled)
     bookkeeping = Bookkeeping(owners, conflicts, registry, clock, memory.forget)
     searching = Searching(
-        registry, client, owners, bookkeeping.learn, seconds=settings.archive_seconds
+        registry,
+        client,
+        owners,
+        bookkeeping.learn,
+        seconds=settings.archive_seconds,
+        locations=locations,
     )
     clients = Clients(settings.trusted_proxies, settings.client_address)
-    warm = WarmAnswers(
-        lambda: registry.version,
-        clients.told_of_peer,
-        reads_forwarded=clients.believes_anybody,
-    )
-    acknowledging = Acknowledging(store, client, registry, clock)
+    duties = Duties(store, clock)
+    acknowledging = Acknowledging(store, client, registry, clock, lambda: duties.process)
+    duties.on_adoption.append(acknowledging.adopted)
+    warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=settings.known)
+    following = Following(store, registry, memory.forget)
     rate = settings.searches_a_second
     resolving = ResolvingDoor(
         settings.address,
-        Resolving(searching),
+        Resolving(searching, following.catch_up),
         memory,
         warm,
         acknowledging,
@@ -106,10 +134,25 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         RateLimit(clock, rate, 10 * rate),
     )
     inclusion = InclusionDoor(
-        InclusionService(registry, client, Guesses(), clock), settings.service_label, clients
+        InclusionService(registry, client, Guesses(lambda: duties.processes), clock),
+        settings.service_label,
+        clients,
+    )
+    digests = Digests(
+        registry,
+        client,
+        store,
+        locations,
+        clock,
+        seconds=settings.digest_seconds,
+        most_names=settings.digest_names,
+        on_duty=lambda: duties.holds(DIGESTS),
     )
     metrics = ResolverMetrics()
-    tokens = Tokens(store, clock, RESOLVER_SCOPES)
+    metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
+    # One that another worker made or removed is so at once.
+    trusted_for = 0 if instance.is_one_of_several else STALE
+    tokens = Tokens(store, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
     door = ResolverDoor(Doorkeeper(tokens, clock), clients, clock, settings.requests_a_second)
     notices = Notices(_mailer(settings), settings.address)
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)
@@ -130,18 +173,23 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     )
     running = Running(
         registry,
+        duties,
+        following,
         searching,
         owners,
         conflicts,
         bookkeeping,
         acknowledging,
-        Watch(registry, client, clock),
+        Watch(registry, client, clock, on_duty=lambda: duties.holds(WATCH)),
+        locations,
+        digests,
+        vigil,
         client,
     )
     app = ResolverApp(
         running,
         (
-            RegistryApi(registry, conflicts, store, door, notices, about),
+            RegistryApi(registry, conflicts, store, door, notices, about, locations.digest),
             RegistrationsApi(registry, opening, door, notices, messages, about),
             RegisterPage(registry, opening, door, pages, settings.address, settings.service_label),
         ),

@@ -103,7 +103,8 @@ def restore(
         _check_database(resolver.place, "registry")
     if resolver is not None:
         _make_folder(resolver.folder)
-        registry = record.parts["resolver"].stores["registry"]
+        # What archives were still to be told they have been told since: nothing is told twice.
+        registry = _without("resolver_acknowledgment", record.parts["resolver"].stores["registry"])
         _load(resolver.place, "registry", backup / "resolver" / "registry", registry)
         _complete("resolver", backup, resolver)
     if archive is not None:
@@ -146,6 +147,11 @@ def _shown(place: str) -> str:
     from ibi.adapters.postgres import without_password
 
     return without_password(place) if place.startswith(POSTGRESQL) else shown(place)
+
+
+def _without(table: str, stored: StoreFiles) -> StoreFiles:
+    tables = {name: file for name, file in stored.tables.items() if name != table}
+    return msgspec.structs.replace(stored, tables=tables)
 
 
 def _make_folder(folder: Path) -> None:
@@ -200,8 +206,7 @@ def _load(place: str, store: Store, folder: Path, stored: StoreFiles) -> None:
     """Make the tables as they were, fill them, and bring them to the newest version."""
     from ibi.adapters.sql_schema import upgrade
 
-    _, newest = version_of(store)
-    if stored.version > newest:
+    if stored.version > version_of(store)[1]:
         raise StorageError(str(folder), "a newer ibi made it")
     part: Part = "archive" if store == "catalogue" else "resolver"
     postgresql = place.startswith(POSTGRESQL)
@@ -224,8 +229,8 @@ def _restore_archive(
     _restore_files(source, BackupTree(settings.root), part, restored, progress)
     with _opened(place) as database:
         detail = msgspec.json.encode({"taken": record.taken}).decode()
-        now = SystemClock.wall()
-        entry = HistoryEntry(0, uuid.uuid4().hex, now, "restore", "restore", "", detail)
+        id_, now = uuid.uuid4().hex, SystemClock.wall()
+        entry = HistoryEntry(0, id_, now, "restore", "restore", "", detail)
         SqlCatalogue(database, quick=True).note(entry)
     ledger = settings.place(settings.ledger)
     restored.minting_after = _restore_ledger(ledger, source.root / "ledger", part.stores["ledger"])
@@ -281,11 +286,10 @@ def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
     name nobody takes it for the original: neither a machine that remembers more of that, nor one
     on which that still runs.
     """
-    kept = {name: file for name, file in stored.tables.items() if name != "ibi_ledger"}
     clock = SystemClock()
     with _opened(place) as database:
         ledger = SqlLedger(database)
-        load(database, "ledger", folder, msgspec.structs.replace(stored, tables=kept))
+        load(database, "ledger", folder, _without("ibi_ledger", stored))
         now = Reading(clock.wall(), clock.uptime(), clock.boot())
         marks = [now.wall]
         for (prefix,) in database.read("SELECT prefix FROM ibi_prefix"):

@@ -38,9 +38,11 @@ class Upkeep:
 
 def upkeep_of(instance: Instance, door: ArchiveDoor) -> Upkeep:
     """Return the upkeep of an archive; nothing of it runs yet."""
+    from ibi.archive.digest import Digest, Filling
     from ibi.archive.tasks import Tasks
     from ibi.web.audits_api import AuditsApi
     from ibi.web.copies_api import CopiesApi
+    from ibi.web.digest_door import DigestDoor
     from ibi.web.holdings_api import HoldingsApi
     from ibi.web.storage_api import StorageApi
     from ibi.web.tasks_api import TasksApi
@@ -65,6 +67,10 @@ def upkeep_of(instance: Instance, door: ArchiveDoor) -> Upkeep:
     upkeep.apis.append(CopiesApi(copies, tasks, door))
     upkeep.apis.append(TransfersApi(transfers, door))
     upkeep.apis.append(HoldingsApi(archive))
+    is_published = instance.settings.digest
+    upkeep.apis.append(DigestDoor(Digest(archive.catalogue), published=is_published))
+    if is_published:
+        upkeep.services.append(Filling(archive.catalogue))
     upkeep.rounds.append(auditing.damages.load)
     days, rate = instance.settings.audit_days, instance.settings.audit_megabytes_a_second
     upkeep.rounds.append(partial(auditing.begin_if_due, tasks, days, rate))

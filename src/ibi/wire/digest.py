@@ -1,0 +1,182 @@
+"""A page of an archive's digest: whose labels it holds, and which it holds no more.
+
+A digest is read as a log, page after page, and so is what changed in it later. A label stands in
+it as its fingerprint. Those of a page are sorted, and written as Golomb and Rice did: the
+difference of each to the one before it, less one, is divided by a power of two; the quotients
+stand together in unary, the remainders in binary. All that follows from the number of
+fingerprints is left out, so that a page has one spelling, and none has more than its limit.
+
+    page  = "IBID" version more epoch after last set set
+    set   = count remainders length quotients
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from struct import Struct
+from typing import Final
+
+from ibi.errors import MessageError
+from ibi.identifier.fingerprint import BITS, END
+
+MOST: Final = 65_536
+"""Fingerprints in a page: 33 bits each, 270 kB in all, and some 40 ms to read."""
+MAX_PAGE: Final = 327_680
+"""Octets: no page of so many fingerprints has more, whatever they are."""
+MAX_CURSOR: Final = 2**63 - 1
+MEDIA_TYPE: Final = "application/vnd.ibi.digest"
+
+_MAGIC: Final = b"IBID\x01"
+_EPOCH: Final = re.compile(r"[0-9a-f]{32}")
+# Magic and version, more, epoch, after, last: in the order of the network.
+_HEAD: Final = Struct(">5sB16sQQ")
+_COUNT: Final = Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class DigestPage:
+    """What an archive says of the labels that changes after a cursor touched.
+
+    A cursor is a number that the archive gave, or 0: from the beginning. It goes up by steps that
+    nobody else can tell, so that the archive knows a cursor of a log that it has no more.
+    """
+
+    epoch: str
+    """32 hexadecimal digits; another one after all was written anew."""
+    after: int
+    """The cursor that the page follows. 0 where another was asked for: all that was said before
+    is void."""
+    last: int
+    """The cursor that the next page follows."""
+    more: bool
+    """Whether there is a next page by now."""
+    held: tuple[int, ...] = ()
+    """Fingerprints of what it holds, sorted."""
+    dropped: tuple[int, ...] = ()
+    """Fingerprints of what it held once and holds no more, sorted; none is among the others."""
+
+
+def encode(page: DigestPage) -> bytes:
+    """Write a page; ValueError if it is none."""
+    fault = _fault(page)
+    if fault:
+        raise ValueError(fault)
+    epoch = bytes.fromhex(page.epoch)
+    head = _HEAD.pack(_MAGIC, page.more, epoch, page.after, page.last)
+    return head + _written(page.held) + _written(page.dropped)
+
+
+def decode(octets: bytes) -> DigestPage:
+    """Read a page, of which there is one spelling; MessageError for all else."""
+    if len(octets) > MAX_PAGE:
+        raise _error("it is longer than a page can be")
+    if len(octets) < _HEAD.size or not octets.startswith(_MAGIC):
+        raise _error("it does not begin as one")
+    _, more, epoch, after, last = _HEAD.unpack_from(octets)
+    if more > 1:
+        raise _error("it does not say whether there is more")
+    held, place = _read(octets, _HEAD.size)
+    dropped, place = _read(octets, place)
+    if place != len(octets):
+        raise _error("there is something behind its end")
+    page = DigestPage(epoch.hex(), after, last, bool(more), held, dropped)
+    fault = _fault(page, are_sorted=True)
+    if fault:
+        raise _error(fault)
+    return page
+
+
+def _fault(page: DigestPage, *, are_sorted: bool = False) -> str:
+    """Say what keeps this from being a page; empty if nothing does."""
+    held, dropped = page.held, page.dropped
+    if _EPOCH.fullmatch(page.epoch) is None:
+        return "its epoch is none"
+    if not 0 <= page.after <= page.last <= MAX_CURSOR:
+        return "its cursors are none"
+    if page.after == page.last and (page.more or held or dropped):
+        return "it says something and does not move on"
+    if len(held) + len(dropped) > MOST:
+        return "it says too much"
+    are_sorted = are_sorted or (_is_sorted(held) and _is_sorted(dropped))
+    if not are_sorted or not frozenset(held).isdisjoint(dropped):
+        return "its fingerprints are not sorted, or not once each"
+    return ""
+
+
+def _is_sorted(fingerprints: Sequence[int]) -> bool:
+    if not fingerprints:
+        return True
+    is_bounded = fingerprints[0] >= 0 and fingerprints[-1] < END
+    return is_bounded and all(one < next_ for one, next_ in pairwise(fingerprints))
+
+
+def _error(what: str) -> MessageError:
+    return MessageError("digest", f"This is no page of a digest: {what}.")
+
+
+def _width(count: int) -> int:
+    """Return the bits of a remainder: with those the whole is within 1 % of the shortest."""
+    return BITS - count.bit_length()
+
+
+# A number with a bit for each place is what Python reads and writes fastest: it goes to and from
+# a text of 0 and 1 in linear time, whatever its length.
+def _written(fingerprints: Sequence[int]) -> bytes:
+    count = len(fingerprints)
+    if not count:
+        return _COUNT.pack(0)
+    width = _width(count)
+    below = (1 << width) - 1
+    steps = [next_ - one - 1 for one, next_ in pairwise((-1, *fingerprints))]
+    binary = f"{{:0{width}b}}".format
+    remainders = _packed("".join([binary(step & below) for step in steps]))
+    quotients = _packed("1".join(["0" * (step >> width) for step in steps]) + "1")
+    return _COUNT.pack(count) + remainders + _COUNT.pack(len(quotients)) + quotients
+
+
+def _read(octets: bytes, place: int) -> tuple[tuple[int, ...], int]:
+    """Read a set, and return where it ends."""
+    count, place = _number(octets, place)
+    if not count:
+        return (), place
+    if count > MOST:
+        raise _error("it says too much")
+    width = _width(count)
+    remainders, place = _bits(octets, place, (count * width + 7) // 8)
+    length, place = _number(octets, place)
+    quotients, place = _bits(octets, place, length)
+    *zeros, rest = quotients.split("1")
+    if len(zeros) != count or len(rest) > 7 or "1" in remainders[count * width :]:  # noqa: PLR2004  # bits that fill an octet
+        raise _error("a set in it has not as many as it says")
+    # Each remainder with its quotient in front of it, and one for the difference that is not 0.
+    ends = range(width, count * width + 1, width)
+    steps = [
+        (len(zero) << width) + int(remainders[end - width : end], 2) + 1
+        for zero, end in zip(zeros, ends, strict=True)
+    ]
+    found = tuple(accumulate(steps, initial=-1))[1:]
+    if found[-1] >= END:
+        raise _error("a fingerprint in it has too many bits")
+    return found, place
+
+
+def _number(octets: bytes, place: int) -> tuple[int, int]:
+    end = place + _COUNT.size
+    if end > len(octets):
+        raise _error("it ends too early")
+    return int.from_bytes(octets[place:end]), end
+
+
+def _bits(octets: bytes, place: int, length: int) -> tuple[str, int]:
+    end = place + length
+    if end > len(octets):
+        raise _error("it ends too early")
+    return f"{int.from_bytes(octets[place:end]):0{8 * length}b}" if length else "", end
+
+
+def _packed(bits: str) -> bytes:
+    length = (len(bits) + 7) // 8
+    return int(bits.ljust(8 * length, "0"), 2).to_bytes(length)

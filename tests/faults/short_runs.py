@@ -1,0 +1,20 @@
+"""What `make test` runs of the phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from faults.phases import BOTH, SQLITE, Phase
+
+
+def short_runs(phases: Iterable[Phase]) -> list[object]:
+    """Return each phase with a database that it runs on, as the parameters of a test."""
+    return [
+        pytest.param(phase, kind, id=f"{phase.name.strip().replace(' ', '-')}-{kind}")
+        for kind in BOTH
+        for phase in phases
+        # A twin tests the suite, not the database.
+        if phase.short and kind in phase.kinds and (kind == SQLITE or not phase.twin)
+    ]

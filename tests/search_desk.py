@@ -1,0 +1,161 @@
+"""A resolver without its edges, and archives on paper that say what they are told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from hearings import unknown
+from ibi.adapters.clock import SystemClock
+from ibi.identifier.label import Label, parse
+from ibi.model.archive_record import ArchiveRecord
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import Heard, Silence
+from ibi.resolver.bookkeeping import Bookkeeping
+from ibi.resolver.conflicts import Conflicts
+from ibi.resolver.decision import Redirect
+from ibi.resolver.owners import Owners
+from ibi.resolver.question import Question
+from ibi.resolver.registry import Registry
+from ibi.resolver.resolution import Resolution, Resolving
+from ibi.resolver.searching import Searching
+from ibi.wire.digest import DigestPage
+from ibi.wire.requests import Acknowledgment, UrlRequest
+from registry_shelf import KEY, RegistryShelf, until
+
+CLIENTS = ("192.0.2.0",)
+NAMES = ("a", "b", "c")
+SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in (*NAMES, "d", "e")}
+
+
+@dataclass
+class Paper:
+    """Archives that say what they are told to, when they are told to."""
+
+    sayings: dict[str, Callable[[UrlRequest], Heard]] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    free: asyncio.Event = field(default_factory=asyncio.Event)
+    requests: list[tuple[str, UrlRequest]] = field(default_factory=list)
+
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+        """Answer a urlRequest."""
+        del seconds
+        name = archive.address.partition(".")[0]
+        self.requests.append((name, request))
+        if name in self.held:
+            await self.free.wait()
+        heard = self.sayings[name](request) if name in self.sayings else unknown(name)
+        return replace(heard, archive=archive.id)
+
+    async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Ask nobody: no test here is about it."""
+        raise NotImplementedError
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Tell nobody, likewise."""
+        raise NotImplementedError
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Publish none."""
+        del archive, epoch, after, seconds
+        return None
+
+    async def challenge(self, host: str, path: str, seconds: float) -> str:
+        """Look nowhere, likewise."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Have nothing to close."""
+
+
+@dataclass
+class Shelves:
+    """The digests of archives, by their short names; who has none publishes none."""
+
+    digests: dict[str, set[Label]] = field(default_factory=dict)
+    readable: bool = True
+
+    def publishes(self, archive: str) -> bool:
+        """Tell whether it has one."""
+        return archive.partition(".")[0] in self.digests
+
+    async def holders(self, label: Label) -> frozenset[str] | None:
+        """Return whose digests have it."""
+        held = (SERVICES[name] for name, labels in self.digests.items() if label in labels)
+        return frozenset(each.canonical for each in held) if self.readable else None
+
+
+@dataclass
+class Desk:
+    """A resolver without its edges."""
+
+    paper: Paper
+    digests: Shelves
+    shelf: RegistryShelf
+    registry: Registry
+    searching: Searching
+    resolving: Resolving
+    owners: Owners
+    bookkeeping: Bookkeeping
+    forgotten: list[str]
+    chance: float = 0.5
+
+    async def resolve(self, asked: Question, *, hear_all: bool = False) -> Resolution:
+        """Resolve a question of a reader."""
+        return await self.resolving.resolve(asked, CLIENTS, hear_all=hear_all)
+
+    async def quiet(self) -> None:
+        """Wait until no search is under way."""
+        await until(lambda: not len(self.searching))
+        await self.bookkeeping.close()
+        await self.owners.close()
+
+
+def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NAMES) -> None:
+    async def run() -> None:
+        shelf, clock, paper, digests = RegistryShelf(), SystemClock(), Paper(), Shelves()
+        registry = Registry(shelf, clock)
+        await registry.open()
+        for name in names:
+            archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")
+            record = ArchiveRecord(f"{name}.example", SERVICES[name], "192.0.2.1", "1", "a@b.c")
+            await registry.include(archive.id, record, confirmed=True)
+        owners = Owners(shelf, quick=True)
+        conflicts = Conflicts(shelf, registry, clock, owners.learn)
+        forgotten: list[str] = []
+        bookkeeping = Bookkeeping(owners, conflicts, registry, clock, forgotten.append)
+        searching = Searching(
+            registry,
+            paper,
+            owners,
+            bookkeeping.learn,
+            seconds=5,
+            locations=digests,
+            chance=lambda: desk.chance,
+        )
+        resolving = Resolving(searching)
+        desk = Desk(
+            paper, digests, shelf, registry, searching, resolving, owners, bookkeeping, forgotten
+        )
+        try:
+            await work(desk)
+        finally:
+            paper.free.set()
+            await searching.close()
+            await registry.close()
+
+    asyncio.run(run())
+
+
+def says(answer: Heard) -> Callable[[UrlRequest], Heard]:
+    return lambda _: answer
+
+
+def winner(resolution: Resolution) -> str:
+    assert isinstance(resolution.outcome, Redirect)
+    return resolution.outcome.answer.archive.partition(".")[0]

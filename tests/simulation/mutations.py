@@ -1,0 +1,13 @@
+"""All planted bugs: what the simulation does not find, it does not look for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulation.planted_in_archives import IN_ARCHIVES
+from simulation.planted_in_minters import IN_MINTERS
+from simulation.planted_in_processes import IN_PROCESSES
+from simulation.planted_in_resolvers import IN_RESOLVERS
+from simulation.planted_in_transfers import IN_TRANSFERS
+
+MUTATIONS: Final = (*IN_MINTERS, *IN_ARCHIVES, *IN_TRANSFERS, *IN_RESOLVERS, *IN_PROCESSES)

@@ -1,0 +1,136 @@
+"""Bugs planted in archives: in deposits, and in what makes a change durable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from ibi.adapters.database import Execute
+from ibi.archive.archive import Archive, Described
+from ibi.archive.deposits import Deposits
+from ibi.archive.used_keys import SECOND, UsedKeys
+from ibi.errors import UnknownError
+from ibi.identifier.label import Label, parse
+from ibi.model.change import Change
+from ibi.model.forms import Forms
+from ibi.model.item import Item
+from ibi.ports import Deposit, Held
+from simulation.disks import MemoryDatabase
+from simulation.machines import Host
+from simulation.mutation import Mutation
+from simulation.virtual_time import PROCESS, strand
+
+T = TypeVar("T")
+
+_get: Final = Deposits.get
+_make: Final = Archive.make
+_look: Final = Archive.look
+_transaction: Final = MemoryDatabase.transaction
+_start: Final = Host.start
+
+
+def _never_completed(self: Deposits, id: str) -> Deposit:  # noqa: A002  # as it is called
+    return replace(_get(self, id), completed="")
+
+
+def _whole(self: Deposits, id: str) -> None:  # noqa: A002
+    del self, id
+
+
+def _make_without_files(self: Archive, change: Change) -> None:
+    with self.changing():
+        self.settle()
+        self.catalogue.apply(change, lambda _: None)
+
+
+def _make_later(self: Archive, change: Change) -> None:
+    """Answer first: it will be written soon enough."""
+    PROCESS.get().spawn(_in_a_while(self, change))
+
+
+async def _in_a_while(archive: Archive, change: Change) -> None:
+    await asyncio.sleep(5.0)
+    await strand(_make, archive, change)
+
+
+def _promised(self: Archive, label: Label | str) -> Described:
+    """Show what will be there soon."""
+    try:
+        return _look(self, label)
+    except UnknownError:
+        forms = Forms.of(parse(label) if isinstance(label, str) else label)
+        return Described(Held(0, 0, Item(forms=forms)), None)
+
+
+def _unsettled(self: Archive) -> None:
+    self._unsettled = False
+
+
+def _unsynced(self: MemoryDatabase, work: Callable[[Execute], T]) -> T:
+    """Commit in memory; what the disk has is one step behind."""
+    on_disk = self.copied()
+    result = _transaction(self, work)
+    self.__dict__["on_disk"] = on_disk
+    return result
+
+
+def _start_from_disk(self: Host) -> None:
+    for database in self.disk.databases.values():
+        on_disk = database.__dict__.pop("on_disk", None)
+        if on_disk is not None:
+            database.restore(on_disk)
+    _start(self)
+
+
+def _forget_at_once(self: UsedKeys) -> None:
+    self._statistics.forget_keys(self._clock.wall() // SECOND)
+
+
+def _nothing_changes(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) -> None:
+    del execute, noted
+
+
+IN_ARCHIVES: Final = (
+    Mutation(
+        "a deposit that was completed is completed again",
+        {"ibi.archive.deposits.Deposits.get": _never_completed},
+    ),
+    Mutation(
+        "half a deposit is taken for whole",
+        {"ibi.archive.deposits.Deposits.check_whole": _whole},
+    ),
+    Mutation(
+        "a change is made in the catalogue alone",
+        {"ibi.archive.archive.Archive.make": _make_without_files},
+    ),
+    Mutation(
+        "a deposit is acknowledged before it is durable",
+        {
+            "ibi.archive.archive.Archive.make": _make_later,
+            "ibi.archive.archive.Archive.look": _promised,
+        },
+    ),
+    Mutation(
+        "what was decided is not finished after a crash",
+        {"ibi.archive.archive.Archive._settle": _unsettled},
+        within=120,
+    ),
+    Mutation(
+        "a database says that it is durable before it is",
+        {
+            "simulation.disks.MemoryDatabase.transaction": _unsynced,
+            "simulation.machines.Host.start": _start_from_disk,
+        },
+    ),
+    Mutation(
+        "a used key is forgotten by a clock that is ahead",
+        {"ibi.archive.used_keys.UsedKeys.forget": _forget_at_once},
+        within=200,
+    ),
+    Mutation(
+        "the log of an archive does not tell of what changes",
+        {"ibi.adapters.sql_items.note_names": _nothing_changes},
+    ),
+)

@@ -1,0 +1,115 @@
+"""Bugs planted in what resolvers keep: accesses, keys, and what several processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ibi.adapters.database import Execute
+from ibi.adapters.sql_acknowledgments import SqlAcknowledgments, _append, _replace
+from ibi.adapters.sql_processes import SqlProcesses
+from ibi.ports import PendingAcknowledgment
+from ibi.resolver import acknowledgment
+from ibi.resolver.acknowledgment import Step
+from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.following import Following
+from simulation.mutation import Mutation
+
+_next_step: Final = acknowledgment.next_step
+
+
+async def _key_in_mind(
+    self: AcknowledgmentQueue, row: PendingAcknowledgment, acknowledgment: str, most: int
+) -> tuple[PendingAcknowledgment, None]:
+    del self, most
+    return replace(row, acknowledgment=acknowledgment), None
+
+
+def _another_key(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
+    step = _next_step(row, now, ready=ready)
+    return Step.ASK if step is Step.SEND else step
+
+
+def _hopeless(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
+    step = _next_step(row, now, ready=ready)
+    return Step.GIVE_UP if step is Step.ASK else step
+
+
+def _keep_again(
+    self: SqlAcknowledgments, keeper: str, turn: int, pending: Sequence[PendingAcknowledgment]
+) -> list[int] | None:
+    def work(execute: Execute) -> list[int] | None:
+        if self._last_turn(execute, keeper) is None:
+            return None
+        execute("UPDATE resolver_process SET turn = $1 WHERE id = $2", turn, keeper)
+        _replace(execute, keeper, [each for each in pending if each.id])
+        numbers = iter(_append(execute, keeper, [each for each in pending if not each.id]))
+        return [each.id or next(numbers) for each in pending]
+
+    return self._write(work)
+
+
+def _adopt_all(self: SqlProcesses, process: str) -> int:
+    take = "UPDATE resolver_acknowledgment SET keeper = $1 WHERE keeper <> $1 RETURNING count"
+    return sum(count for (count,) in self._write(lambda execute: execute(take, process)))
+
+
+def _adopt_none(self: SqlProcesses, process: str) -> int:
+    del self, process
+    return 0
+
+
+def _any_key(key: object, good: tuple[str, str]) -> str:
+    del key
+    return good[0]
+
+
+def _uses(execute: object, access: object) -> bool:
+    del execute, access
+    return True
+
+
+async def _deaf(self: Following) -> None:
+    del self
+
+
+IN_PROCESSES: Final = (
+    Mutation(
+        "a process does not follow what another puts on record",
+        {"ibi.resolver.following.Following.look": _deaf},
+    ),
+    Mutation(
+        "a process takes over from one that is there",
+        {"ibi.adapters.sql_processes.SqlProcesses.adopt": _adopt_all},
+    ),
+    Mutation(
+        "nobody takes over from a process that is gone",
+        {"ibi.adapters.sql_processes.SqlProcesses.adopt": _adopt_none},
+    ),
+    Mutation(
+        "accesses that may have been written are written again",
+        {"ibi.adapters.sql_acknowledgments.SqlAcknowledgments.keep_pending": _keep_again},
+    ),
+    Mutation(
+        "a key is used without being written down",
+        {"ibi.resolver.acknowledgment_queue.AcknowledgmentQueue.key": _key_in_mind},
+    ),
+    Mutation(
+        "another key is asked for when an answer is lost",
+        {"ibi.resolver.acknowledging.next_step": _another_key},
+    ),
+    Mutation(
+        "accesses are given up that could be told",
+        {"ibi.resolver.acknowledging.next_step": _hopeless},
+    ),
+    Mutation(
+        "an archive counts a key twice",
+        {"ibi.adapters.sql_statistics._use": _uses},
+    ),
+    Mutation(
+        "an archive is included by any key",
+        {"ibi.resolver.inclusion._fitting": _any_key},
+        within=200,
+    ),
+)

@@ -1,0 +1,115 @@
+"""Bugs planted in what archives promise each other: transfers and copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from ibi.archive import copy_rules, transfer
+from ibi.archive import pair as pairs
+from ibi.archive.giving import Giving
+from ibi.archive.pair import Pair
+from ibi.archive.receiving import Receiving
+from ibi.archive.transfer_messages import Answer, Offer
+from ibi.identifier.label import parse
+from ibi.model.item import Item, State
+from ibi.ports import Exchange
+from simulation.mutation import Mutation
+
+_handed: Final = transfer.handed
+_accepted: Final = transfer.accepted
+_as_copy: Final = copy_rules.as_copy
+
+
+def _still_original(item: Item, id_: str, receipt: str, now: int) -> Item:
+    return replace(_handed(item, id_, receipt, now), state=State.ORIGINAL)
+
+
+def _forgetful(item: Item, id_: str) -> Item:
+    return replace(_accepted(item, id_), custody=())
+
+
+def _accept_again(self: Receiving, id_: str, pair: Pair) -> None:
+    archive = self._archive
+    pairs.make(archive, "accept", pair, lambda each: _once_more(each, id_), id_)
+    self._end(id_, "done")
+
+
+def _once_more(item: Item, id_: str) -> Item:
+    custody = (*item.custody, id_)
+    return replace(item, state=State.ORIGINAL, origin="", transfer=None, custody=custody)
+
+
+def _undone_anyway(item: Item | None, id_: str, receipt: str) -> Answer:
+    del item, id_
+    return Answer(state="undone", receipt=receipt)
+
+
+def _undo_alone(self: Giving, exchange: Exchange, who: str) -> None:
+    with self._archive.changing():
+        pair = self._pair(exchange)
+        row = self._open(exchange)
+        if pair.part_in(row.id) is not None:
+            self._take_back(row, pair, f"{who} undid it.", who)
+
+
+def _offered_late(self: Receiving, offer: Offer, pair: Pair) -> Answer:
+    """Open what has ended: it is offered, after all."""
+    standing = transfer.standing(pair.item, offer.id)
+    if standing is not None:
+        return replace(standing, digest=pairs.digest_of(self._archive, pair))
+    wanted = Exchange(
+        id=offer.id,
+        label=parse(offer.label).canonical,
+        role="receiving",
+        peer=offer.source,
+        secret=offer.ticket,
+        since=self._archive.clock.wall(),
+    )
+    self._catalogue.keep_exchange(wanted)
+    return Answer(state="copying")
+
+
+def _copied_as_original(item: Item, origin: str, before: Item | None) -> Item:
+    return replace(_as_copy(item, origin, before), state=State.ORIGINAL)
+
+
+def _copyable(before: Item | None) -> None:
+    del before
+
+
+IN_TRANSFERS: Final = (
+    Mutation(
+        "an archive answers Original after it handed over",
+        {"ibi.archive.transfer.handed": _still_original},
+    ),
+    Mutation(
+        "a receiver forgets that it accepted",
+        {"ibi.archive.transfer.accepted": _forgetful},
+    ),
+    Mutation(
+        "a receiver accepts a second time",
+        {"ibi.archive.receiving.Receiving._accept": _accept_again},
+    ),
+    Mutation(
+        "a receiver says that it undid what it accepted",
+        {"ibi.archive.transfer.answer_to_undo": _undone_anyway},
+        within=200,
+    ),
+    Mutation(
+        "a late offer opens what has ended",
+        {"ibi.archive.receiving.Receiving._offered": _offered_late},
+    ),
+    Mutation(
+        "a giver takes back without asking",
+        {"ibi.archive.giving.Giving.undo": _undo_alone},
+    ),
+    Mutation(
+        "a Copy is stored as Original",
+        {"ibi.archive.copies.as_copy": _copied_as_original},
+    ),
+    Mutation(
+        "a Copy comes in the place of the Original",
+        {"ibi.archive.copies.check_copyable": _copyable},
+    ),
+)

@@ -1,0 +1,278 @@
+"""A resolver of the simulated world: the real one, but for its machine and its wires."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.adapters.sql_resolver_store import SqlResolverStore
+from ibi.archive.announcement import DEFAULT_SERVICE
+from ibi.errors import IbiError
+from ibi.identifier.label import Label
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.archive_record import RegistrationKey
+from ibi.ports import Owner
+from ibi.resolver.acknowledging import Acknowledging
+from ibi.resolver.bookkeeping import Bookkeeping
+from ibi.resolver.conflicts import Conflicts
+from ibi.resolver.digests import Digests
+from ibi.resolver.duties import DIGESTS, WATCH, Duties
+from ibi.resolver.following import Following
+from ibi.resolver.inclusion import InclusionService
+from ibi.resolver.known import Known
+from ibi.resolver.locations import Locations
+from ibi.resolver.memory import Memory
+from ibi.resolver.owners import Owners
+from ibi.resolver.registration_key import Guesses
+from ibi.resolver.registry import Registry
+from ibi.resolver.resolution import Resolution, Resolving
+from ibi.resolver.searching import Searching
+from ibi.resolver.vigil import Vigil
+from ibi.resolver.watch import Watch
+from ibi.web.clients import Clients
+from ibi.web.inclusion_door import InclusionDoor
+from ibi.web.rate_limit import RateLimit
+from ibi.web.resolver_app import Running
+from ibi.web.resolving import ResolvingDoor
+from ibi.web.warm_path import WarmAnswers
+from simulation.disks import MemoryDatabase
+from simulation.machines import Host
+from simulation.resolver_wires import WiredArchives
+
+if TYPE_CHECKING:
+    from simulation.archives import ArchiveHost
+    from simulation.world import World
+
+HOT: Final = 20.0
+"""Seconds for which an answer is remembered."""
+LASTING: Final = 90.0
+"""Seconds for which it lasts, where the log of the archive is read."""
+ABSENT: Final = 2.0
+ASK: Final = 2.0
+FOLLOW: Final = 5.0
+"""Seconds between two looks at what another process has put on record."""
+_BEAT: Final = 8.0
+_TICK: Final = 15.0
+_RATE: Final = 1000
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reader is told."""
+
+    location: str
+    """Where to go; empty if nowhere."""
+    outcome: str
+    """What it came to, in a word."""
+
+
+class WatchedDoor(ResolvingDoor):
+    """Shows by what a reader was answered."""
+
+    known: Known
+
+    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
+        self.known = known
+        return super()._redirection(known, wanted)
+
+
+class WatchedResolving(Resolving):
+    """Shows what became of every question that was asked of archives."""
+
+    def __init__(
+        self, searching: Searching, following: Following, on_end: Callable[[Resolution], None]
+    ) -> None:
+        """Show it to whoever wants to know."""
+        super().__init__(searching, following.catch_up)
+        self._on_end = on_end
+
+    async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is
+        """Resolve a question, and show what became of it."""
+        resolution = await super().resolve(*args, **options)
+        self._on_end(resolution)
+        return resolution
+
+
+class ResolverHost(Host):
+    """A machine on which a process of a resolver runs; two may share a database."""
+
+    def __init__(self, world: World, number: int, shared: ResolverHost | None = None) -> None:
+        """Stand there with an empty disk, or beside another that has one."""
+        super().__init__(world, f"r{number}", f"r{number}.example.net")
+        self.is_second = shared is not None
+        own = MemoryDatabase(f"{self.name}/db", "resolver") if shared is None else None
+        self.database: MemoryDatabase = own or shared.database  # type: ignore[union-attr]  # one of them is
+        self.base: str = f"http://{self.address}" if shared is None else shared.base
+        self._leaving = asyncio.Event()
+        self._left: asyncio.Task[None] | None = None
+        if own is not None:
+            world.judge.inclusions.watch(own)
+
+    def open(self) -> None:
+        """Open what is on the disk; the parts as `ibi.wiring.resolver` has them."""
+        clock, chance = self.clock, self.world.chance
+        self.store = store = SqlResolverStore(self.database, quick=True)
+        self.registry = registry = Registry(store, clock, chance.of(f"jitter/{self.name}").random)
+        client = WiredArchives(self.world.network, self)
+        memory = Memory(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
+        owners = Owners(store, quick=store.quick)
+        locations = Locations(store, clock, quick=store.quick)
+        vigil = Vigil(
+            client, registry, locations, memory.forget_lasting, seconds=HOT, longest=LASTING
+        )
+        memory.leases = vigil
+        locations.on_news.append(vigil.forget)
+
+        def settled(label: str, owner: Owner) -> None:
+            owners.learn(label, owner)
+            memory.forget(label)
+
+        self.conflicts = Conflicts(store, registry, clock, settled)
+        bookkeeping = Bookkeeping(owners, self.conflicts, registry, clock, memory.forget)
+        searching = Searching(
+            registry,
+            client,
+            owners,
+            bookkeeping.learn,
+            seconds=ASK,
+            locations=locations,
+            chance=chance.of(f"searching/{self.name}").random,
+        )
+        clients = Clients((), "network")
+        duties = Duties(store, clock, _BEAT)
+        self.acknowledging = acknowledging = Acknowledging(
+            store, client, registry, clock, lambda: duties.process
+        )
+        duties.on_adoption.append(acknowledging.adopted)
+        self.warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
+        following = Following(store, registry, memory.forget, FOLLOW)
+        self.door = WatchedDoor(
+            self.base,
+            WatchedResolving(
+                searching, following, lambda found: self.world.judge.resolved(self, found)
+            ),
+            memory,
+            self.warm,
+            acknowledging,
+            clients,
+            RateLimit(clock, _RATE, 10 * _RATE),
+        )
+        guesses = Guesses(lambda: duties.processes)
+        service = InclusionService(registry, client, guesses, clock)
+        self.inclusion = InclusionDoor(service, DEFAULT_SERVICE, clients)
+        digests = Digests(
+            registry,
+            client,
+            store,
+            locations,
+            clock,
+            on_duty=lambda: duties.holds(DIGESTS),
+            tick=_TICK,
+        )
+        self._parts = Running(
+            registry,
+            duties,
+            following,
+            searching,
+            owners,
+            self.conflicts,
+            bookkeeping,
+            acknowledging,
+            Watch(registry, client, clock, _TICK, on_duty=lambda: duties.holds(WATCH)),
+            locations,
+            digests,
+            vigil,
+            client,
+        )
+
+    async def begin(self) -> None:
+        """Begin to work."""
+        begun = asyncio.Event()
+        self._leaving = asyncio.Event()
+        assert self._running is not None
+        self._left = self._running.spawn(self._work(begun))
+        await asyncio.wait(
+            [self._left, asyncio.ensure_future(begun.wait())], return_when=asyncio.FIRST_COMPLETED
+        )
+        if self._left.done():
+            self._left.result()  # why it could not begin
+
+    async def _work(self, begun: asyncio.Event) -> None:
+        async with self._parts.open():
+            begun.set()
+            await self._leaving.wait()
+
+    async def end(self) -> None:
+        """End in good order."""
+        self._leaving.set()
+        if self._left is not None:
+            await self._left
+
+    async def register(self, archive: ArchiveHost) -> RegistrationKey:
+        """Have the operator register an archive, once."""
+        assert archive.service is not None
+        service = archive.service.label
+        _, key = await self.registry.register(
+            service, None, "me@example.org", (), "operator", "operator"
+        )
+        return key
+
+    # --- what others ask ---
+
+    async def include(self, query: str, peer: str) -> tuple[int, bytes]:
+        """Answer an archive that is on or off."""
+        answer = await self.inclusion.serve(_request("/", query, peer))
+        self.world.judge.included(self)
+        return answer.status_code, bytes(answer.body)
+
+    async def find_original(self, label: Label) -> str:
+        """Answer an archive that wants the Original; empty if nobody knows."""
+        reply = await self.read(label, "192.0.2.9", original=True, counted=False)
+        return reply.location
+
+    async def read(
+        self, label: Label, reader: str, *, original: bool = False, counted: bool = True
+    ) -> Reply:
+        """Answer a reader, by what is known or by asking."""
+        wanted = PersistentUrl(label, original_required=original)
+        target = wanted.at("")
+        judge = self.world.judge
+        judge.questioned(self, label.canonical)
+        told = self.warm.told(reader, b"") if counted else None
+        warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
+        if warm is not None and told is not None:
+            self.warm.note(warm, told)
+            judge.redirected(self, label, warm, warm.url.decode(), original=original, reader=told)
+            return Reply(warm.url.decode(), "Redirect")
+        request = _request(target, "", reader, "GET" if counted else "HEAD")
+        try:
+            found = await self.door.answer(request, wanted)
+        except IbiError as fault:
+            return Reply("", type(fault).__name__)
+        if isinstance(found, Response):
+            known, location = self.door.known, found.headers["location"]
+            judge.redirected(self, label, known, location, original=original, reader=told)
+            return Reply(location, "Redirect")
+        judge.replied(self, label, found)
+        return Reply("", type(found.outcome).__name__)
+
+
+def _request(path: str, query: str, peer: str, method: str = "GET") -> Request:
+    target, _, asked = path.partition("?")
+    return Request(
+        {
+            "type": "http",
+            "method": method,
+            "path": target,
+            "raw_path": target.encode(),
+            "query_string": (query or asked).encode(),
+            "headers": [],
+            "client": (peer, 1),
+        }
+    )

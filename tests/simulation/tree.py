@@ -1,0 +1,56 @@
+"""What lies on the disk of an archive: files, manifests, a journal, and what is on its way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ibi.model.change import ItemChange
+from ibi.model.item import File
+from ibi.ports import StoredChange
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The bytes of a file, and when they were written."""
+
+    octets: bytes
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLine:
+    """A line of the journal."""
+
+    change: StoredChange
+    steps: tuple[tuple[ItemChange, bytes], ...]
+
+
+@dataclass(slots=True)
+class Tree:
+    """What lies on the disk."""
+
+    items: dict[str, dict[str, Stored]] = field(default_factory=dict)
+    manifests: dict[str, bytes] = field(default_factory=dict)
+    parts: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    whole: dict[str, dict[str, tuple[Stored, File]]] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    journal: dict[str, JournalLine] = field(default_factory=dict)
+    reserved: list[bytes] = field(default_factory=list)
+
+    def lose_power(self) -> None:
+        """Lose what was not durable."""
+        for parts in self.parts.values():
+            for path, octets in parts.items():
+                parts[path] = octets[: len(octets) // 2]
+
+    def copied(self) -> Tree:
+        """Return a copy of all of it."""
+        return Tree(
+            {place: dict(files) for place, files in self.items.items()},
+            dict(self.manifests),
+            {deposit: dict(parts) for deposit, parts in self.parts.items()},
+            {deposit: dict(whole) for deposit, whole in self.whole.items()},
+            {deposit: list(paths) for deposit, paths in self.notes.items()},
+            dict(self.journal),
+            list(self.reserved),
+        )

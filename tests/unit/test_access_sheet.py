@@ -1,0 +1,250 @@
+"""Accesses of many items on sheets: nothing is lost or told twice between the two forms."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ibi.adapters.clock import SystemClock
+from ibi.adapters.sql_resolver_store import SqlResolverStore
+from ibi.adapters.sql_schema import upgrade
+from ibi.adapters.sqlite import Sqlite
+from ibi.errors import MessageError
+from ibi.identifier.ibip import mount_suffix
+from ibi.identifier.instant import EPOCH, Instant
+from ibi.identifier.label import parse
+from ibi.model.archive_record import UrlKey
+from ibi.model.forms import Forms
+from ibi.model.item import ContentType, State
+from ibi.model.relation import Relation
+from ibi.ports import PendingAcknowledgment
+from ibi.resolver import access_sheet, noted_accesses
+from ibi.resolver.access_sheet import SheetInHand
+from ibi.resolver.acknowledgment import (
+    acknowledgment_of,
+    is_keyed,
+    is_sheet,
+    pending,
+    refreshed,
+)
+from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.duties import Duties
+from ibi.resolver.known import Asked, Known, Terms
+from ibi.resolver.lease import ENDED
+from ibi.resolver.noted_accesses import NotedAccesses
+from ibi.resolver.question import Question
+from ibi.wire import requests
+from ibi.wire.accesses import MOST_ACCESSES, total
+from ibi.wire.accesses import written as written_others
+from ibi.wire.percent_encoding import value
+from ibi.wire.requests import Acknowledgment
+from ibi.wire.url_list import Related, UrlList
+
+TERMS = Terms("http://r.example", "J8LNKB5R7W/3FUQHC5", ContentType.DATA, State.ORIGINAL)
+READER, OTHER = ("192.0.2.0",), ("198.51.100.0", "10.0.0.0")
+KEY = UrlKey("1424636122-5331490054869684")
+FORMS = Forms.parse("rep sid.inpe.br/mtc-m19/2013/09.04.12.27.57 ibip 8JMKD3MGP7W/3EPGUE5")
+NOW = 1_700_000_000 * 10**9
+
+
+def known(number: int, terms: Terms = TERMS) -> Known:
+    label = f"8JMKD3MGP7W/{mount_suffix(Instant(EPOCH.seconds + number))}"
+    url = f"http://a.example/col/{label}/doc/ó.txt"
+    return Known(ENDED, terms, f"/{label}".encode(), url.encode(), None)
+
+
+def written(
+    terms: Terms, lines: Sequence[tuple[Known, tuple[str, ...], int]]
+) -> PendingAcknowledgment:
+    sheet = SheetInHand(terms)
+    for each, clients, count in lines:
+        sheet.add(each, clients, count)
+    return sheet.row(NOW)
+
+
+def keyed(row: PendingAcknowledgment) -> str:
+    """Return the acknowledgment of a row with a key."""
+    related = {Relation(): Related(FORMS, url=_url(row))}
+    return refreshed(row, UrlList("a.example", FORMS, key=KEY, related=related))
+
+
+def _url(row: PendingAcknowledgment) -> str:
+    url: str = msgspec.json.decode(row.acknowledgment)["url"]
+    return url
+
+
+def counts(rows: list[PendingAcknowledgment]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        found[row.request, row.acknowledgment] += row.count
+    return found
+
+
+@pytest.mark.parametrize("terms", [TERMS, replace(TERMS, state=None)])
+def test_a_sheet_is_divided_into_the_rows_that_there_would_have_been(terms: Terms) -> None:
+    items = [known(number, terms) for number in (1, 2, 3)]
+    kept = replace(written(terms, [(each, OTHER, n) for n, each in enumerate(items, 1)]), id=7)
+    assert is_sheet(kept)
+    assert not is_keyed(kept)
+    assert (kept.count, kept.archive) == (6, terms.archive)
+    rows = access_sheet.divided(kept)
+    assert [row.id for row in rows] == [7, 0, 0]
+    assert [replace(row, id=0) for row in rows] == [
+        row
+        for count, each in enumerate(items, 1)
+        for row in pending(each.referral(OTHER), count, NOW)
+    ]
+    assert not any(is_sheet(row) for row in rows)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"lines": 1}', "{"])
+def test_a_sheet_that_cannot_be_read_is_an_error_of_ours(text: str) -> None:
+    nobody = Known(ENDED, TERMS, b"/x", b"http://a.example/", None)
+    kept = written(TERMS, [(nobody, READER, 1)])
+    with pytest.raises(MessageError):
+        access_sheet.divided(kept)  # there is no such label
+    with pytest.raises(MessageError):
+        access_sheet.divided(replace(kept, acknowledgment=text))
+    with pytest.raises(MessageError):
+        access_sheet.first(replace(kept, acknowledgment=text))
+    good = written(TERMS, [(known(1), READER, 1)])
+    for change in (b'"lines":[]', b'"clients":[]'):
+        name = change.partition(b":")[0].decode()
+        fields = msgspec.json.decode(good.acknowledgment) | msgspec.json.decode(b"{%b}" % change)
+        broken = replace(good, acknowledgment=msgspec.json.encode(fields).decode())
+        with pytest.raises(MessageError):
+            access_sheet.first(broken)
+        assert name in broken.acknowledgment
+
+
+def test_a_sheet_is_told_by_the_key_of_its_first_line() -> None:
+    items = [known(number) for number in (1, 2, 3)]
+    lines = [(items[0], READER, 2), (items[1], OTHER, 3), (items[2], READER, 4)]
+    kept = replace(written(TERMS, lines), id=7)
+    first = access_sheet.first(kept)
+    assert [first] == pending(items[0].referral(READER), 2, NOW)
+    [row] = access_sheet.keyed(kept, keyed(first), 9, NOW + 5)
+    assert (row.id, row.count, row.since, is_keyed(row)) == (7, 9, NOW + 5, True)
+    told = acknowledgment_of(row)
+    assert (told.key, told.clients, told.accesses, told.url) == (
+        KEY,
+        READER,
+        2,
+        items[0].url.decode(),
+    )
+    assert [(f"/{label}".encode(), count) for label, count in told.others] == [
+        (items[1].path, 3),
+        (items[2].path, 4),
+    ]
+    # Through the wire, as the archive reads it.
+    read = requests.decode(requests.encode(told))
+    assert isinstance(read, Acknowledgment)
+    assert (read.accesses, read.others) == (told.accesses, told.others)
+
+
+@given(
+    counts=st.lists(st.integers(1, 99), min_size=1, max_size=60),
+    most=st.integers(99, 1000),
+    longest=st.integers(0, 500),
+)
+def test_what_one_message_does_not_hold_stays_on_the_sheet(
+    counts: list[int], most: int, longest: int
+) -> None:
+    lines = [(known(number), READER, count) for number, count in enumerate(counts)]
+    sheet = replace(written(TERMS, lines), id=7)
+    told: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(access_sheet, "LONGEST_OTHERS", longest)
+        while sheet.id:
+            *rest, row = access_sheet.keyed(sheet, keyed(access_sheet.first(sheet)), most, NOW)
+            message = acknowledgment_of(row)
+            assert total(message.accesses, message.others) == row.count <= most
+            assert len(value(written_others(message.others))) <= longest
+            assert (row.id, is_sheet(row)) == (0 if rest else 7, False)
+            told += [message.accesses, *(count for _, count in message.others)]
+            [sheet] = rest or [replace(sheet, id=0)]
+    assert told == counts
+
+
+def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
+    async def run() -> None:
+        noted = NotedAccesses()
+        items = [known(number) for number in range(noted_accesses.FEW + 1)]
+        for each in items[:-1]:
+            noted.note(each, READER)
+        taken = await noted.take(NOW)
+        assert not taken.sheets
+        assert len(taken.referrals) == noted_accesses.FEW
+        assert len(noted) == noted.total == 0
+        for each in items:
+            noted.note(each, READER)
+        for _ in range(noted_accesses.OFTEN):
+            noted.note(items[0], OTHER)
+        assert noted.total == len(items) + noted_accesses.OFTEN
+        taken = await noted.take(NOW)
+        assert taken.referrals == [(items[0].referral(OTHER), noted_accesses.OFTEN)]
+        assert sum(row.count for row in taken.sheets) == len(items)
+        assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
+
+    asyncio.run(run())
+
+
+def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noted_accesses, "FEW", 1)
+    question = Question(parse("8JMKD3MGP7W/3EPGUE5"), path="/a.txt")
+    path = question.persistent_url.at("").encode()
+    file = Known(ENDED, TERMS, path, b"http://a.example/x", Asked(question, question, ()))
+    noted = NotedAccesses()
+    for each in (known(1), file, known(2)):
+        noted.note(each, READER)
+    taken = asyncio.run(noted.take(NOW))
+    assert taken.referrals == [(file.referral(READER), 1)]
+    assert [row.count for row in taken.sheets] == [2]
+
+
+def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noted_accesses, "MOST", 2)
+    noted = NotedAccesses()
+    for number in (1, 2, 3, 3):
+        noted.note(known(number), READER)
+    assert (len(noted), noted.lost) == (2, 2)
+
+
+def test_sheets_are_kept_and_divided_in_a_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noted_accesses, "FEW", 3)
+    monkeypatch.setattr(noted_accesses, "MOST_ACCESSES", 4)
+    place = tmp_path / "resolver.sqlite"
+    upgrade(str(place), postgresql=False, part="resolver")
+    items = [known(number) for number in range(10)]
+
+    async def run() -> None:
+        store = SqlResolverStore(Sqlite(place), quick=True)
+        duties = Duties(store, SystemClock())
+        await duties.open()
+        queue = AcknowledgmentQueue(store, SystemClock(), lambda: duties.process)
+        for each in items:
+            queue.known.note(each, READER)
+        await queue.flush()
+        last, sheets = await queue.page(0)
+        assert last == len(sheets) == 3
+        assert queue.waiting == store.count_pending(duties.process) == 10
+        divided = [row for sheet in sheets for row in await queue.divide(sheet)]
+        assert len({row.id for row in divided}) == 10
+        _, rows = await queue.page(0)
+        expected = [row for each in items for row in pending(each.referral(READER), 1, 0)]
+        assert counts(rows) == counts(divided) == counts(expected)
+        assert queue.waiting == store.count_pending(duties.process) == 10
+        await duties.close()
+        store.close()
+
+    asyncio.run(run())

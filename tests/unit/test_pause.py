@@ -1,0 +1,15 @@
+"""How long to wait before somebody takes the place of a worker that died."""
+
+from __future__ import annotations
+
+from ibi.cli.pause import LONGEST, pause_after
+
+
+def test_the_first_is_replaced_at_once_and_others_ever_more_slowly() -> None:
+    pauses = [pause_after(deaths) for deaths in range(12)]
+    assert pauses[:5] == [0, 0, 0.5, 1, 2]
+    assert pauses == sorted(pauses)
+
+
+def test_nobody_waits_longer_than_the_longest_pause() -> None:
+    assert pause_after(1_000_000) == LONGEST
