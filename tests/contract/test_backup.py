@@ -502,17 +502,22 @@ def test_nothing_is_restored_over_something(site: Site, tmp_path: Path, empty: E
 def test_backups_of_an_archive_at_work_are_consistent(
     tmp_path: Path, *, keep_replaced: bool
 ) -> None:
-    """It deposits, revises and deletes in a loop; each backup is whole, and each item in it."""
+    """It deposits, revises and deletes meanwhile; each backup is whole, and each item in it.
+
+    It has so many turns for each backup: one that revised every item for ever, faster than the
+    catalogue can be read, could not be followed.
+    """
     site = Site(tmp_path / "archive", keep_replaced=keep_replaced)
     small = site.small
     done = threading.Event()
     failed: list[BaseException] = []
     labels = [small.label({"a": b"0", "b": b"0"}, target="a") for _ in range(20)]
     turns: list[int] = []
+    allowed = threading.Semaphore(0)
 
     def work() -> None:
         try:
-            while not done.is_set():
+            while allowed.acquire() and not done.is_set():
                 turn = len(turns) + 1
                 new = small.label({"a": f"{turn}".encode(), "b": b"0"}, target="a")
                 small.deposit({"a": f"{turn} new".encode(), "b": b"new"}, item=labels[turn % 20])
@@ -529,11 +534,13 @@ def test_backups_of_an_archive_at_work_are_consistent(
     try:
         for _ in range(5):
             seen = len(turns)
+            allowed.release(60)
             backups.append(site.back_up(tmp_path / "backups"))
             while len(turns) == seen and not failed:
                 time.sleep(0.001)
     finally:
         done.set()
+        allowed.release()
         thread.join()
     assert failed == []
     for backup in backups:

@@ -373,7 +373,7 @@ def test_a_digest_without_an_end_counts_as_none(
         await until(lambda: len(desk.log(1).pages) < 20)
         await until(lambda: desk.locations.digest(name) is None)
         assert len(desk.log(1).pages) >= 18
-        assert [each.archive for each in store.digests()] == [honest]
+        await until(lambda: [each.archive for each in store.digests()] == [honest])
 
     play(store, story)
 
