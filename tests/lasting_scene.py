@@ -9,7 +9,7 @@ from typing import Final
 
 from hearings import original
 from ibi.identifier.fingerprint import fingerprint
-from ibi.identifier.label import Label, parse
+from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.registration import RegisteredArchive
@@ -26,8 +26,8 @@ from ibi.resolver.vigil import Vigil
 from ibi.web.clients import Clients
 from ibi.web.warm_path import WarmAnswers
 from ibi.wire.digest import DigestPage
-from ibi.wire.requests import Acknowledgment, UrlRequest
 from resolutions import FIRST, archive
+from unasked_archives import UnaskedArchives
 
 HOT: Final = 10.0
 LONGEST: Final = 120.0
@@ -40,7 +40,7 @@ ARCHIVE: Final = archive(FIRST, "first.example")
 
 
 @dataclass
-class Shelf:
+class Shelf(UnaskedArchives):
     """An archive of a few items, its log, and how it answers whoever reads that."""
 
     loop: asyncio.AbstractEventLoop
@@ -93,27 +93,6 @@ class Shelf:
         last = after + len(rows)
         held = tuple(sorted({fingerprint(label) for label in rows}))
         return DigestPage(self.cursor.epoch, after, last, last < len(self.log), held)
-
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Silence:
-        """Answer nobody: readers ask it in another way."""
-        raise NotImplementedError
-
-    async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Confirm nothing, likewise."""
-        raise NotImplementedError
-
-    async def acknowledge(
-        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
-    ) -> str:
-        """Take notice of nothing, likewise."""
-        raise NotImplementedError
-
-    async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Show nothing, likewise."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Have nothing to close."""
 
 
 class Scene:

@@ -21,8 +21,9 @@ from ibi.resolver.registry import Registry
 from ibi.resolver.resolution import Resolution, Resolving
 from ibi.resolver.searching import Searching
 from ibi.wire.digest import DigestPage
-from ibi.wire.requests import Acknowledgment, UrlRequest
+from ibi.wire.requests import UrlRequest
 from registry_shelf import KEY, RegistryShelf, until
+from unasked_archives import UnaskedArchives
 
 CLIENTS = ("192.0.2.0",)
 NAMES = ("a", "b", "c")
@@ -30,7 +31,7 @@ SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in 
 
 
 @dataclass
-class Paper:
+class Paper(UnaskedArchives):
     """Archives that say what they are told to, when they are told to."""
 
     sayings: dict[str, Callable[[UrlRequest], Heard]] = field(default_factory=dict)
@@ -48,29 +49,12 @@ class Paper:
         heard = self.sayings[name](request) if name in self.sayings else unknown(name)
         return replace(heard, archive=archive.id)
 
-    async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Ask nobody: no test here is about it."""
-        raise NotImplementedError
-
-    async def acknowledge(
-        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
-    ) -> str:
-        """Tell nobody, likewise."""
-        raise NotImplementedError
-
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
     ) -> DigestPage | Silence | None:
         """Publish none."""
         del archive, epoch, after, seconds
         return None
-
-    async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Look nowhere, likewise."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Have nothing to close."""
 
 
 @dataclass

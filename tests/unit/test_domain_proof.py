@@ -38,6 +38,7 @@ from ibi.resolver.domain_proof import (
     text_proof,
 )
 from paper_machine import SECOND, PaperClock
+from unasked_archives import UnaskedArchives
 
 SERVICE = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
 HOST = "mtc-m21.sid.inpe.br"
@@ -46,7 +47,7 @@ ADMINISTRATOR = "banon@dpi.inpe.br"
 T = TypeVar("T")
 
 
-class PaperHosts:
+class PaperHosts(UnaskedArchives):
     """What stands at the hosts of the world; of an archive's client only what is used here."""
 
     def __init__(self) -> None:
@@ -64,12 +65,6 @@ class PaperHosts:
         if url not in self.pages:
             raise ProofError("The host did not show it: there is no connection to it.")
         return self.pages[url]
-
-    async def ask(self, *_: object) -> Any:  # noqa: ANN401
-        """Not here."""
-        raise NotImplementedError
-
-    confirm = acknowledge = digest = close = ask
 
 
 class World:

@@ -9,15 +9,14 @@ from typing import Final
 
 import pytest
 
-from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import KeptDigest, Silence
 from ibi.resolver import vigil as module
 from ibi.resolver.vigil import PARTS, SLICE, Vigil
 from ibi.wire.digest import DigestPage
-from ibi.wire.requests import Acknowledgment, UrlRequest
 from resolutions import FIRST, archive
 from simulation.virtual_time import VirtualLoop
+from unasked_archives import UnaskedArchives
 
 HOT: Final = 9.0
 LONGEST: Final = 60.0
@@ -66,7 +65,7 @@ class Desk:
 
 
 @dataclass
-class Client:
+class Client(UnaskedArchives):
     """Speaks with the archive of a desk."""
 
     desk: Desk
@@ -76,27 +75,6 @@ class Client:
     ) -> DigestPage | Silence | None:
         """Read out the log."""
         return await self.desk.read(archive, epoch, after, seconds)
-
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Silence:
-        """Ask nothing: no test here is about it."""
-        raise NotImplementedError
-
-    async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Likewise."""
-        raise NotImplementedError
-
-    async def acknowledge(
-        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
-    ) -> str:
-        """Likewise."""
-        raise NotImplementedError
-
-    async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Likewise."""
-        raise NotImplementedError
-
-    async def close(self) -> None:
-        """Have nothing to close."""
 
 
 def page(

@@ -1,0 +1,40 @@
+"""Archives on paper that nobody is expected to speak to: doubles say what is said to theirs."""
+
+from __future__ import annotations
+
+from ibi.identifier.label import Label
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import Heard, Silence
+from ibi.wire.digest import DigestPage
+from ibi.wire.requests import Acknowledgment, UrlRequest
+
+
+class UnaskedArchives:
+    """Fails whoever asks for what its test is not about."""
+
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+        """Send urlRequest."""
+        raise NotImplementedError
+
+    async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Send inclusionConfirmationRequest."""
+        raise NotImplementedError
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Send an acknowledgment."""
+        raise NotImplementedError
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Fetch a page of a digest."""
+        raise NotImplementedError
+
+    async def challenge(self, host: str, path: str, seconds: float) -> str:
+        """Look at a host."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Have nothing to close."""
