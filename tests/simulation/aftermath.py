@@ -16,10 +16,11 @@ from ibi.model.item import State
 from ibi.model.registration import ArchiveState
 from simulation.accesses import Counts
 from simulation.archives import ArchiveHost
+from simulation.judge import READ
 from simulation.network import Conditions
 from simulation.people import FILE
 from simulation.resolvers import HOT
-from simulation.virtual_time import strand
+from simulation.virtual_time import LATENCY, strand
 from simulation.wires import place_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 _ROUND: Final = 120.0
+_KNOWN_TO_ALL: Final = 15.0
+"""Seconds in which all processes of a resolver hear of the digests that one has read, and some."""
 _PATIENT: Final = 10
 """Rounds after which an administrator looks at what does not go on."""
 _MOST: Final = 90
@@ -72,6 +75,7 @@ class Aftermath:
             host.disk.is_broken = False
             host.disk.writes_left = None
             host.clock.error = 0
+            host.latency = LATENCY
             host.start_after(0.0)
 
     async def _readdress(self) -> None:
@@ -145,6 +149,12 @@ class Aftermath:
                     unmet.append(f"{resolver.name} has {host.name} included")
                 elif known.address != host.address:
                     unmet.append(f"{resolver.name} knows where {host.name} is")
+            read = dict(resolver.database.look(READ))
+            unmet += [
+                f"{resolver.name} has read the digest of {host.name}"
+                for host in world.archives
+                if host.id not in read
+            ]
             [(rows,)] = resolver.database.look("SELECT count(*) FROM resolver_acknowledgment")
             waiting = max(rows, resolver.acknowledging.waiting)
             if waiting:
@@ -155,7 +165,8 @@ class Aftermath:
         """Every item is found, and found to be what it was."""
         for host in self._world.archives:
             self._judge.check_files(host)
-        await asyncio.sleep(HOT + 1)
+        self._judge.look_at_digests()
+        await asyncio.sleep(HOT + _KNOWN_TO_ALL)
         for label, known in self._judge.known.items():
             if label in self._judge.contested:
                 await self._read_contested(known)

@@ -155,13 +155,18 @@ class ArchiveHost(Host):
 
     # --- what others ask ---
 
-    async def asked(self, service: str, query: str) -> tuple[int, bytes, bool]:
-        """Answer a request of a resolver: a status, a text, and whether it is personal."""
+    async def asked(
+        self, service: str, query: str, *, is_true: bool = True
+    ) -> tuple[int, bytes, bool]:
+        """Answer a request of a resolver: a status, a text, and whether it is personal.
+
+        One that is not true tells of accesses that nobody made.
+        """
         if parse(service) not in tuple(self.identity.service):
             return 404, b"", False
         scope = {"type": "http", "method": "GET", "query_string": query.encode(), "headers": []}
         said = requests.decode(query)
-        if isinstance(said, Acknowledgment):
+        if isinstance(said, Acknowledgment) and is_true:
             self.world.judge.told(self, said)
         answer = await self.answering.serve(Request(scope))
         if isinstance(said, Acknowledgment):

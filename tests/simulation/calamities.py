@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from functools import singledispatchmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simulation import scenario
 from simulation.machines import SECOND, Host
 from simulation.network import Conditions
+from simulation.virtual_time import LATENCY
 
 if TYPE_CHECKING:
     from simulation.world import World
+
+_SLOW: Final = 2.0
+"""Seconds that a thread takes at the most, of a machine that has very much to do: twice what one
+takes before its work or after it."""
+_UNTIL_CONFIRMED: Final = 20.0
+"""Seconds after which the operator says that a ledger which was set back is the right one."""
 
 
 class Calamities:
@@ -19,6 +26,7 @@ class Calamities:
     def __init__(self, world: World) -> None:
         """Befall it, when the time comes."""
         self._world = world
+        self._setbacks = 0
 
     @singledispatchmethod
     def befall(self, event: scenario.Event) -> None:
@@ -61,9 +69,46 @@ class Calamities:
             host.say("has a disk that works again")
 
     @befall.register
+    def _(self, event: scenario.Slowness) -> None:
+        host = self._world.hosts[event.host]
+        host.say("has very much to do")
+        host.latency = _SLOW
+        self._world.loop.call_later(event.seconds, self._rest, host)
+
+    @staticmethod
+    def _rest(host: Host) -> None:
+        if host.latency == _SLOW:
+            host.latency = LATENCY
+            host.say("has little to do again")
+
+    @befall.register
+    def _(self, event: scenario.Setback) -> None:
+        copy = self._world.server.copied()
+        self._world.loop.call_later(event.seconds, self._set_back, copy)
+
+    def _set_back(self, copy: bytes) -> None:
+        """Put an old copy in the place of the ledger; the operator confirms it after a while.
+
+        What was given by a clock that was wrong, nothing tells but the ledger that is lost.
+        """
+        if any(host.clock.was_set for host in self._world.presses):
+            return
+        self._setbacks += 1
+        self._world.server.restore(copy, self._setbacks)
+        self._world.trace.say("people", "set back the ledger of p1 and p2")
+        self._world.loop.call_later(_UNTIL_CONFIRMED, self._confirm)
+
+    def _confirm(self) -> None:
+        for host in self._world.presses:
+            if host.process is not None:
+                host.say("is told to go on with this ledger")
+                host.process.spawn(host.confirm())
+
+    @befall.register
     def _(self, event: scenario.ClockJump) -> None:
         host = self._world.hosts[event.host]
         host.clock.error += int(event.jump * SECOND)
+        host.clock.was_set = True
         host.say(f"has its clock set by {event.jump} s")
 
     @befall.register
@@ -83,8 +128,9 @@ class Calamities:
     @befall.register
     def _(self, event: scenario.Partition) -> None:
         network, apart = self._world.network, frozenset(event.hosts)
-        network.cut_off = apart
-        self._world.trace.say("network", f"cuts off {' '.join(event.hosts)}")
+        network.cut_off, network.deaf = apart, event.deaf
+        does = "lets nothing through to" if event.deaf else "cuts off"
+        self._world.trace.say("network", f"{does} {' '.join(event.hosts)}")
         self._world.loop.call_later(event.seconds, self._join, apart)
 
     def _join(self, apart: frozenset[str]) -> None:

@@ -74,7 +74,7 @@ class Disk:
 class MemoryDatabase:
     """A database of SQLite in memory, which belongs to no process: many may use it."""
 
-    history = "SELECT ''"
+    history = "SELECT CAST(user_version AS TEXT) FROM pragma_user_version"
     for_update = ""
     before_tables = "SELECT 1"
     numbering = "SELECT 1"
@@ -147,9 +147,11 @@ class MemoryDatabase:
         """Return all of it."""
         return self._connection.serialize("main")
 
-    def restore(self, octets: bytes) -> None:
-        """Put a copy in its place."""
+    def restore(self, octets: bytes, history: int | None = None) -> None:
+        """Put a copy in its place; a server tells by its `history` that it was set back."""
         self._connection.deserialize("main", octets)
+        if history is not None:
+            self._connection.pragma("user_version", history)
 
     def pause(self) -> None:
         """Nobody forks here."""

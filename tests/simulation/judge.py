@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ibi.identifier.label import Label
 from ibi.model.item import State
+from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.ports.resolver import Answer
 from ibi.resolver.decision import Redirect
@@ -29,6 +30,10 @@ STALENESS: Final = HOT + FOLLOW + 3.0
 remembered, as it takes to hear of what another process knows, and as it takes to ask."""
 _NEWS: Final = FOLLOW + 3.0
 """Seconds in which each process of a resolver hears of what stands on its record."""
+READ: Final = "SELECT archive, last FROM resolver_digest WHERE archive <> '' AND whole"
+"""Up to where a resolver has read the digests of archives, of those that it knows whole."""
+_NOT_OLD: Final = 6000.0
+"""Seconds for which a digest that was confirmed counts, and some less."""
 _MARGIN: Final = 60.0
 """Seconds for which an archive must have been included before it had to be asked."""
 
@@ -43,6 +48,8 @@ class Judge(Truth):
         self._asked: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
         self._owners: dict[tuple[str, str], tuple[str, float]] = {}
         """On record at a resolver, by its address and by label, and since when at the latest."""
+        self.well_read: set[str] = set()
+        """Databases of resolvers that have read all there is of every digest, while all is well."""
 
     def asked(self, resolver: ResolverHost, archive: str, request: UrlRequest) -> None:
         """Remember who was asked."""
@@ -99,6 +106,8 @@ class Judge(Truth):
         """Where two claimed the Original that somebody wants, nobody is sent to either."""
         self.checks += 1
         label = resolution.question.label.canonical
+        if resolver.database.name in self.well_read:
+            self._judge_likely(resolver, resolution)
         is_taken = isinstance(resolution.outcome, Redirect)
         if not is_taken or not resolution.question.original_required:
             return
@@ -113,6 +122,44 @@ class Judge(Truth):
             self._violate(
                 f"{resolver.name} heard {both} claim {self.name(label)}, and alerted nobody"
             )
+
+    def look_at_digests(self) -> None:
+        """See which resolvers know of all items where they are."""
+        newest = {
+            host.id: host.catalogue_disk.look("SELECT last FROM archive_epoch")[0][0]
+            for host in self._world.archives
+        }
+        # One that was confirmed by a clock which was behind may be taken for too old.
+        since = self._wall(self._world.loop.now - _NOT_OLD)
+        self.well_read = {
+            resolver.database.name
+            for resolver in self._world.resolvers
+            if newest == dict(resolver.database.look(f"{READ} AND confirmed > $1", since))
+        }
+
+    def _judge_likely(self, resolver: ResolverHost, resolution: Resolution) -> None:
+        """Who has not said that he has an item, and never had it, is asked after all who have.
+
+        Nor does a reader wait for him, if it is known who has the Original.
+        """
+        question, label = resolution.question, resolution.question.label.canonical
+        owner = self.original(label)
+        if question.original_required or not owner:
+            return
+        rows = resolver.database.look("SELECT archive FROM resolver_owner WHERE label = $1", label)
+        is_known = rows == [(self._world.archive(owner).id,)]
+        holders = {self._world.archive(name).id for name in self.holdings[label]}
+        likely = holders | resolver.registry.homes(question.label)
+        began = resolution.last.began
+        asked = {each: at for at, each in self._asked[resolver.name, label] if at >= began}
+        first = max((asked.get(each, began) for each in holders), default=began)
+        for archive, at in asked.items():
+            if archive not in likely and (is_known or at <= first):
+                name = self._world.archive_of(archive).name
+                self._violate(
+                    f"{resolver.name} asked {name} for {self.name(label)} while a reader waited, "
+                    "and knew that it is elsewhere"
+                )
 
     def _judge_asked(self, resolver: ResolverHost, label: str, began: float) -> None:
         """Whoever claims an Original that somebody wants is asked, unless it is down."""
@@ -199,6 +246,17 @@ class Judge(Truth):
                     f"{resolver.name} says that nobody has {self.name(label)}, "
                     f"and {host.name} has it"
                 )
+
+    def shown(
+        self, resolver: ResolverHost, archive: RegisteredArchive, before: dict[str, int]
+    ) -> None:
+        """What a process takes for what is on record is never older than what it took before."""
+        self.checks += 1
+        version = self.inclusions.version(resolver.database, archive)
+        if version < before.get(archive.id, -1):
+            name = self._world.archive_of(archive.id).name
+            self._violate(f"{resolver.name} shows {name} as it was before what it showed already")
+        before[archive.id] = version
 
     def included(self, resolver: ResolverHost) -> None:
         """Only the archive itself, which has the key, says where it is."""

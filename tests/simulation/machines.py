@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ibi.errors import IbiError
 from ibi.ports import Claim, Witness
 from simulation.disks import Disk
-from simulation.virtual_time import Process, VirtualLoop, strand, wait
+from simulation.virtual_time import LATENCY, Process, VirtualLoop, strand, wait
 
 if TYPE_CHECKING:
     from simulation.world import World
@@ -26,11 +26,13 @@ _AGAIN: Final = 5.0
 class MachineClock:
     """The clocks of one machine."""
 
-    def __init__(self, loop: VirtualLoop) -> None:
+    def __init__(self, loop: VirtualLoop, name: str) -> None:
         """Begin right, an hour after the machine was switched on."""
         self._loop = loop
+        self._name = name
         self.error = 0
         """Nanoseconds that the wall clock is ahead of the truth."""
+        self.was_set = False
         self._began = -3600 * SECOND
         self._boots = 1
 
@@ -47,7 +49,7 @@ class MachineClock:
 
     def boot(self) -> str:
         """Return the name of this run of the machine."""
-        return f"boot-{self._boots}"
+        return f"{self._name}-{self._boots}"
 
     def sleep(self, nanoseconds: int) -> None:
         """Let others go on meanwhile."""
@@ -96,9 +98,11 @@ class Host:
         self.address = address
         self.addresses: dict[str, float] = {}
         """All that it ever had, and until when."""
-        self.clock = MachineClock(world.loop)
+        self.clock = MachineClock(world.loop, name)
         self.memory = MachineMemory()
         self.disk = Disk(name, self.lose_power, world.chance.of(f"disk/{name}").random)
+        self.latency = LATENCY
+        """Seconds that its threads take at the most, before or after their work."""
         self.is_ready = False
         self.ready = asyncio.Event()
         """Set once it was ready for the first time."""
@@ -118,7 +122,9 @@ class Host:
 
     def start(self) -> None:
         """Start the program."""
-        self._running = Process(self.world.loop, self.name, self.disk.write, self.world.failed)
+        self._running = Process(
+            self.world.loop, self.name, self.disk.write, self.world.failed, lambda: self.latency
+        )
         self._running.spawn(self._start())
 
     async def _start(self) -> None:

@@ -7,6 +7,7 @@ message comes to whoever is at the address by then, and nobody waits for the ans
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
@@ -71,11 +72,16 @@ class Network(Generic[H]):
         self.conditions = Conditions()
         self.cut_off: frozenset[str] = frozenset()
         """Those who reach each other, and nobody else."""
+        self.deaf = False
+        """Whether they are heard all the same."""
         self.messages = 0
 
-    def is_cut(self, one: str, other: str) -> bool:
-        """Tell whether two cannot reach each other."""
-        return (one in self.cut_off) != (other in self.cut_off)
+    def is_cut(self, sender: str, receiver: str) -> bool:
+        """Tell whether what one says does not reach another."""
+        is_sent_from_there, is_sent_there = sender in self.cut_off, receiver in self.cut_off
+        if self.deaf:
+            return is_sent_there and not is_sent_from_there
+        return is_sent_from_there != is_sent_there
 
     async def call(
         self,
@@ -87,54 +93,43 @@ class Network(Generic[H]):
     ) -> T:
         """Say something to whoever is at an address, and return the answer."""
         self.messages += 1
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._call(sender, address, what, deliver)
-        except TimeoutError:
-            raise UnreachableError(LOST) from None
-
-    async def _call(
-        self,
-        sender: str,
-        address: str,
-        what: str,
-        deliver: Callable[[H], Coroutine[Any, Any, T]],
-    ) -> T:
         now = self.conditions
+        ends = asyncio.get_running_loop().time() + seconds
         draw = self._chance.of(f"link/{sender}/{address}").random
         lost, unanswered, doubled = draw() < now.loss, draw() < now.loss, draw() < now.doubling
         there, back = draw() ** 3 * _NEAR * now.slow, draw() ** 3 * _NEAR * now.slow
         host = self.places.get(address)
         if lost or (host is not None and self.is_cut(sender, host.name)):
             self._tell(sender, f"{what} to {address} is lost")
-            await asyncio.sleep(1e6)
-        await asyncio.sleep(there)
+            await _until(ends, math.inf)
+        await _until(ends, there)
         if doubled:
             self._tell(sender, f"{what} to {address} is doubled")
             later = draw() * _LATE
             asyncio.get_running_loop().call_later(later, self._double, address, what, deliver)
-        answer = await self._heard(address, deliver, what)
+        answer = await self._heard(address, deliver, what, ends)
         receiver = self.places.get(address)
-        if unanswered or (receiver is not None and self.is_cut(sender, receiver.name)):
+        if unanswered or (receiver is not None and self.is_cut(receiver.name, sender)):
             self._tell(sender, f"the answer of {address} to {what} is lost")
-            await asyncio.sleep(1e6)
-        await asyncio.sleep(back)
+            await _until(ends, math.inf)
+        await _until(ends, back)
         return answer
 
     async def _heard(
-        self, address: str, deliver: Callable[[H], Coroutine[Any, Any, T]], what: str
+        self, address: str, deliver: Callable[[H], Coroutine[Any, Any, T]], what: str, ends: float
     ) -> T:
         host = self.places.get(address)
         process = None if host is None else host.process
         if host is None or process is None or not process.is_alive:
             raise UnreachableError(CLOSED)
         task = process.spawn(deliver(host))
+        await _ended(task, ends)
         try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():  # whoever was asked is no more; else whoever asked has given up
-                raise UnreachableError("it broke off") from None
-            raise
+            return task.result()
+        except asyncio.InvalidStateError:
+            raise UnreachableError(LOST) from None
+        except asyncio.CancelledError:  # whoever was asked is no more
+            raise UnreachableError("it broke off") from None
         except IbiError as fault:
             self._unforeseen(f"{host.name} could not answer {what}: {fault!r}")
             raise UnreachableError("it answered 500") from None
@@ -146,6 +141,32 @@ class Network(Generic[H]):
         if host is not None and host.process is not None and host.process.is_alive:
             self._tell(host.name, f"the double of {what} comes")
             host.process.spawn(_ignored(deliver(host)))
+
+
+async def _until(ends: float, seconds: float) -> None:
+    """Let some time pass; UnreachableError at the end of all patience, if that comes before."""
+    left = ends - asyncio.get_running_loop().time()
+    await asyncio.sleep(min(left, seconds))
+    if left <= seconds:
+        raise UnreachableError(LOST)
+
+
+async def _ended(task: asyncio.Task[Any], ends: float) -> None:
+    """Wait until somebody has answered, or patience ends; who gives up does not end the work."""
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def release(_: object = None) -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    task.add_done_callback(release)
+    late = loop.call_at(ends, release)
+    try:
+        await waiter
+    finally:
+        late.cancel()
+        task.remove_done_callback(release)
 
 
 async def _ignored(work: Coroutine[Any, Any, Any]) -> None:

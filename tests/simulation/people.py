@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial, singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from ibi.archive.announcement import new_registration_key
 from ibi.errors import IbiError
 from ibi.identifier.label import Label
-from ibi.model.archive_record import ArchiveRecord
 from ibi.model.change import ItemChange
 from ibi.model.item import State
-from ibi.wire.requests import InclusionRequest, encode
 from simulation import scenario
 from simulation.archives import TOKEN, ArchiveHost
 from simulation.copier import copying
 from simulation.depositor import deposit
 from simulation.machines import Host
 from simulation.network import UnreachableError
+from simulation.strangers import Strangers
 from simulation.truth import Kept
 from simulation.virtual_time import strand
 from simulation.wires import as_resolver
@@ -39,6 +36,7 @@ class People:
         """Live in a world."""
         self._world = world
         self._judge = world.judge
+        self._strangers = Strangers(world)
         self._items: dict[int, Label] = {}
         self._moves = 0
         self.has_swapped = False
@@ -252,27 +250,11 @@ class People:
 
     @act.register
     def _(self, event: scenario.Stranger) -> None:
-        at, host = self._world.resolvers[event.resolver], self._world.archives[event.archive]
-        if host.service is None:
-            return
-        key = new_registration_key(self._world.chance.of("stranger").randrange)
-        address = "evil.example.com"
-        record = ArchiveRecord(
-            address, host.service.label, "203.0.113.6", "ibi-0.1", "e@example.com"
-        )
-        query = encode(InclusionRequest(record, key))
-        self._world.trace.say("people", f"a stranger says to {at.name} that he is {host.name}")
-        self._world.outside.spawn(self._claim(at.address, query))
+        self._strangers.usurp(event)
 
-    async def _claim(self, address: str, query: str) -> None:
-        with suppress(UnreachableError):
-            await self._world.network.call(
-                "stranger",
-                address,
-                "inclusionRequest",
-                lambda host: as_resolver(host).include(query, "203.0.113.6"),
-                _PATIENCE,
-            )
+    @act.register
+    def _(self, event: scenario.Pretender) -> None:
+        self._strangers.pretend(event)
 
     @act.register
     def _(self, event: scenario.Readdress) -> None:

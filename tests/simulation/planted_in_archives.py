@@ -8,15 +8,22 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from ibi.adapters.database import Execute
+from ibi.archive import answer, digest
+from ibi.archive.access import MayRead
+from ibi.archive.answer import Identity
 from ibi.archive.archive import Archive, Described
 from ibi.archive.deposits import Deposits
+from ibi.archive.related import Knowledge, Reached
 from ibi.archive.used_keys import SECOND, UsedKeys
 from ibi.errors import UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
 from ibi.model.forms import Forms
-from ibi.model.item import Item
-from ibi.ports import Deposit, Held
+from ibi.model.item import Item, State
+from ibi.ports import Deposit, DigestState, Held, NameChange
+from ibi.wire.digest import DigestPage
+from ibi.wire.requests import UrlRequest
+from ibi.wire.url_list import Related
 from simulation.disks import MemoryDatabase
 from simulation.machines import Host
 from simulation.mutation import Mutation
@@ -25,6 +32,8 @@ from simulation.virtual_time import PROCESS, strand
 T = TypeVar("T")
 
 _get: Final = Deposits.get
+_related: Final = answer._related  # noqa: SLF001  # what is changed
+_gathered: Final = digest.gathered
 _make: Final = Archive.make
 _look: Final = Archive.look
 _transaction: Final = MemoryDatabase.transaction
@@ -92,7 +101,40 @@ def _nothing_changes(execute: Execute, noted: Sequence[tuple[Iterable[str], bool
     del execute, noted
 
 
+def _always_original(
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    reached: Reached,
+    may_read: MayRead,
+) -> Related:
+    found = _related(knowledge, identity, request, reached, may_read)
+    return replace(found, state=State.ORIGINAL) if found.url else found
+
+
+def _among_any(block: str, blocks: str) -> bool:
+    del block, blocks
+    return True
+
+
+def _no_news(state: DigestState, after: int, rows: Sequence[NameChange]) -> DigestPage:
+    page = _gathered(state, after, rows)
+    return replace(page, held=(), dropped=()) if after else page
+
+
 IN_ARCHIVES: Final = (
+    Mutation(
+        "an archive answers Original for a Copy",
+        {"ibi.archive.answer._related": _always_original},
+    ),
+    Mutation(
+        "a key counts for whatever it is brought for",
+        {"ibi.archive.url_keys._is_among": _among_any},
+    ),
+    Mutation(
+        "a digest goes on and tells no news",
+        {"ibi.archive.digest.gathered": _no_news},
+    ),
     Mutation(
         "a deposit that was completed is completed again",
         {"ibi.archive.deposits.Deposits.get": _never_completed},

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ibi.minting import reservation
+from ibi.minting import distributor, reservation
+from ibi.minting.desk import Desk, Drawn
 from ibi.minting.reservation import Limits, Postponement, Request, Reservation, Stretch
-from ibi.ports import Entry, Witness
+from ibi.ports import Commitment, Entry, Reading, Witness
 from simulation.mutation import Mutation
 
 _reserve: Final = reservation.reserve
+_is_known: Final = reservation._is_known  # noqa: SLF001  # what is changed
+_create_dates: Final = distributor.create_dates
 
 
 def _last_of_own(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | None:
@@ -33,7 +36,55 @@ def _credulous(
     return _reserve(entry, own, witness, request, limits)
 
 
+def _give_back(
+    entry: Entry, own: Stretch, witness: Witness | None, now: Reading
+) -> Commitment | None:
+    del witness
+    return Commitment(own.last, entry.generation + 1, now)
+
+
+def _any_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> None:
+    del entry, own, witness
+
+
+def _known_again(entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading) -> bool:
+    return _is_known(replace(entry, moved=False), own, witness, now)
+
+
+def _take_none(self: Desk, drawn: Drawn) -> None:
+    self.given += len(drawn.instants)
+
+
+def _from_the_last(
+    current_date: int, last: int | None, r: int, count: int
+) -> tuple[int, list[int]]:
+    """Begin with the last one, which is not after itself."""
+    return _create_dates(current_date, None if last is None else last - r, r, count)
+
+
 IN_MINTERS: Final = (
+    Mutation(
+        "a minter gives back what others have reserved since",
+        {"ibi.minting.reservation.release": _give_back},
+    ),
+    Mutation(
+        "a ledger that was set back is taken for what it was",
+        {
+            "ibi.minting.reservation._check_history": _any_history,
+            "ibi.minting.reservation._is_known": _known_again,
+        },
+    ),
+    Mutation(
+        "a minter gives once more what it has drawn",
+        {"ibi.minting.desk.Desk.take": _take_none},
+    ),
+    Mutation(
+        "instants begin with the last that was given",
+        {
+            "ibi.minting.reservation.create_dates": _from_the_last,
+            "ibi.minting.desk.create_dates": _from_the_last,
+        },
+    ),
     Mutation(
         "a minter knows nothing of what others gave by its ledger",
         {"ibi.minting.reservation._last": _last_of_own},

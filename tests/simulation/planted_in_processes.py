@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from ibi.adapters.database import Execute
 from ibi.adapters.sql_acknowledgments import SqlAcknowledgments, _append, _replace
 from ibi.adapters.sql_processes import SqlProcesses
-from ibi.ports import PendingAcknowledgment
-from ibi.resolver import acknowledgment
+from ibi.adapters.sql_registry import SqlRegistry
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import ChangeArchive, PendingAcknowledgment
+from ibi.resolver import access_sheet, acknowledgment
 from ibi.resolver.acknowledgment import Step
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
 from ibi.resolver.following import Following
+from ibi.resolver.noted_accesses import NotedAccesses, Taken
+from ibi.resolver.turns import Turns
 from simulation.mutation import Mutation
+from simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
+_change_archive: Final = SqlRegistry.change_archive
+_take: Final = NotedAccesses.take
+_keyed: Final = access_sheet.keyed
 
 
 async def _key_in_mind(
@@ -74,7 +83,53 @@ async def _deaf(self: Following) -> None:
     del self
 
 
+async def _at_once(self: Turns, act: Coroutine[Any, Any, object]) -> object:
+    del self
+    return await act
+
+
+def _change_read_before(
+    self: SqlRegistry, name: str, change: ChangeArchive
+) -> RegisteredArchive | None:
+    """Change what was read a moment ago, in a step of its own."""
+    before = next(iter(self.archives([name])), None)
+    changed = change(before)
+    wait(asyncio.sleep(0.5))
+    return _change_archive(self, name, lambda _: changed)
+
+
+async def _take_and_keep(self: NotedAccesses, since: int) -> Taken:
+    counts = dict(self._counts)
+    taken = await _take(self, since)
+    self._counts = {access: count - 1 for access, count in counts.items() if count > 1}
+    return taken
+
+
+def _keyed_and_kept(
+    row: PendingAcknowledgment, acknowledgment: str, most: int, now: int
+) -> list[PendingAcknowledgment]:
+    """Tell of a whole sheet by the key of its first line, and keep the sheet."""
+    keyed = _keyed(row, acknowledgment, most, now)
+    return keyed if len(keyed) > 1 else [row, replace(keyed[0], id=0)]
+
+
 IN_PROCESSES: Final = (
+    Mutation(
+        "acts do not take turns",
+        {"ibi.resolver.turns.Turns.take": _at_once},
+    ),
+    Mutation(
+        "an archive on record is changed by what was read before",
+        {"ibi.adapters.sql_registry.SqlRegistry.change_archive": _change_read_before},
+    ),
+    Mutation(
+        "accesses that were taken are noted still",
+        {"ibi.resolver.noted_accesses.NotedAccesses.take": _take_and_keep},
+    ),
+    Mutation(
+        "a sheet stays after it was told",
+        {"ibi.resolver.access_sheet.keyed": _keyed_and_kept},
+    ),
     Mutation(
         "a process does not follow what another puts on record",
         {"ibi.resolver.following.Following.look": _deaf},

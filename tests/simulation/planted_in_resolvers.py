@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
 
+from ibi.model.conflict import Claim
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import Owner, Silence
 from ibi.resolver import decision, roster
+from ibi.resolver.conflicts import Conflicts
 from ibi.resolver.decision import Decision
+from ibi.resolver.digests import Digests
 from ibi.resolver.hearing import Hearing
 from ibi.resolver.known import Known
-from ibi.resolver.lease import ArchiveLeases
+from ibi.resolver.lease import ArchiveLeases, Lease
+from ibi.resolver.likely import Likely
+from ibi.resolver.locations import Locations
 from ibi.resolver.memory import Memory
 from ibi.resolver.offer import Offer
+from ibi.resolver.owners import Owners
 from ibi.resolver.question import Question
 from ibi.resolver.running_search import RunningSearch
 from ibi.resolver.searching import Searching
+from ibi.resolver.unsettled import Unsettled
 from ibi.resolver.vigil import Vigil
 from ibi.web.warm_path import WarmAnswers
 from simulation.mutation import Mutation
 
+_lease: Final = ArchiveLeases.lease
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
 _original: Final = decision._original  # noqa: SLF001
 _owner: Final = Searching._owner  # noqa: SLF001
@@ -96,7 +105,77 @@ def _warm_for_ever(self: WarmAnswers, target: bytes, now: float) -> Known | None
     return self._targets.known.get(target)
 
 
+def _unread(self: ArchiveLeases, asked: float, now: float) -> Lease | None:
+    """Give a lease for the longest time, whether the log is read or not."""
+    lease = _lease(self, asked, now)
+    if lease is not None:
+        lease.until = asked + self._longest
+        self._given.clear()
+    return lease
+
+
+def _settled(self: Unsettled, print_: int, began: float) -> bool:
+    del self, print_, began
+    return False
+
+
+def _without_holders(
+    homes: AbstractSet[str],
+    owner: str | None,
+    unpublished: AbstractSet[str],
+    holders: AbstractSet[str],
+) -> Likely:
+    del holders
+    on_record = () if owner is None else (owner,)
+    return Likely(frozenset().union(homes, on_record, unpublished), frozenset())
+
+
+def _unpublished(self: Locations, archive: str) -> bool:
+    del self, archive
+    return False
+
+
+def _never_due(self: Digests, now: float) -> None:
+    del self, now
+
+
+async def _kept_by_nobody(self: Owners) -> None:
+    self._learned.clear()
+
+
+async def _unwritten(self: Conflicts, label: str, claims: tuple[Claim, ...], count: int) -> None:
+    del self, label, claims, count
+
+
 IN_RESOLVERS: Final = (
+    Mutation(
+        "a lease runs whether the log is read or not",
+        {"ibi.resolver.lease.ArchiveLeases.lease": _unread},
+    ),
+    Mutation(
+        "an answer lasts that was overtaken by news",
+        {"ibi.resolver.unsettled.Unsettled.since": _settled},
+    ),
+    Mutation(
+        "who has said that it has an item is no likelier to have it",
+        {"ibi.resolver.searching.likely": _without_holders},
+    ),
+    Mutation(
+        "a digest that was read counts as none",
+        {"ibi.resolver.locations.Locations.publishes": _unpublished},
+    ),
+    Mutation(
+        "digests are not fetched",
+        {"ibi.resolver.digests.Digests._begin_due": _never_due},
+    ),
+    Mutation(
+        "owners that were learned are forgotten before they are kept",
+        {"ibi.resolver.owners.Owners._flush": _kept_by_nobody},
+    ),
+    Mutation(
+        "conflicts that were seen are not written",
+        {"ibi.resolver.conflicts.Conflicts._write": _unwritten},
+    ),
     Mutation(
         "a resolver says that nobody has it while one is silent",
         {"ibi.resolver.decision._nothing": _sure},

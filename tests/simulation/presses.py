@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ibi.adapters.sql_ledger import SqlLedger
+from ibi.errors import IbiError
 from ibi.minting.minter import Minter
 from ibi.minting.subsystem import Subsystem
 from simulation.disks import MemoryDatabase
@@ -36,6 +37,13 @@ class PressHost(Host):
     async def end(self) -> None:
         """Give back what is not used."""
         await strand(self.minter.close)
+
+    async def confirm(self) -> None:
+        """Take the operator's word for the ledger."""
+        try:
+            await strand(self.minter.confirm)
+        except IbiError as refusal:
+            self.say(f"refuses (confirm): {refusal}")
 
     def mint(self, count: int) -> None:
         """Give out labels, in a strand."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,13 +24,10 @@ from ibi.resolver.digests import Digests
 from ibi.resolver.duties import DIGESTS, WATCH, Duties
 from ibi.resolver.following import Following
 from ibi.resolver.inclusion import InclusionService
-from ibi.resolver.known import Known
 from ibi.resolver.locations import Locations
 from ibi.resolver.memory import Memory
 from ibi.resolver.owners import Owners
 from ibi.resolver.registration_key import Guesses
-from ibi.resolver.registry import Registry
-from ibi.resolver.resolution import Resolution, Resolving
 from ibi.resolver.searching import Searching
 from ibi.resolver.vigil import Vigil
 from ibi.resolver.watch import Watch
@@ -38,11 +35,14 @@ from ibi.web.clients import Clients
 from ibi.web.inclusion_door import InclusionDoor
 from ibi.web.rate_limit import RateLimit
 from ibi.web.resolver_app import Running
-from ibi.web.resolving import ResolvingDoor
 from ibi.web.warm_path import WarmAnswers
+from ibi.wire import requests, responses
+from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from ibi.wire.responses import InclusionStatus
 from simulation.disks import MemoryDatabase
 from simulation.machines import Host
 from simulation.resolver_wires import WiredArchives
+from simulation.watched import WatchedDoor, WatchedRegistry, WatchedResolving
 
 if TYPE_CHECKING:
     from simulation.archives import ArchiveHost
@@ -72,33 +72,6 @@ class Reply:
     """What it came to, in a word."""
 
 
-class WatchedDoor(ResolvingDoor):
-    """Shows by what a reader was answered."""
-
-    known: Known
-
-    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
-        self.known = known
-        return super()._redirection(known, wanted)
-
-
-class WatchedResolving(Resolving):
-    """Shows what became of every question that was asked of archives."""
-
-    def __init__(
-        self, searching: Searching, following: Following, on_end: Callable[[Resolution], None]
-    ) -> None:
-        """Show it to whoever wants to know."""
-        super().__init__(searching, following.catch_up)
-        self._on_end = on_end
-
-    async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is
-        """Resolve a question, and show what became of it."""
-        resolution = await super().resolve(*args, **options)
-        self._on_end(resolution)
-        return resolution
-
-
 class ResolverHost(Host):
     """A machine on which a process of a resolver runs; two may share a database."""
 
@@ -118,7 +91,12 @@ class ResolverHost(Host):
         """Open what is on the disk; the parts as `ibi.wiring.resolver` has them."""
         clock, chance = self.clock, self.world.chance
         self.store = store = SqlResolverStore(self.database, quick=True)
-        self.registry = registry = Registry(store, clock, chance.of(f"jitter/{self.name}").random)
+        self.registry = registry = WatchedRegistry(
+            store,
+            clock,
+            chance.of(f"jitter/{self.name}").random,
+            lambda archive, shown: self.world.judge.shown(self, archive, shown),
+        )
         client = WiredArchives(self.world.network, self)
         memory = Memory(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
         owners = Owners(store, quick=store.quick)
@@ -227,7 +205,18 @@ class ResolverHost(Host):
 
     async def include(self, query: str, peer: str) -> tuple[int, bytes]:
         """Answer an archive that is on or off."""
-        answer = await self.inclusion.serve(_request("/", query, peer))
+        inclusions, said = self.world.judge.inclusions, requests.decode(query)
+        assert isinstance(said, (InclusionRequest, ExclusionRequest))
+        archive, told = said.record.service.canonical, ""
+        number = inclusions.begin(self.database, archive)
+        try:
+            answer = await self.inclusion.serve(_request("/", query, peer))
+            if isinstance(said, InclusionRequest) and answer.status_code == HTTPStatus.OK:
+                status = responses.decode(bytes(answer.body))
+                is_there = isinstance(status, InclusionStatus) and status.confirmed
+                told = said.record.address if is_there else ""
+        finally:
+            inclusions.end(self.database, archive, number, told)
         self.world.judge.included(self)
         return answer.status_code, bytes(answer.body)
 

@@ -127,6 +127,15 @@ class Stranger:
 
 
 @dataclass(frozen=True, slots=True)
+class Pretender:
+    """Somebody brings the key of one item for an access to another, which nobody made."""
+
+    at: float
+    item: int
+    archive: int
+
+
+@dataclass(frozen=True, slots=True)
 class Readdress:
     """An archive is stopped, and started at another address."""
 
@@ -174,6 +183,23 @@ class DiskFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Slowness:
+    """A machine has so much to do that its threads wait, some for long and others not."""
+
+    at: float
+    host: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Setback:
+    """The ledger that minters share is copied, and the copy is put in its place after a while."""
+
+    at: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClockJump:
     """Somebody sets the clock of a machine."""
 
@@ -201,6 +227,8 @@ class Partition:
     at: float
     seconds: float
     hosts: tuple[str, ...]
+    deaf: bool
+    """Whether they are heard all the same, and hear nothing."""
 
 
 Event: TypeAlias = (
@@ -216,17 +244,30 @@ Event: TypeAlias = (
     | Forge
     | Settle
     | Stranger
+    | Pretender
     | Readdress
     | Restart
     | Kill
     | PowerLoss
     | DiskFailure
+    | Slowness
+    | Setback
     | ClockJump
     | Weather
     | Partition
 )
 
-FAULTS: Final = (Restart, Kill, PowerLoss, DiskFailure, ClockJump, Weather, Partition)
+FAULTS: Final = (
+    Restart,
+    Kill,
+    PowerLoss,
+    DiskFailure,
+    Slowness,
+    Setback,
+    ClockJump,
+    Weather,
+    Partition,
+)
 """Those that nobody does on purpose."""
 
 

@@ -71,7 +71,7 @@ class Truth:
         """For whom operators settled which label at which resolver, and when."""
         self.settling: set[tuple[str, str]] = set()
         """What they began to settle; it may be that nobody was told of the end of it."""
-        self.inclusions = Inclusions(world.loop.time)
+        self.inclusions = Inclusions(world.loop.time, self._violate)
         self.accesses = Accesses(self._violate, self.name)
         self.checks = 0
 

@@ -8,8 +8,10 @@ greenlets of the one thread that there is; where it would block, the loop goes o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import ContextVar, copy_context
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import Context, ContextVar, copy_context
+from heapq import heappop, heappush
 from typing import Any, Final, TypeVar, cast
 
 import greenlet  # type: ignore[import-untyped]
@@ -24,6 +26,9 @@ LATENCY: Final = 0.004
 
 MOST_ROUNDS: Final = 300_000
 """Of the loop in one world: there are some ten thousand, unless somebody tries without a pause."""
+
+
+_ALL_WAIT: Final = "everybody waits for somebody else"
 
 
 class RestlessError(Exception):
@@ -43,11 +48,13 @@ class Process:
         name: str,
         write: Callable[[], None],
         failed: Callable[[BaseException, str], None],
+        latency: Callable[[], float] = lambda: LATENCY,
     ) -> None:
-        """Begin; `write` comes before every write.
+        """Begin; `write` comes before every write, `latency` tells how long threads may take.
 
         `failed` is told of what a task raised, and by what name it goes.
         """
+        self.latency = latency
         self._loop = loop
         self._failed = failed
         self._write = write
@@ -105,21 +112,113 @@ class _Task(asyncio.Task[Any]):
         return self.number
 
 
+class _Handle(asyncio.Handle):
+    """A handle as it is, but for what only debugging needs: there are tens of thousands."""
+
+    def __init__(
+        self,
+        callback: Callable[..., object],
+        args: Sequence[Any],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+
+
+class _Timer(asyncio.TimerHandle):
+    """Likewise, for a moment."""
+
+    _context: Context
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., object],
+        args: Sequence[Any],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None,
+    ) -> None:
+        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]  # alike
+        self._when = when
+        self._scheduled = True
+
+    def cancel(self) -> None:
+        self._cancelled = True
+        self._callback = self._args = None  # type: ignore[assignment]  # as asyncio has it
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop of its own time."""
+    """An event loop of its own time: what is due next happens next, and nobody waits for it."""
 
     def __init__(self, chance: Callable[[], float]) -> None:
         """Begin at 0; `chance` says how long threads take."""
         super().__init__()
-        self._selector = _Jump(self)
         self._chance = chance
         self._made = 0
+        self._rounds = 0
+        self._soon: deque[_Handle | _Timer] = deque()
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._timed = 0
         self.now = 0.0
         self.set_task_factory(self._new_task)
 
     def time(self) -> float:
         """Return virtual seconds."""
         return self.now
+
+    def call_soon(  # type: ignore[override]  # asyncio's own, but for what it checks
+        self,
+        callback: Callable[..., object],
+        *args: Any,  # noqa: ANN401
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """Call something at this moment, after all that is to be called already."""
+        handle = _Handle(callback, args, self, context)
+        self._soon.append(handle)
+        return handle
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,  # noqa: ANN401
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """Call something at a moment; of those of one moment, the first first."""
+        timer = _Timer(when, callback, args, self, context)
+        self._timed += 1
+        heappush(self._timers, (when, self._timed, timer))
+        return timer
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Leave it where it is: when its time has come, nothing happens."""
+
+    def _run_once(self) -> None:
+        """Call all that is to be called at this moment; the next moment comes if there is none."""
+        soon, timers = self._soon, self._timers
+        if not soon:
+            while timers and timers[0][2]._cancelled:  # noqa: SLF001  # quicker than to ask
+                heappop(timers)
+            if not timers or self._rounds > MOST_ROUNDS:
+                raise RestlessError("nothing ends" if timers else _ALL_WAIT)
+            self.now = max(self.now, timers[0][0])
+        self._rounds += 1
+        while timers and timers[0][0] <= self.now:
+            soon.append(heappop(timers)[2])
+        for _ in range(len(soon)):
+            handle = soon.popleft()
+            if handle._cancelled:  # noqa: SLF001
+                continue
+            try:
+                handle._context.run(handle._callback, *handle._args)  # type: ignore[arg-type]  # noqa: SLF001
+            except Exception as failure:  # noqa: BLE001  # whatever it is, it is told
+                self.call_exception_handler({"message": repr(handle), "exception": failure})
 
     def _new_task(
         self,
@@ -169,39 +268,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return done
 
     async def _work(self, func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
-        latency = (self._chance() - 0.5) * LATENCY
+        process = PROCESS.get(None)
+        longest = LATENCY if process is None else process.latency()
+        latency = (self._chance() - 0.5) * longest
         if latency < 0:
             await asyncio.sleep(-latency)
         done = await strand(func, *args)
         if latency > 0:
             await asyncio.sleep(latency)
         return done
-
-    def _process_events(self, event_list: object) -> None:
-        """There are none."""
-
-    def _write_to_self(self) -> None:
-        """Nobody sleeps who would have to be woken."""
-
-
-class _Jump:
-    """Stands where the loop would wait for the kernel."""
-
-    def __init__(self, loop: VirtualLoop) -> None:
-        self._loop = loop
-        self._rounds = 0
-
-    def select(self, timeout: float | None) -> list[object]:
-        """Let the time pass until the next timer."""
-        self._rounds += 1
-        if timeout is None or self._rounds > MOST_ROUNDS:
-            idle = timeout is None
-            raise RestlessError("everybody waits for somebody else" if idle else "nothing ends")
-        self._loop.now += max(0.0, timeout)
-        return []
-
-    def close(self) -> None:
-        """Have nothing to let go of."""
 
 
 async def strand(func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401  # whatever it takes

@@ -36,6 +36,7 @@ _ENDING: Final = 60
 PACE: Final = {
     "ibi.resolver.owners.FLUSH": 15.0,
     "ibi.resolver.acknowledging.FLUSH": 15.0,
+    "ibi.resolver.noted_accesses.FEW": 2,
     "ibi.archive.transferring._THREADS": 2,
     "ibi.archive.courses._LOOK": 120 * SECOND,
 }
@@ -71,11 +72,11 @@ class World:
         self.network: Network[Host] = Network(self.chance, self.trace.say, self.violate)
         self.judge = Judge(self)
         self.outside = Process(self.loop, "outside", lambda: None, self.failed)
-        self._server = MemoryDatabase("server/ledger")
+        self.server = MemoryDatabase("server/ledger")
         self.archives = [ArchiveHost(self, number + 1) for number in range(ARCHIVES)]
         self.resolvers = [ResolverHost(self, number + 1) for number in range(RESOLVERS - 1)]
         self.resolvers.append(ResolverHost(self, RESOLVERS, self.resolvers[-1]))
-        self.presses = [PressHost(self, number + 1, self._server) for number in range(PRESSES)]
+        self.presses = [PressHost(self, number + 1, self.server) for number in range(PRESSES)]
         everybody: list[Host] = [*self.archives, *self.resolvers, *self.presses]
         self.hosts = {host.name: host for host in everybody}
         self.people = People(self)
@@ -147,7 +148,7 @@ class World:
             host.disk.close()
         for database in {id(each.database): each.database for each in self.resolvers}.values():
             database.end()
-        self._server.end()
+        self.server.end()
         self.loop.close()
 
     async def _live(self) -> None:

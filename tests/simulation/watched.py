@@ -1,0 +1,67 @@
+"""Parts of a resolver, as they are, but for that they show what they do to whoever judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from ibi.adapters.sql_resolver_store import SqlResolverStore
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.registration import RegisteredArchive
+from ibi.ports import Clock
+from ibi.resolver.following import Following
+from ibi.resolver.known import Known
+from ibi.resolver.registry import Registry
+from ibi.resolver.resolution import Resolution, Resolving
+from ibi.resolver.searching import Searching
+from ibi.web.resolving import ResolvingDoor
+
+
+class WatchedDoor(ResolvingDoor):
+    """Shows by what a reader was answered."""
+
+    known: Known
+
+    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
+        self.known = known
+        return super()._redirection(known, wanted)
+
+
+class WatchedResolving(Resolving):
+    """Shows what became of every question that was asked of archives."""
+
+    def __init__(
+        self, searching: Searching, following: Following, on_end: Callable[[Resolution], None]
+    ) -> None:
+        """Show it to whoever wants to know."""
+        super().__init__(searching, following.catch_up)
+        self._on_end = on_end
+
+    async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is
+        """Resolve a question, and show what became of it."""
+        resolution = await super().resolve(*args, **options)
+        self._on_end(resolution)
+        return resolution
+
+
+class WatchedRegistry(Registry):
+    """Shows what a process takes for what is on record, whenever it looks."""
+
+    def __init__(
+        self,
+        store: SqlResolverStore,
+        clock: Clock,
+        jitter: Callable[[], float],
+        on_show: Callable[[RegisteredArchive, dict[str, int]], None],
+    ) -> None:
+        """Show it to whoever wants to know, with what was shown before."""
+        super().__init__(store, clock, jitter)
+        self._on_show = on_show
+        self._shown: dict[str, int] = {}
+
+    def _show(self, name: str, archive: RegisteredArchive | None) -> None:
+        super()._show(name, archive)
+        if archive is not None:
+            self._on_show(archive, self._shown)
