@@ -15,7 +15,12 @@ from structlog.testing import capture_logs
 
 from ibi.adapters.sql_resolver_store import SqlResolverStore
 from ibi.adapters.sqlite import Sqlite
-from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError
+from ibi.errors import (
+    NotOnRecordError,
+    RegistrationKeyError,
+    ResolverRequestError,
+    StorageError,
+)
 from ibi.model.registration import RegisteredArchive
 from ibi.ports import Owner, PendingAcknowledgment, ResolverStore
 from ibi.resolver import duties as duties_module
@@ -438,7 +443,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
     async def run() -> None:
         clock = PaperClock()
         asleep, awake = Duties(store, clock, beat=3600), Duties(store, clock, beat=3600)
-        adopted: list[int] = []
+        adopted: list[int | None] = []
         awake.on_adoption.append(adopted.append)
         await asleep.open()
         await awake.open()
@@ -473,7 +478,7 @@ def test_rows_of_who_is_gone_are_adopted(store: ResolverStore) -> None:
         duties = Duties(store, clock, beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
-        adopted: list[int] = []
+        adopted: list[int | None] = []
         duties.on_adoption.append(adopted.append)
         for _ in range(LOOKS + 1):
             assert adopted == []
@@ -482,6 +487,36 @@ def test_rows_of_who_is_gone_are_adopted(store: ResolverStore) -> None:
         await duties.attend()
         assert adopted == [5]
         assert store.count_pending(duties.process) == 5
+        await duties.close()
+
+    asyncio.run(run())
+
+
+def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
+    store: ResolverStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adopt = store.adopt
+
+    def broken_off(process: str) -> int:
+        adopt(process)
+        raise StorageError("of the resolver", "the connection broke off")
+
+    async def run() -> None:
+        store.join(KEEPER, ALL)
+        duties = Duties(store, PaperClock(), beat=3600)
+        await duties.open()
+        keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
+        adopted: list[int | None] = []
+        duties.on_adoption.append(adopted.append)
+        store.leave(KEEPER)
+        monkeypatch.setattr(store, "adopt", broken_off)
+        with pytest.raises(StorageError):
+            await duties.attend()
+        assert store.count_pending(duties.process) == 5
+        monkeypatch.setattr(store, "adopt", adopt)
+        for _ in range(2):
+            await duties.attend()
+        assert adopted == [None]
         await duties.close()
 
     asyncio.run(run())

@@ -111,8 +111,8 @@ class Acknowledging:
         """Accesses that archives are still to be told of."""
         return self._queue.waiting
 
-    def adopted(self, accesses: int) -> None:
-        """Tell of accesses too that a process kept which is gone."""
+    def adopted(self, accesses: int | None) -> None:
+        """Tell of accesses too that a process kept which is gone; None: nobody knows how many."""
         self._queue.adopted(accesses)
         self._come_back(self._clock.uptime())
 

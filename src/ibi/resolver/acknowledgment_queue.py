@@ -74,8 +74,10 @@ class AcknowledgmentQueue:
         """Rows without a key, to which more may be added; as they stand in the store."""
         self._unsure = _NOTHING
         """What is being written; more than a moment, if the store failed in the midst of it."""
-        self._done: set[int] = set()
+        self._done: dict[int, int] = {}
+        """Accesses of rows that are to be forgotten, by number."""
         self._kept: int | None = None
+        self._is_uncounted = False
         self._written = 0
         """Rows that were written under this name, and are not done."""
         self._writing = asyncio.Lock()
@@ -128,7 +130,11 @@ class AcknowledgmentQueue:
                 if not await asyncio.to_thread(self._store.drop_pending, self._keeper, done):
                     await self._begin_anew()
                 self._written = max(0, self._written - len(done))
-                self._done.difference_update(done)
+                for each in done:
+                    self._done.pop(each, None)
+            if self._is_uncounted:
+                kept = await asyncio.to_thread(self._store.count_pending, self._keeper)
+                self._kept, self._is_uncounted = kept - sum(self._done.values()), False
 
     async def _take_known(self) -> list[PendingAcknowledgment]:
         """Note the accesses of what is known that are kept each by itself; return the others."""
@@ -193,12 +199,13 @@ class AcknowledgmentQueue:
         """Forget a row soon; should it be read again before, its key is what saves us."""
         if self.are_others:
             return
-        self._done.add(row.id)
+        self._done[row.id] = row.count
         self._kept = (self._kept or 0) - row.count
 
-    def adopted(self, accesses: int) -> None:
-        """Count accesses in rows of others that are kept here from now on."""
-        if self._kept is not None:
+    def adopted(self, accesses: int | None) -> None:
+        """Count accesses in rows of others that are kept here from now on; None: count anew."""
+        self._is_uncounted = self._is_uncounted or accesses is None
+        if accesses and self._kept is not None:
             self._kept += accesses
         self.news.set()
 

@@ -56,8 +56,11 @@ class Duties:
         self._task: asyncio.Task[None] | None = None
         # Its own: a process must not seem gone because its other threads wait for something.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ibi-duties")
-        self.on_adoption: list[Callable[[int], None]] = []
-        """Who is told of accesses that are this process's to tell from now on."""
+        self._is_unsure = False
+        """Whether accesses may have been adopted of which nobody was told."""
+        self.on_adoption: list[Callable[[int | None], None]] = []
+        """Who is told of accesses that are this process's to tell from now on; None: nobody knows
+        of how many."""
         self.process = ""
         """The name of this life: another after it counted as gone."""
 
@@ -123,9 +126,15 @@ class Duties:
         others = {name: beat for name, beat in roll.beats.items() if name != self.process}
         self._attendance.look(others)
         if self.holds(ACKNOWLEDGE):
-            accesses = await self._do(lambda: self._store.adopt(self.process))
-            for listener in self.on_adoption if accesses else ():
-                listener(accesses)
+            await self._adopt()
+
+    async def _adopt(self) -> None:
+        """Take over from who is gone; a store that fails may have done so all the same."""
+        was_unsure, self._is_unsure = self._is_unsure, True
+        accesses = await self._do(lambda: self._store.adopt(self.process))
+        self._is_unsure = False
+        for listener in self.on_adoption if accesses or was_unsure else ():
+            listener(None if was_unsure else accesses)
 
     async def _join(self) -> None:
         self._told = -HELD
