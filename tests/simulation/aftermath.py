@@ -149,11 +149,11 @@ class Aftermath:
                     unmet.append(f"{resolver.name} has {host.name} included")
                 elif known.address != host.address:
                     unmet.append(f"{resolver.name} knows where {host.name} is")
-            read = dict(resolver.database.look(READ))
+            read = resolver.database.look(READ)
             unmet += [
                 f"{resolver.name} has read the digest of {host.name}"
                 for host in world.archives
-                if host.id not in read
+                if (host.id,) not in read
             ]
             [(rows,)] = resolver.database.look("SELECT count(*) FROM resolver_acknowledgment")
             waiting = max(rows, resolver.acknowledging.waiting)

@@ -51,7 +51,7 @@ def hurrying(author: Author) -> list[Event]:
     author.at += 5.0
     if author.draw.random() < 0.7:
         events.append(author.one(Slowness, host="r2", seconds=60.0))
-    for _ in range(2):
+    for _ in range(author.draw.choice((1, 2))):
         events.append(author.one(Kill, host=f"a{archive + 1}", seconds=20.0))
         # Of what nobody has answered a moment ago, nobody is asked again: so each asks for another.
         wanted = [
@@ -126,7 +126,7 @@ def lingering(author: Author) -> list[Event]:
     if author.draw.random() < 0.4:
         events.append(author.one(Partition, hosts=(f"a{archive + 1}",), seconds=100.0, deaf=False))
         author.soon()
-    kind = author.draw.choice((Delete, Delete, Readdress, Kill, Restart))
+    kind = author.draw.choice((Delete, Readdress, Kill, Restart))
     known: _Known = {
         Readdress: {"archive": archive},
         Kill: {"host": f"a{archive + 1}"},
@@ -210,6 +210,8 @@ OF_RESOLVERS: Final[tuple[Callable[[Author], list[Event]], ...]] = (
     hurrying,
     overtaking,
     losing,
+    lingering,
+    lingering,
     lingering,
     contending,
     fainting,

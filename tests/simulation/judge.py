@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
@@ -30,8 +31,13 @@ STALENESS: Final = HOT + FOLLOW + 3.0
 remembered, as it takes to hear of what another process knows, and as it takes to ask."""
 _NEWS: Final = FOLLOW + 3.0
 """Seconds in which each process of a resolver hears of what stands on its record."""
-READ: Final = "SELECT archive, last FROM resolver_digest WHERE archive <> '' AND whole"
-"""Up to where a resolver has read the digests of archives, of those that it knows whole."""
+READ: Final = "SELECT archive FROM resolver_digest WHERE archive <> '' AND whole"
+"""Archives whose digests a resolver knows whole."""
+_LISTED: Final = (
+    "SELECT d.archive FROM resolver_holding h JOIN resolver_digest d ON d.number = h.digest "
+    "WHERE h.fingerprint = $1 AND d.archive <> ''"
+)
+"""Archives that have an item by their digests, as a resolver has read them."""
 _NOT_OLD: Final = 6000.0
 """Seconds for which a digest that was confirmed counts, and some less."""
 _MARGIN: Final = 60.0
@@ -49,7 +55,7 @@ class Judge(Truth):
         self._owners: dict[tuple[str, str], tuple[str, float]] = {}
         """On record at a resolver, by its address and by label, and since when at the latest."""
         self.well_read: set[str] = set()
-        """Databases of resolvers that have read all there is of every digest, while all is well."""
+        """Databases of resolvers that know every digest, while all is well."""
 
     def asked(self, resolver: ResolverHost, archive: str, request: UrlRequest) -> None:
         """Remember who was asked."""
@@ -124,18 +130,21 @@ class Judge(Truth):
             )
 
     def look_at_digests(self) -> None:
-        """See which resolvers know of all items where they are."""
-        newest = {
-            host.id: host.catalogue_disk.look("SELECT last FROM archive_epoch")[0][0]
-            for host in self._world.archives
-        }
-        # One that was confirmed by a clock which was behind may be taken for too old.
-        since = self._wall(self._world.loop.now - _NOT_OLD)
+        """See which resolvers have read the digests of all archives."""
         self.well_read = {
-            resolver.database.name
-            for resolver in self._world.resolvers
-            if newest == dict(resolver.database.look(f"{READ} AND confirmed > $1", since))
+            resolver.database.name for resolver in self._world.resolvers if self._has_read(resolver)
         }
+
+    def _has_read(self, resolver: ResolverHost) -> bool:
+        # What was confirmed by a clock which was wrong may be taken for too old.
+        is_right = not any(
+            each.clock.was_set
+            for each in self._world.resolvers
+            if each.database is resolver.database
+        )
+        since = self._wall(self._world.loop.now - _NOT_OLD)
+        rows = resolver.database.look(f"{READ} AND confirmed > $1", since)
+        return is_right and len(rows) == len(self._world.archives)
 
     def _judge_likely(self, resolver: ResolverHost, resolution: Resolution) -> None:
         """Who has not said that he has an item, and never had it, is asked after all who have.
@@ -149,6 +158,9 @@ class Judge(Truth):
         rows = resolver.database.look("SELECT archive FROM resolver_owner WHERE label = $1", label)
         is_known = rows == [(self._world.archive(owner).id,)]
         holders = {self._world.archive(name).id for name in self.holdings[label]}
+        rows = resolver.database.look(_LISTED, fingerprint(label))
+        if {archive for (archive,) in rows} != holders or not self._has_read(resolver):
+            return
         likely = holders | resolver.registry.homes(question.label)
         began = resolution.last.began
         asked = {each: at for at, each in self._asked[resolver.name, label] if at >= began}

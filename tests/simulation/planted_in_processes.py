@@ -16,6 +16,7 @@ from ibi.ports import ChangeArchive, PendingAcknowledgment
 from ibi.resolver import access_sheet, acknowledgment
 from ibi.resolver.acknowledgment import Step
 from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.duties import Duties
 from ibi.resolver.following import Following
 from ibi.resolver.noted_accesses import NotedAccesses, Taken
 from ibi.resolver.turns import Turns
@@ -24,6 +25,7 @@ from simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
 _change_archive: Final = SqlRegistry.change_archive
+_join: Final = Duties._join  # noqa: SLF001  # what is changed
 _take: Final = NotedAccesses.take
 _keyed: Final = access_sheet.keyed
 
@@ -113,7 +115,17 @@ def _keyed_and_kept(
     return keyed if len(keyed) > 1 else [row, replace(keyed[0], id=0)]
 
 
+async def _join_once(self: Duties) -> None:
+    """Go on under the old name, whatever others say."""
+    if not self.process:
+        await _join(self)
+
+
 IN_PROCESSES: Final = (
+    Mutation(
+        "a process that counted as gone goes on under its old name",
+        {"ibi.resolver.duties.Duties._join": _join_once},
+    ),
     Mutation(
         "acts do not take turns",
         {"ibi.resolver.turns.Turns.take": _at_once},
