@@ -60,7 +60,7 @@ _WEIGHTS: Final[dict[type[Event], int]] = {
     Forge: 1,
     Settle: 1,
     Stranger: 1,
-    Pretender: 1,
+    Pretender: 3,
     Readdress: 2,
     Restart: 3,
     Kill: 4,

@@ -247,7 +247,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         del executor
         if self._chance() < PROMPT:
             return self._at_once(func, *args)
-        return self.create_task(self._work(func, *args))
+        done: asyncio.Future[T] = self.create_future()
+        self.call_soon(self._begin, done, func, args)
+        return done
 
     def _at_once(self, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # noqa: ANN401
         done: asyncio.Future[T] = self.create_future()
@@ -267,16 +269,50 @@ class VirtualLoop(asyncio.BaseEventLoop):
             done.set_result(result)
         return done
 
-    async def _work(self, func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401
+    def _begin(self, done: asyncio.Future[T], func: Callable[..., T], args: Sequence[Any]) -> None:
         process = PROCESS.get(None)
         longest = LATENCY if process is None else process.latency()
         latency = (self._chance() - 0.5) * longest
         if latency < 0:
-            await asyncio.sleep(-latency)
-        done = await strand(func, *args)
-        if latency > 0:
-            await asyncio.sleep(latency)
-        return done
+            self.call_later(-latency, self.call_soon, self._work, done, func, args, 0.0)
+        else:
+            self._work(done, func, args, latency)
+
+    def _work(
+        self, done: asyncio.Future[T], func: Callable[..., T], args: Sequence[Any], latency: float
+    ) -> None:
+        process = PROCESS.get(None)
+        if done.done() or (process is not None and not process.is_alive):
+            done.cancel()
+            return
+        worked = self._at_once(func, *args)
+        if worked.done():
+            self._end_after(latency, worked, done)
+            return
+        done.add_done_callback(lambda ended: worked.cancel() if ended.cancelled() else None)
+        worked.add_done_callback(lambda _: self._end_after(latency, worked, done))
+
+    def _end_after(
+        self, latency: float, worked: asyncio.Future[T], done: asyncio.Future[T]
+    ) -> None:
+        if latency:
+            self.call_later(latency, self.call_soon, _pass_on, worked, done)
+        else:
+            _pass_on(worked, done)
+
+
+def _pass_on(worked: asyncio.Future[T], done: asyncio.Future[T]) -> None:
+    """Give to one what another has; who has given up wants nothing."""
+    if worked.cancelled():
+        done.cancel()
+        return
+    failure = worked.exception()
+    if done.done():
+        return
+    if failure is not None:
+        done.set_exception(failure)
+    else:
+        done.set_result(worked.result())
 
 
 async def strand(func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401  # whatever it takes
