@@ -157,7 +157,7 @@ IN_ARCHIVES: Final = (
     Mutation(
         "what was decided is not finished after a crash",
         {"ibi.archive.archive.Archive._settle": _unsettled},
-        within=120,
+        within=90,
     ),
     Mutation(
         "a database says that it is durable before it is",
@@ -169,7 +169,6 @@ IN_ARCHIVES: Final = (
     Mutation(
         "a used key is forgotten by a clock that is ahead",
         {"ibi.archive.used_keys.UsedKeys.forget": _forget_at_once},
-        within=200,
     ),
     Mutation(
         "the log of an archive does not tell of what changes",

@@ -177,6 +177,5 @@ IN_PROCESSES: Final = (
     Mutation(
         "an archive is included by any key",
         {"ibi.resolver.inclusion._fitting": _any_key},
-        within=200,
     ),
 )

@@ -73,8 +73,8 @@ def _unmoved(self: Memory) -> None:
 async def _trusting(self: Vigil, name: str, leases: ArchiveLeases) -> bool:
     """Take silence for the news that there are none."""
     goes_on = await _read_on(self, name, leases)
-    for lease, ends in leases._given:  # noqa: SLF001
-        lease.until = ends
+    for lease, first in leases._given:  # noqa: SLF001
+        lease.until = first + leases._longest  # noqa: SLF001
     return goes_on
 
 
@@ -155,10 +155,12 @@ IN_RESOLVERS: Final = (
     Mutation(
         "an answer lasts that was overtaken by news",
         {"ibi.resolver.unsettled.Unsettled.since": _settled},
+        within=90,
     ),
     Mutation(
         "who has said that it has an item is no likelier to have it",
         {"ibi.resolver.searching.likely": _without_holders},
+        within=150,
     ),
     Mutation(
         "a digest that was read counts as none",
@@ -195,7 +197,6 @@ IN_RESOLVERS: Final = (
     Mutation(
         "a claim is believed while the owner is silent",
         {"ibi.resolver.hearing.Hearing.may_others_claim": True},
-        within=200,
     ),
     Mutation(
         "an answer is remembered for too long",

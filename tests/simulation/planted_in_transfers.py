@@ -90,11 +90,11 @@ IN_TRANSFERS: Final = (
     Mutation(
         "a receiver accepts a second time",
         {"ibi.archive.receiving.Receiving._accept": _accept_again},
+        within=90,
     ),
     Mutation(
         "a receiver says that it undid what it accepted",
         {"ibi.archive.transfer.answer_to_undo": _undone_anyway},
-        within=200,
     ),
     Mutation(
         "a late offer opens what has ended",
