@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar, cast
 
 import greenlet  # type: ignore[import-untyped]
 
+from simulation.handles import NumberedTask, QuickHandle, QuickTimer
+
 T = TypeVar("T")
 
 PROMPT: Final = 0.6
@@ -103,56 +105,6 @@ class Process:
 PROCESS: ContextVar[Process] = ContextVar("PROCESS")
 
 
-class _Task(asyncio.Task[Any]):
-    """A task whose place in a set depends on nothing but the order in which tasks were made."""
-
-    number = 0
-
-    def __hash__(self) -> int:
-        return self.number
-
-
-class _Handle(asyncio.Handle):
-    """A handle as it is, but for what only debugging needs: there are tens of thousands."""
-
-    def __init__(
-        self,
-        callback: Callable[..., object],
-        args: Sequence[Any],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
-
-
-class _Timer(asyncio.TimerHandle):
-    """Likewise, for a moment."""
-
-    _context: Context
-
-    def __init__(
-        self,
-        when: float,
-        callback: Callable[..., object],
-        args: Sequence[Any],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]  # alike
-        self._when = when
-        self._scheduled = True
-
-    def cancel(self) -> None:
-        self._cancelled = True
-        self._callback = self._args = None  # type: ignore[assignment]  # as asyncio has it
-
-
 class VirtualLoop(asyncio.BaseEventLoop):
     """An event loop of its own time: what is due next happens next, and nobody waits for it."""
 
@@ -162,8 +114,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._chance = chance
         self._made = 0
         self._rounds = 0
-        self._soon: deque[_Handle | _Timer] = deque()
-        self._timers: list[tuple[float, int, _Timer]] = []
+        self._soon: deque[QuickHandle | QuickTimer] = deque()
+        self._timers: list[tuple[float, int, QuickTimer]] = []
         self._timed = 0
         self.now = 0.0
         self.set_task_factory(self._new_task)
@@ -179,7 +131,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> asyncio.Handle:
         """Call something at this moment, after all that is to be called already."""
-        handle = _Handle(callback, args, self, context)
+        handle = QuickHandle(callback, args, self, context)
         self._soon.append(handle)
         return handle
 
@@ -191,7 +143,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Call something at a moment; of those of one moment, the first first."""
-        timer = _Timer(when, callback, args, self, context)
+        timer = QuickTimer(when, callback, args, self, context)
         self._timed += 1
         heappush(self._timers, (when, self._timed, timer))
         return timer
@@ -228,7 +180,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Future[Any]:
         self._made += 1
         number = self._made
-        task = _Task.__new__(_Task)
+        task = NumberedTask.__new__(NumberedTask)
         task.number = number
         task.__init__(work, loop=self, **options)  # type: ignore[misc]  # numbered before it is known
         context = options.get("context")
