@@ -408,21 +408,34 @@ def test_readers_change_nothing(world: World, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "location"),
+    ("path", "location", "name"),
     [
-        ("/doi/10.1000/182", "https://doi.org/10.1000/182"),
-        ("/doi:10.1000/182?x=1", "https://doi.org/10.1000/182?x=1"),
-        ("/hdl/20.1000/100", "https://hdl.handle.net/20.1000/100"),
-        ("/ark:/12148/btv1b8449691v", "https://n2t.net/ark:12148/btv1b8449691v"),
-        ("/ark:12148/btv1b8449691v", "https://n2t.net/ark:12148/btv1b8449691v"),
-        ("/urn:nbn:de:101:1-20", "https://nbn-resolving.org/urn:nbn:de:101:1-20"),
+        ("/doi/10.1000/182", "https://doi.org/10.1000/182", "10.1000/182"),
+        ("/doi:10.1000/182?x=1", "https://doi.org/10.1000/182?x=1", "10.1000/182"),
+        ("/hdl/20.1000/100", "https://hdl.handle.net/20.1000/100", "20.1000/100"),
+        (
+            "/ark:/12148/btv1b8449691v",
+            "https://n2t.net/ark:12148/btv1b8449691v",
+            "12148/btv1b8449691v",
+        ),
+        (
+            "/ark:12148/btv1b8449691v",
+            "https://n2t.net/ark:12148/btv1b8449691v",
+            "12148/btv1b8449691v",
+        ),
+        (
+            "/urn:nbn:de:101:1-20",
+            "https://nbn-resolving.org/urn:nbn:de:101:1-20",
+            "nbn:de:101:1-20",
+        ),
     ],
 )
-def test_identifiers_of_other_systems_are_sent_on(world: World, path: str, location: str) -> None:
-    before = len(world.first.queries)
+def test_identifiers_of_other_systems_are_sent_on(
+    world: World, path: str, location: str, name: str
+) -> None:
     answer = world.get(path)
     assert (answer.status, answer.headers["location"]) == (302, location)
-    assert len(world.first.queries) == before
+    assert not [each for each in world.first.queries if name in str(each)]
 
 
 @pytest.mark.parametrize("path", ["/doi/x", "/hdl/", "/ark:/1", "/urn:x"])
