@@ -166,15 +166,16 @@ def _describe(
 @contextmanager
 def _federation(folder: Path, control: int) -> Iterator[int]:
     """Run archives and a resolver that has them on record; yield its port."""
-    data, port = folder / "resolver", free_port()
-    at = f"127.0.0.1:{port}"
+    data = folder / "resolver"
     command = [sys.executable, "-m", "ibi", "resolver"]
-    made = [*command, "init", "--data", str(data), "--address", f"http://{at}", "--listen", at]
-    subprocess.run([*made, "--allow-network", "127.0.0.0/8"], check=True, capture_output=True)  # noqa: S603
-    with (data / "resolver.toml").open("a", encoding="utf-8") as settings:
-        settings.write('searches_a_second = 1000000\ntrusted_proxies = ["127.0.0.0/8"]\n')
     archives = [sys.executable, str(Path(__file__).with_name("many_archives.py")), str(folder)]
     with running(archives, control, -1):
+        port = free_port()
+        at = f"127.0.0.1:{port}"
+        made = [*command, "init", "--data", str(data), "--address", f"http://{at}", "--listen", at]
+        subprocess.run([*made, "--allow-network", "127.0.0.0/8"], check=True, capture_output=True)  # noqa: S603
+        with (data / "resolver.toml").open("a", encoding="utf-8") as settings:
+            settings.write('searches_a_second = 1000000\ntrusted_proxies = ["127.0.0.0/8"]\n')
         _register(data, json.loads((folder / "ports.json").read_bytes()))
         with running([*command, "serve", "--data", str(data)], port):
             while not (data / "serving").exists():

@@ -131,6 +131,13 @@ async def _serve(folder: Path) -> None:
     archives = Archives(
         [Archive(each["service"], set(each["labels"]), publishes) for each in described["archives"]]
     )
+    # Taken first, or one of hundreds of archives might be given this port; answers come last.
+    control = await loop.create_server(
+        lambda: Connection(archives, None),
+        "127.0.0.1",
+        described["control"],
+        start_serving=False,
+    )
     for archive in archives.all:
         server = await loop.create_server(
             lambda archive=archive: Connection(archives, archive),  # type: ignore[misc]  # mypy cannot infer the default
@@ -139,9 +146,6 @@ async def _serve(folder: Path) -> None:
         archive.port = server.sockets[0].getsockname()[1]
     ports = json.dumps([archive.port for archive in archives.all])
     (folder / "ports.json").write_text(ports, encoding="ascii")
-    control = await loop.create_server(
-        lambda: Connection(archives, None), "127.0.0.1", described["control"]
-    )
     await control.serve_forever()
 
 
