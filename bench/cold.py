@@ -33,7 +33,9 @@ from plots import bars
 
 QUICK = bool(os.environ.get("BENCH_QUICK"))
 SIZES = (20, 60) if QUICK else (100, 500)
-ITEMS = 40 if QUICK else 400
+ITEMS = {False: 40, True: 40} if QUICK else {False: 400, True: 2000}
+"""Of each row, without digests and with them: those are found in no time, and the more there are,
+the less a 99th percentile is chance."""
 WORST = 2.0
 """How many times the 99th percentile of before it may be while half of the archives hang."""
 _KINDS = {"at home": "a{}.example.org/archive", "elsewhere": "papers{}.example.net/library"}
@@ -102,7 +104,8 @@ def _verdicts(cases: list[Case]) -> Iterator[str]:
                     WORST,
                 )
     yield (
-        f"\n{ITEMS} items in each row, all of them in archives that answer. An archive has 2 s for "
+        f"\n{ITEMS[False]:,} items in each row without digests, {ITEMS[True]:,} with them, all in "
+        "archives that answer. An archive has 2 s for "
         "an answer, and is not asked any more after three silences. An item whose label was made "
         "elsewhere has no home, and no owner on record when it is first asked for: then all may be "
         "asked after its reader has left."
@@ -111,8 +114,8 @@ def _verdicts(cases: list[Case]) -> Iterator[str]:
 
 def _measured(size: int, *, digests: bool, hang: bool) -> Iterator[Case]:
     sys.stderr.write(f"  {size} archives, {'with' if digests else 'without'} digests\n")
-    sets = 2 if hang else 1
-    labels = {kind: _labels(kind, size, sets) for kind in _KINDS}
+    sets, count = 2 if hang else 1, ITEMS[digests]
+    labels = {kind: _labels(kind, size, sets * count) for kind in _KINDS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         control = _describe(folder, size, labels, publish=digests)
@@ -122,7 +125,7 @@ def _measured(size: int, *, digests: bool, hang: bool) -> Iterator[Case]:
             for hanging in (0, size // 2)[:sets]:
                 _control(control, f"hang/{hanging}")
                 for kind in _KINDS:
-                    part = labels[kind][ITEMS:] if hanging else labels[kind][:ITEMS]
+                    part = labels[kind][count:] if hanging else labels[kind][:count]
                     before = _control(control)["asked"]
                     times = sorted(_ask(port, [label for _, label in part]))
                     asked = (_settled(control) - before) / len(part)
@@ -130,10 +133,10 @@ def _measured(size: int, *, digests: bool, hang: bool) -> Iterator[Case]:
                     yield Case(size, digests, hanging, kind, statistics.median(times), last, asked)
 
 
-def _labels(kind: str, size: int, sets: int) -> list[tuple[int, str]]:
+def _labels(kind: str, size: int, count: int) -> list[tuple[int, str]]:
     """Return archives, of those that never hang, and the labels of their items."""
     made = []
-    for number in range(ITEMS * sets):
+    for number in range(count):
         archive = size // 2 + number % (size - size // 2)
         month, rest = divmod(number, 28 * 24)
         day, hour = divmod(rest, 24)
