@@ -7,7 +7,8 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from ibi.adapters.database import Execute
 from ibi.adapters.postgres import Postgres, without_password
 from ibi.adapters.sql_ledger import SqlLedger
 from ibi.adapters.sqlite import Sqlite
@@ -524,6 +526,22 @@ def test_a_server_that_stops_is_missed_and_found_again(postgres: PostgresServer)
     assert settle(ledger) == before
     assert settle(ledger, lambda _: replace(FIRST, generation=2)).generation == 2
     ledger.close()
+
+
+def test_a_read_that_takes_long_keeps_no_other_waiting(postgres: PostgresServer) -> None:
+    def work(execute: Execute) -> None:
+        execute("SELECT pg_advisory_xact_lock(4711)")
+        waiting = others.submit(database.read, "SELECT pg_advisory_xact_lock_shared(4711)")
+        while not execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+            time.sleep(0.01)
+        assert database.read("SELECT 1") == [(1,)]
+        assert not waiting.done()
+        held.append(waiting)
+
+    held: list[Future[list[tuple[Any, ...]]]] = []
+    with closing(Postgres(postgres.url)) as database, ThreadPoolExecutor() as others:
+        database.transaction(work)
+        assert len(held[0].result()) == 1
 
 
 def test_a_server_that_is_not_there_is_named(postgres: PostgresServer) -> None:

@@ -12,8 +12,8 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from threading import Lock, RLock, Thread
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from threading import BoundedSemaphore, Lock, RLock, Thread
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -23,12 +23,13 @@ from ibi.errors import LedgerUnavailableError
 
 T = TypeVar("T")
 
-_Use: TypeAlias = Literal["write", "read"]
-
 TIMEOUT: Final = 10.0
 """Seconds for a connection or a statement; then the server counts as gone."""
 LONGEST_SURVEY: Final = 120.0
 """Seconds for a statement that nobody else waits for."""
+READERS: Final = 4
+"""Connections that read at once. A server on another machine takes a while for each answer, and
+one reader would wait for the others' answers too."""
 
 _PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
 
@@ -55,7 +56,7 @@ LOST: Final = (
 
 
 class Postgres:
-    """A database on a server. Threads that write take turns, and so do those that read."""
+    """A database on a server. Threads that write take turns, and a few may read at once."""
 
     # The timeline of the write-ahead log: a promoted replica and a restored backup begin a new one,
     # and may lack what was committed last on the old.
@@ -76,46 +77,58 @@ class Postgres:
         self._settings = {**_SETTINGS, **(_READ_ONLY if read_only else {})}
         self.name = without_password(url)
         self._lock = RLock()
-        self._reading = RLock()
+        self._reading = BoundedSemaphore(READERS)
         self._starting = Lock()
         self._process = os.getpid()
-        self._connections: dict[_Use, asyncpg.Connection] = {}
+        self._writer: asyncpg.Connection | None = None
+        self._idle: list[asyncpg.Connection] = []
+        """By which nobody reads just now; the loop's thread alone takes from them."""
         self._loop: asyncio.AbstractEventLoop | None = None
         with self._lock:
-            self._run(self._connected("write"))
+            self._run(self._connected())
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
         """Do the work in one transaction; durable when this returns, undone if it raises."""
         with self._lock:
-            connection = self._run(self._connected("write"))
+            connection = self._run(self._connected())
             try:
                 self._run(connection.execute("BEGIN"))
                 result = work(lambda sql, *values: self._run(self._rows(connection, sql, values)))
                 self._run(connection.execute("COMMIT"))
             except (LedgerUnavailableError, KeyboardInterrupt):
                 # Whether it is durable is not known: the server decides, and the next one reads.
-                self._abandon("write")
+                self._abandon()
                 raise
             except BaseException:
                 try:
                     self._run(connection.execute("ROLLBACK"))
                 except LedgerUnavailableError:
-                    self._abandon("write")
+                    self._abandon()
                 raise
             return result
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT, by a connection that waits for no writer."""
         with self._reading:
-            try:
-                # In one go: the way to the loop's thread and back takes longer than most reads.
-                return self._run(self._fetched(sql, values))
-            except LedgerUnavailableError:
-                self._abandon("read")
-                raise
+            # In one go: the way to the loop's thread and back takes longer than most reads.
+            return self._run(self._fetched(sql, values))
 
     async def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        return await self._rows(await self._connected("read"), sql, values)
+        idle = self._idle
+        connection = idle.pop() if idle else await self._connect()
+        # One that the server ended while nobody used it fails nobody: there is another.
+        while connection.is_closed():
+            connection = idle.pop() if idle else await self._connect()
+        try:
+            rows = await self._rows(connection, sql, values)
+        except BaseException:
+            # What befell one may have befallen all, and nobody should find out one by one.
+            for each in (connection, *idle):
+                each.terminate()
+            idle.clear()
+            raise
+        idle.append(connection)
+        return rows
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT that may take long, by a connection and a loop of its own."""
@@ -142,20 +155,22 @@ class Postgres:
     ) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await connection.fetch(sql, *values)]
 
-    async def _connected(self, use: _Use) -> asyncpg.Connection:
-        connection = self._connections.get(use)
-        # One that the server ended while nobody used it fails nobody: there is another.
-        if connection is None or connection.is_closed():
-            connection = await asyncpg.connect(
-                self._url,
-                timeout=TIMEOUT,
-                command_timeout=TIMEOUT,
-                server_settings=self._settings,
-            )
-            if await connection.fetchval("SHOW fsync") != "on":
-                await connection.close()
-                raise LedgerUnavailableError(self.name, "the server runs with fsync = off")
-            self._connections[use] = connection
+    async def _connected(self) -> asyncpg.Connection:
+        """Return the connection by which is written."""
+        if self._writer is None or self._writer.is_closed():
+            self._writer = await self._connect()
+        return self._writer
+
+    async def _connect(self) -> asyncpg.Connection:
+        connection = await asyncpg.connect(
+            self._url,
+            timeout=TIMEOUT,
+            command_timeout=TIMEOUT,
+            server_settings=self._settings,
+        )
+        if await connection.fetchval("SHOW fsync") != "on":
+            await connection.close()
+            raise LedgerUnavailableError(self.name, "the server runs with fsync = off")
         return connection
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -169,7 +184,7 @@ class Postgres:
         with self._starting:
             if self._process != os.getpid():
                 # Forked without a word: the loop's thread is the parent's, and so are connections.
-                self._connections, self._loop = {}, None
+                self._writer, self._idle, self._loop = None, [], None
                 self._process = os.getpid()
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -179,36 +194,43 @@ class Postgres:
                 self._thread.start()
             return self._loop
 
-    def _abandon(self, use: _Use) -> None:
-        connection = self._connections.pop(use, None)
+    def _abandon(self) -> None:
+        connection, self._writer = self._writer, None
         if connection is not None and self._loop is not None:
             self._loop.call_soon_threadsafe(connection.terminate)
 
     def pause(self) -> None:
-        """Close both connections before a fork, and end the thread, which the child would lack."""
+        """Close the connections before a fork, and end the thread, which the child would lack."""
         self._lock.acquire()
-        self._reading.acquire()
-        self.close()
+        for _ in range(READERS):
+            self._reading.acquire()
+        self._end()
 
     def resume(self) -> None:
         """Connect again when it is needed."""
-        self._reading.release()
+        for _ in range(READERS):
+            self._reading.release()
         self._lock.release()
 
     def close(self) -> None:
         """Close the connections and end the loop."""
-        with self._lock, self._reading:
-            self._abandon("write")
-            self._abandon("read")
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._loop.stop)
-                self._thread.join(TIMEOUT)
-                # The kernel's thread ends a little later, and OpenSSL holds a lock then: a child
-                # that is forked meanwhile would wait for it for ever.
-                task = Path(f"/proc/self/task/{self._thread.native_id}")
-                while not self._thread.is_alive() and task.exists():
-                    time.sleep(0.0001)
-                self._loop = None
+        self.pause()
+        self.resume()
+
+    def _end(self) -> None:
+        self._abandon()
+        if self._loop is not None:
+            for connection in self._idle:
+                self._loop.call_soon_threadsafe(connection.terminate)
+            self._idle = []
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(TIMEOUT)
+            # The kernel's thread ends a little later, and OpenSSL holds a lock then: a child
+            # that is forked meanwhile would wait for it for ever.
+            task = Path(f"/proc/self/task/{self._thread.native_id}")
+            while not self._thread.is_alive() and task.exists():
+                time.sleep(0.0001)
+            self._loop = None
 
 
 def _reason(failure: Exception) -> str:
