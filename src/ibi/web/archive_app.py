@@ -8,24 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
-import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.deposits import Deposits
 from ibi.archive.used_keys import UsedKeys
-from ibi.errors import IbiError, StorageError
-from ibi.web import archive_metrics, archive_openapi
+from ibi.errors import IbiError
 from ibi.web.application import application
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
+from ibi.web.archive_status import ArchiveStatus
 from ibi.web.branch import Branch
-from ibi.web.colleagues import numbers, page_for, tell
 from ibi.web.item_pages import ItemPages
-from ibi.web.json_answers import FRESH
 from ibi.web.reading import Reading
 
 _ROUND: Final = 3600.0
@@ -69,7 +64,6 @@ class ArchiveApp:
         version: str,
     ) -> None:
         """Put it together; each of the rounds of housekeeping bears to be made at any time."""
-        self._archive = archive
         self._used_keys = UsedKeys(archive.catalogue, archive.clock)
         self._deposits = deposits
         self._service = service
@@ -79,19 +73,17 @@ class ArchiveApp:
         self._reading = reading
         self._pages = pages
         self._metrics = metrics
-        self._openapi = msgspec.json.encode(archive_openapi.document(version))
+        self._status = ArchiveStatus(archive.catalogue, metrics, version)
 
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
             Branch("/api/", [route for api in self._apis for route in api.routes]),
-            Route("/openapi.json", self.openapi),
-            Route("/readyz", self.readyz),
-            Route("/metrics", self.metrics),
+            *self._status.routes,
             *self._reading.routes,
         ]
         app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
-        tell(app, self._numbers)
+        self._status.share(app)
         return app
 
     @asynccontextmanager
@@ -120,22 +112,3 @@ class ArchiveApp:
                 with suppress(IbiError):  # the next round sees to it
                     await asyncio.to_thread(make)
             await asyncio.sleep(_ROUND)
-
-    async def openapi(self, _: Request) -> Response:
-        """Describe the API."""
-        return Response(self._openapi, media_type="application/json")
-
-    async def readyz(self, _: Request) -> Response:
-        """Tell whether the archive can be read."""
-        held = await asyncio.to_thread(self._archive.catalogue.items, 0, 1)
-        if not held:
-            raise StorageError("of the catalogue", "it is empty")
-        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
-
-    async def metrics(self, request: Request) -> Response:
-        """Tell Prometheus."""
-        page = await page_for(request, self._metrics.registry)
-        return Response(page, media_type=archive_metrics.MEDIA_TYPE)
-
-    async def _numbers(self) -> bytes:
-        return numbers(self._metrics.registry)

@@ -12,25 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ibi.archive.answer import Identity
 from ibi.archive.url_keys import UrlKeys
-from ibi.errors import StorageError
 from ibi.ports import Catalogue, Clock
-from ibi.web import archive_metrics, archive_openapi
 from ibi.web.application import application
 from ibi.web.archive_app import Api
 from ibi.web.archive_metrics import ArchiveMetrics
 from ibi.web.archive_service import ArchiveService
-from ibi.web.colleagues import numbers, page_for, tell
+from ibi.web.archive_status import ArchiveStatus
 from ibi.web.item_pages import ItemPages
-from ibi.web.json_answers import FRESH
 from ibi.web.reading import Reading
 from ibi.wire.requests import Acknowledgment
 
@@ -121,26 +117,23 @@ class ReaderApp:
         version: str,
     ) -> None:
         """Put it together."""
-        self._catalogue = catalogue
         self._keeper = keeper
         self._apis = apis
         self._reading = reading
         self._pages = pages
         self._metrics = metrics
-        self._openapi = msgspec.json.encode(archive_openapi.document(version))
+        self._status = ArchiveStatus(catalogue, metrics, version)
 
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
             KeeperRoute(self._keeper),
             *(route for api in self._apis for route in api.routes),
-            Route("/openapi.json", self.openapi),
-            Route("/readyz", self.readyz),
-            Route("/metrics", self.metrics),
+            *self._status.routes,
             *self._reading.routes,
         ]
         app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
-        tell(app, self._numbers)
+        self._status.share(app)
         return app
 
     @asynccontextmanager
@@ -148,21 +141,3 @@ class ReaderApp:
         threads = ThreadPoolExecutor(_THREADS, "ibi")
         asyncio.get_running_loop().set_default_executor(threads)
         yield
-
-    async def openapi(self, _: Request) -> Response:
-        """Describe the API."""
-        return Response(self._openapi, media_type="application/json")
-
-    async def readyz(self, _: Request) -> Response:
-        """Tell whether the archive can be read, whoever changes it."""
-        if not await asyncio.to_thread(self._catalogue.items, 0, 1):
-            raise StorageError("of the catalogue", "it is empty")
-        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
-
-    async def metrics(self, request: Request) -> Response:
-        """Tell Prometheus."""
-        page = await page_for(request, self._metrics.registry)
-        return Response(page, media_type=archive_metrics.MEDIA_TYPE)
-
-    async def _numbers(self) -> bytes:
-        return numbers(self._metrics.registry)
