@@ -19,7 +19,7 @@ from simulation.archives import ArchiveHost
 from simulation.judge import READ
 from simulation.network import Conditions
 from simulation.people import FILE
-from simulation.resolvers import HOT
+from simulation.resolvers import HOT, ResolverHost
 from simulation.virtual_time import LATENCY, strand
 from simulation.wires import place_of
 
@@ -86,13 +86,22 @@ class Aftermath:
             for id_, peer in host.catalogue_disk.look(
                 "SELECT id, peer FROM archive_exchange WHERE state = 'open' AND role = 'giving'"
             ):
-                to = self._now_at(host, peer)
+                to = self._now_at(host, id_, peer)
                 if to:
                     host.say(f"is told that {peer} is {to}")
                     await host.process.spawn(self._resume(host, id_, to))
 
-    def _now_at(self, host: ArchiveHost, peer: str) -> str:
+    def _now_at(self, host: ArchiveHost, id_: str, peer: str) -> str:
+        """Return where the receiver of a transfer is now, if it is not where it was.
+
+        Where it was others may have been before; of those who have heard nothing of it, nobody
+        can tell which was meant.
+        """
         place = place_of(peer)
+        heard = "SELECT id FROM archive_exchange WHERE id = $1 AND role = 'receiving'"
+        for other in self._world.archives:
+            if other.catalogue_disk.look(heard, id_):
+                return other.base if place != other.address else ""
         for other in self._world.archives:
             if other is not host and place in other.addresses and place != other.address:
                 return other.base
@@ -208,12 +217,24 @@ class Aftermath:
         for number, resolver in enumerate(self._world.resolvers):
             for original in (False, True):
                 outcome = await self._world.people.read(known.label, number, 0, original=original)
+                if outcome == "Alert" and self._is_settled_otherwise(resolver, known):
+                    continue
                 if outcome not in expected:
                     which = "the Original of " if original else ""
                     self._world.violate(
                         f"all is well, and {resolver.name} says of {which}item {known.number}: "
                         f"{outcome}"
                     )
+
+    def _is_settled_otherwise(self, resolver: ResolverHost, known: Kept) -> bool:
+        """Tell whether an operator's word was for one who has given the Original away since.
+
+        Only the operator's next word is for another (docs/adr/0018).
+        """
+        label = known.label.canonical
+        settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
+        is_settled = (resolver.base, label) in self._judge.settling
+        return is_settled and settled != self._judge.original(label)
 
     async def _read_contested(self, known: Kept) -> None:
         label = known.label.canonical
@@ -249,7 +270,8 @@ class Aftermath:
             rows = resolver.database.look(
                 "SELECT archive FROM resolver_owner WHERE label = $1", known.label.canonical
             )
-            if rows != [(self._world.archive(owner).id,)]:
+            is_on_record = rows == [(self._world.archive(owner).id,)]
+            if not is_on_record and not self._is_settled_otherwise(resolver, known):
                 self._world.violate(
                     f"{resolver.name} does not have on record that {owner} has item {known.number}"
                 )
