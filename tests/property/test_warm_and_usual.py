@@ -375,3 +375,7 @@ def test_what_is_never_warm_is_not_so_if_it_comes_first_either(request_: bytes) 
 def test_all_lines_on_who_asks_are_read_together() -> None:
     lines = ("X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: 10.0.0.3")
     assert run([*WARMED, *sent(plain(LASTING, *lines), plain(LASTING, *lines))]).warm.given == 2
+
+
+def test_what_is_left_of_a_while_may_be_too_little_to_be_added_to_the_time() -> None:
+    run([("send", plain(LASTING, "Accept: */*"), pause) for pause in (0.0, 3.0, 0.005)])

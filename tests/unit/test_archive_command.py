@@ -900,6 +900,7 @@ def test_all_commands_are_known(tmp_path: Path) -> None:
 
 
 def test_the_module_runs_too(archive: ArchiveServer) -> None:
+    item = archive.deposit({"a.txt": b"a"})
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "ibi", "archive", "list", "--data", str(archive.data)],
         capture_output=True,
@@ -907,4 +908,4 @@ def test_the_module_runs_too(archive: ArchiveServer) -> None:
         check=True,
         env=own_environment(archive.folder),
     )
-    assert done.stdout
+    assert item["ibip"] in done.stdout

@@ -213,9 +213,10 @@ class WarmHttp(BoundedHttp):
 
     def _look_after(self) -> None:
         """Hang up if nothing came for a while: one timer for any number of requests."""
-        idle = self.loop.time() - self._seen
-        if idle < KEEP_ALIVE:
-            self._watch = self.loop.call_later(KEEP_ALIVE - idle, self._look_after)
+        # A moment, not what is left until then: that may be too little to be added to the time.
+        due = self._seen + KEEP_ALIVE
+        if self.loop.time() < due:
+            self._watch = self.loop.call_at(due, self._look_after)
         elif not self.transport.is_closing():
             self._watch = None
             self.transport.close()
