@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asking import AskingClient, cpu_seconds
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 from item_rows import HOST, IP, labels
 
 CLIENTS = 16

@@ -25,9 +25,9 @@ from urllib.request import urlopen
 from goals import at_most
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.ports import ArchiveChange
-from ibi.settings import read_resolver
-from ibi.wiring.databases import open_resolver_store
+from ibi.resolver.ports.store import ArchiveChange
+from ibi.resolver.settings import read_resolver
+from ibi.resolver.wiring.app import open_resolver_store
 from nginx import free_port, running
 from plots import bars
 

@@ -21,7 +21,7 @@ from typing import Any
 import urllib3
 
 from asking import cpu_seconds, most_memory
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 from nginx import free_port
 
 NAME = "data.bin"
@@ -183,12 +183,12 @@ def syncs(process: int) -> Iterator[Syncs]:
 def _make(folder: Path, items: int, size: int) -> list[str]:
     """Make items by the archive itself; what makes each durable is left to the end."""
     os.fsync = lambda _: None  # type: ignore[assignment]  # its own argument has a name
-    from ibi.archive import acts  # noqa: PLC0415  # they take it from there
-    from ibi.archive.deposit_request import Description  # noqa: PLC0415
+    from ibi.archive.rules import item_transitions  # noqa: PLC0415  # they take it from there
+    from ibi.archive.rules.deposit_request import Description  # noqa: PLC0415
+    from ibi.archive.settings import read_archive  # noqa: PLC0415
+    from ibi.archive.wiring.instance import Instance  # noqa: PLC0415
     from ibi.model.change import ItemChange  # noqa: PLC0415
-    from ibi.model.record import Record, Text  # noqa: PLC0415
-    from ibi.settings.archive import read_archive  # noqa: PLC0415
-    from ibi.wiring.archive import Instance  # noqa: PLC0415
+    from ibi.model.metadata_record import Record, Text  # noqa: PLC0415
 
     chance = random.Random(_SEED)  # noqa: S311  # the same every time
     instance = Instance(read_archive(folder))
@@ -207,7 +207,7 @@ def _make(folder: Path, items: int, size: int) -> list[str]:
                 file = sink.finish()
             wanted = Description(record=Record(titles=(Text(f"Item {start + number}"),)))
             forms, metadata = minted[2 * number : 2 * number + 2]
-            item, describing = acts.new_items(forms, metadata, wanted, NAME, now)
+            item, describing = item_transitions.new_items(forms, metadata, wanted, NAME, now)
             changes += [
                 ItemChange(item=item, files=(file,), adopted=deposit),
                 ItemChange(item=describing),

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from asking import cpu_seconds
 from goals import at_least
-from ibi.adapters.beneath import open_beneath
-from ibi.adapters.local_file import LocalFile
-from ibi.archive.file_path import check_path
+from ibi.archive.rules.file_path import check_path
+from ibi.archive.storage.files.folder_listing import LocalFile
+from ibi.foundation.system.safe_open import open_beneath
 from nginx import free_port, nginx, running
 
 LARGE = 1 << 30
@@ -162,8 +162,8 @@ def _serve(folder: Path, port: int) -> None:
     from starlette.responses import Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from ibi.web.bounded_http import BoundedHttp  # noqa: PLC0415
-    from ibi.web.file_delivery import Content, deliver  # noqa: PLC0415
+    from ibi.archive.web.file_delivery import Content, deliver  # noqa: PLC0415
+    from ibi.foundation.web.bounded_http import BoundedHttp  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:
         path = check_path(request.path_params["path"])

@@ -19,17 +19,17 @@ from starlette.requests import Request
 from ibi.cli import main
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.resolver.decision import Redirect
-from ibi.resolver.known import Known
-from ibi.resolver.question import Question
-from ibi.resolver.resolution import Resolution
-from ibi.web import resolving
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.web import redirect
+from ibi.wire.question import Question
 
 SLICE = 200
 """Made known at a time, while others wait."""
 
 
-class KnowingDoor(resolving.ResolvingDoor):
+class KnowingDoor(redirect.ResolvingDoor):
     """Repeats the second answer."""
 
     found = 0
@@ -72,5 +72,5 @@ def _alike(pattern: Resolution, text: str, began: float) -> Resolution:
 
 if __name__ == "__main__":
     KnowingDoor.labels = Path(sys.argv.pop(1))
-    resolving.ResolvingDoor = KnowingDoor  # type: ignore[misc]  # before anybody asks for it
+    redirect.ResolvingDoor = KnowingDoor  # type: ignore[misc]  # before anybody asks for it
     main()

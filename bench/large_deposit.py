@@ -15,7 +15,7 @@ import urllib3
 
 from asking import most_memory
 from goals import at_most
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 
 GIGABYTES = 10
 MOST = 100

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ibi.adapters.archive_client import HttpArchiveClient
-from ibi.adapters.outbound_guard import OutboundGuard
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
 from ibi.model.item import ContentType
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.ports import Answer
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.outbound import Answer
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from nginx import free_port, running

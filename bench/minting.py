@@ -13,12 +13,12 @@ from pathlib import Path
 from threading import Lock
 
 from goals import at_least
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import FOLDER
-from ibi.minting.distributor import create_date
-from ibi.minting.label_generator import LabelGenerator
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.wiring import open_minter
+from ibi.minting.rules.distributor import create_date
+from ibi.minting.rules.label_generator import LabelGenerator
+from ibi.minting.storage.machine_folder import FOLDER
+from ibi.minting.wiring import open_minter
 
 CALLS = 200_000
 ROUNDS = 11

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from asking import AskingClient, cpu_seconds
 from goals import at_least
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 
 CLIENTS = 64
 SECONDS = 2.0

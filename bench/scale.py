@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 import scale_plots
 from ibi.identifier.fingerprint import END
-from ibi.resolver.searching import MOST_FOR_THE_RECORD, widening
-from ibi.resolver.vigil import MOST as MOST_READ
-from ibi.resolver.vigil import PARTS
+from ibi.resolver.digests.log_follower import MOST as MOST_READ
+from ibi.resolver.digests.log_follower import PARTS
+from ibi.resolver.search.fan_out import MOST_FOR_THE_RECORD, widening
 from ibi.wire.digest import MOST, DigestPage, encode
 from message_sizes import Sizes, measured
 

@@ -12,12 +12,13 @@ from typing import Any
 import bagit  # type: ignore[import-untyped]  # it ships no types
 import msgspec
 
-from ibi.adapters.bag_writer import BagWriter
-from ibi.archive import acts, bag
-from ibi.archive.importing import NOTHING, Brought, Importing
-from ibi.archive.manifest import manifest
+from ibi.archive.exchange.bag_import import NOTHING, Brought, Importing
+from ibi.archive.rules import bagit as bag
+from ibi.archive.rules import item_transitions
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.storage.bags.writer import BagWriter
 from ibi.model.item import File, Item
-from ibi.model.record import Record, Text
+from ibi.model.metadata_record import Record, Text
 from small_archive import SmallArchive, forms
 from small_archive import file as facts_of
 
@@ -142,7 +143,7 @@ def write_many(folder: Path, count: int, content: bytes = b"small") -> list[str]
         )
         assert item.metadata is not None
         record = Record(titles=(Text(f"Number {number}"),))
-        described = acts.describing(item, item.metadata, record, 1)
+        described = item_transitions.describing(item, item.metadata, record, 1)
         known = facts_of("a.txt", content)
         for each, files in ((item, (known,)), (described, ())):
             place = each.forms.label.spelling

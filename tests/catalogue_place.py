@@ -6,10 +6,10 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ibi.adapters.database import Database
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.ports import Catalogue
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.postgres import Postgres
 from postgres_server import PostgresServer
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 from object_server import ObjectServer
 from postgres_server import PostgresServer
 

@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
-from ibi.adapters.file_tree import FileTree
-from ibi.archive.auditing import WHOLE, Auditing
-from ibi.archive.damages import Damages
+from ibi.archive.fixity.audit_schedule import WHOLE, Auditing
+from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.ports.file_store import FileStore, pieces_of
+from ibi.archive.ports.maintenance import Damage
+from ibi.archive.storage.files.folder_store import FileTree
 from ibi.archive.tasks import Progress
 from ibi.errors import ArchiveUnreachableError
 from ibi.identifier.label import Label
 from ibi.model.task import Task
-from ibi.ports import Damage, FileStore, pieces_of
 from small_archive import SmallArchive
 
 

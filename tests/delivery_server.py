@@ -19,12 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ibi.adapters.beneath import open_beneath
-from ibi.adapters.local_file import LocalFile
-from ibi.archive.file_path import check_path
+from ibi.archive.rules.file_path import check_path
+from ibi.archive.storage.files.folder_listing import LocalFile
+from ibi.archive.web.file_delivery import Content, deliver
 from ibi.errors import FileNameError
-from ibi.web.bounded_http import BoundedHttp
-from ibi.web.file_delivery import Content, deliver
+from ibi.foundation.system.safe_open import open_beneath
+from ibi.foundation.web.bounded_http import BoundedHttp
 from minting_server import PATIENCE, wait_until
 
 PREFIX: Final = b"/doc/"

@@ -9,8 +9,8 @@ from typing import Protocol, Self, TypeAlias
 
 import obstore
 
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.object_store import ObjectStore
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.objects.store import ObjectStore
 from object_server import ObjectServer
 from small_archive import contents
 from syscalls import ON_DISK, Place

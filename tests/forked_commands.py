@@ -27,11 +27,30 @@ from typing import Final
 
 _LONGEST: Final = 1 << 17
 _PRELOADED: Final = (
-    *("ibi.cli.archive", "ibi.cli.archive_instance", "ibi.cli.resolver", "ibi.cli.minter"),
-    *("ibi.cli.resolver_instance", "ibi.wiring", "uvicorn.protocols.http.httptools_impl"),
-    *("ibi.adapters.postgres", "ibi.adapters.resolver_client", "ibi.adapters.unpacking"),
-    *("ibi.web.archive_app", "ibi.web.item_pages", "ibi.web.resolver_app", "ibi.web.minting_app"),
-    *("ibi.adapters.archive_client", "ibi.web.reading", "ibi.web.administration_api", "uvloop"),
+    *("ibi.archive.cli", "ibi.archive.cli.instance", "ibi.resolver.cli", "ibi.minting.cli.minter"),
+    *(
+        "ibi.resolver.cli.instance",
+        "ibi.archive.wiring.app",
+        "ibi.resolver.wiring.app",
+        "uvicorn.protocols.http.httptools_impl",
+    ),
+    *(
+        "ibi.foundation.sql.postgres",
+        "ibi.archive.peers.resolver_client",
+        "ibi.archive.storage.unpack.unpack",
+    ),
+    *(
+        "ibi.archive.web.app",
+        "ibi.archive.web.item_pages",
+        "ibi.resolver.web.app",
+        "ibi.minting.web.app",
+    ),
+    *(
+        "ibi.resolver.peers.archive_client",
+        "ibi.archive.web.public_routes",
+        "ibi.archive.web.api.administration",
+        "uvloop",
+    ),
 )
 
 

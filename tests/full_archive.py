@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from ibi.adapters.database import Database
-from ibi.archive.amendment import Amendment
+from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.statistics import Access
+from ibi.archive.rules.amendment import Amendment
+from ibi.foundation.sql.database import Database
 from ibi.identifier.label import parse
-from ibi.metadata.plain_record import record_from
+from ibi.metadata.json_record import record_from
 from ibi.model.change import Act, ItemChange
-from ibi.model.forms import Forms
-from ibi.model.item import Item, State
-from ibi.model.transfer import Transfer
-from ibi.ports import Access, Exchange
+from ibi.model.item import Item, State, Transfer
+from ibi.model.label_pair import Forms
 from small_archive import SmallArchive, forms
 
 LEGACY: Final = parse("6qtX3pFwXQZGivnK2Y/SskcB")

@@ -8,11 +8,12 @@ from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Owner, Silence
-from ibi.resolver.question import Question
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.store import Owner
+from ibi.wire.question import Question
 from ibi.wire.url_list import Related, UrlList
 
 ITEM: Final = Forms.of("sid.inpe.br/mtc-m18/2009/07.21.14.43")

@@ -8,24 +8,25 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hearings import original
+from ibi.foundation.web.client_address import Clients
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import KeptDigest, Silence
-from ibi.resolver.choice import Served
-from ibi.resolver.decision import Redirect, Why
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.known import Known
-from ibi.resolver.memory import Memory
-from ibi.resolver.question import Question
-from ibi.resolver.resolution import Resolution, Step
-from ibi.resolver.vigil import Vigil
-from ibi.web.clients import Clients
-from ibi.web.warm_path import WarmAnswers
+from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.decision import Redirect, Why
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.resolution import Resolution, Step
+from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.wire.answer_choice import Served
 from ibi.wire.digest import DigestPage
+from ibi.wire.question import Question
 from resolutions import FIRST, archive
 from unasked_archives import UnaskedArchives
 

@@ -20,15 +20,15 @@ import urllib3
 import uvicorn
 
 from forked_commands import fork
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import FOLDER, MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
+from ibi.foundation.web.tokens import Tokens
 from ibi.minting.minter import Minter
-from ibi.minting.subsystem import Subsystem
-from ibi.web.minting_app import MintingService, minting_app
-from ibi.web.minting_metrics import MintingMetrics
-from ibi.web.tokens import Tokens
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
+from ibi.minting.web.app import MintingService, minting_app
+from ibi.minting.web.metrics import MintingMetrics
 from paper_machine import PaperClock
 
 HOST: Final = "archive.example.org"

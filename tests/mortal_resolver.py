@@ -14,17 +14,14 @@ import pytest
 from ibi.errors import StorageError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, ArchiveClient, Heard, PendingAcknowledgment, Silence
-from ibi.resolver import acknowledging
-from ibi.resolver.acknowledgment import (
-    SECOND,
-    Referral,
-    pending,
-)
+from ibi.resolver.acknowledgments import sender
+from ibi.resolver.ports.outbound import Answer, ArchiveClient, Heard, Silence
+from ibi.resolver.ports.store import PendingAcknowledgment
+from ibi.resolver.rules.acknowledgment import SECOND, Referral, pending
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 from unasked_archives import UnaskedArchives
@@ -276,5 +273,5 @@ def archives(*found: RegisteredArchive) -> Registry:
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have accesses kept at once, and gathered for no while: no test is about either."""
-    monkeypatch.setattr(acknowledging, "FLUSH", 0.01)
-    monkeypatch.setattr(acknowledging, "GATHER", 0)
+    monkeypatch.setattr(sender, "FLUSH", 0.01)
+    monkeypatch.setattr(sender, "GATHER", 0)

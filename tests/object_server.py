@@ -22,7 +22,7 @@ from urllib.request import Request, urlopen
 from postgres_server import free_port
 
 if TYPE_CHECKING:
-    from ibi.adapters.objects import Objects
+    from ibi.archive.storage.objects.bucket import Objects
 
 PATIENCE: Final = 60.0
 """Seconds that the server may take to start: many, for a busy machine."""
@@ -135,6 +135,6 @@ class ObjectServer:
 
     def objects(self, storage: str = "") -> Objects:
         """Open a place in the bucket, or a new one."""
-        from ibi.adapters.objects import Objects  # noqa: PLC0415  # few tests need its library
+        from ibi.archive.storage.objects.bucket import Objects  # noqa: PLC0415  # few tests need its library
 
         return Objects(storage or self.storage(), self.endpoint, self.region)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ibi.archive.archive import Archive
-from ibi.archive.manifest import manifest
-from ibi.archive.pulling import Pulled, Pulling
+from ibi.archive.copies.pull import Pulled, Pulling
+from ibi.archive.ports.file_store import pieces_of
+from ibi.archive.rules.manifest import manifest
 from ibi.errors import ArchiveUnreachableError
 from ibi.identifier.label import parse
 from ibi.model.item import File, Item, State
-from ibi.ports.file_store import pieces_of
 from small_archive import SmallArchive, contents
 
 ADDRESS = "http://other.example.org"

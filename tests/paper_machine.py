@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ibi.ports import Claim, Commitment, Entry, Ledger, Reading, Witness
+from ibi.minting.ports import Claim, Commitment, Entry, Ledger, Witness
+from ibi.model.clock import Reading
 
 SECOND: Final = 1_000_000_000
 START: Final = 1_700_000_000 * SECOND + 123_456_789

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from ibi.adapters.database import Database
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import (
+from ibi.resolver.ports.store import (
     ArchiveChange,
     ConflictChange,
     PendingAcknowledgment,
     RegistryEvent,
     ResolverStore,
 )
+from ibi.resolver.storage.store import SqlResolverStore
 
 KEEPER = "keeper"
 """A process that has joined."""

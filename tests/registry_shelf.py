@@ -13,17 +13,9 @@ from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import (
-    Answer,
-    Challenge,
-    ChangeArchive,
-    ConflictChange,
-    Heard,
-    News,
-    Owner,
-    RegistryEvent,
-    Silence,
-)
+from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.store import Challenge, ChangeArchive, ConflictChange, Owner, RegistryEvent
+from ibi.resolver.ports.workers import News
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, at
 

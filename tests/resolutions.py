@@ -8,15 +8,25 @@ from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import State
+from ibi.model.label_pair import Forms
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Owner, Silence
-from ibi.resolver.decision import Alert, Gone, Hop, NotFound, Redirect, Unserved, Unsure, decide
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.question import Question
-from ibi.resolver.resolution import Chain, Resolution, Step
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules.decision import (
+    Alert,
+    Gone,
+    Hop,
+    NotFound,
+    Redirect,
+    Unserved,
+    Unsure,
+    decide,
+)
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.resolution import Chain, Resolution, Step
+from ibi.wire.question import Question
 from ibi.wire.url_list import Related, UrlList
 
 NOVEMBER = 1_700_000_000 * 10**9

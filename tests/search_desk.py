@@ -7,20 +7,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from hearings import unknown
-from ibi.adapters.clock import SystemClock
+from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Heard, Silence
-from ibi.resolver.bookkeeping import Bookkeeping
-from ibi.resolver.conflicts import Conflicts
-from ibi.resolver.decision import Redirect
-from ibi.resolver.owners import Owners
-from ibi.resolver.question import Question
-from ibi.resolver.registry import Registry
-from ibi.resolver.resolution import Resolution, Resolving
-from ibi.resolver.searching import Searching
+from ibi.resolver.ports.outbound import Heard, Silence
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.hops import Resolving
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.recorder import Bookkeeping
 from ibi.wire.digest import DigestPage
+from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from registry_shelf import KEY, RegistryShelf, until
 from unasked_archives import UnaskedArchives

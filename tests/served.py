@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from forked_commands import Forked, fork
-from ibi.adapters.instance import token_of
 from ibi.cli import ibi
+from ibi.foundation.system.instance_lock import token_of
 from minting_server import PATIENCE, PROBLEM, Answer, Client, environment
 
 API: Final = "/api/v1"

@@ -12,21 +12,22 @@ from typing import Any
 
 import apsw
 
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.schema_version import is_newest
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.adapters.unpacking import unpack
 from ibi.archive.archive import Archive, Described
-from ibi.archive.deposit_request import DepositRequest
-from ibi.archive.deposits import Deposits
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.file_store import FileStore
+from ibi.archive.rules.deposit_request import DepositRequest
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.unpack.unpack import unpack
+from ibi.foundation.sql.schema_version import is_newest
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.repository_name import RepositoryName
-from ibi.model.forms import Forms
 from ibi.model.item import File
-from ibi.ports import Catalogue, FileStore
+from ibi.model.label_pair import Forms
 
 SECOND = 1_000_000_000
 START = 1_700_000_000

@@ -13,17 +13,17 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from delivery_server import served
+from ibi.archive.ports.statistics import Access
 from ibi.archive.tasks import Tasks, Work
+from ibi.archive.web.api.history import HistoryApi
+from ibi.archive.web.api.statistics import StatisticsApi
+from ibi.archive.web.api.tasks import TasksApi
+from ibi.archive.web.authorization import ArchiveDoor
 from ibi.errors import IbiError
-from ibi.ports import Access
-from ibi.web import problems
-from ibi.web.archive_door import ArchiveDoor
-from ibi.web.doorkeeper import Doorkeeper
-from ibi.web.history_api import HistoryApi
-from ibi.web.statistics_api import StatisticsApi
-from ibi.web.tasks_api import TasksApi
-from ibi.web.tokens import ARCHIVE_SCOPES
-from ibi.web.tokens import Tokens as BearerTokens
+from ibi.foundation.web import problems
+from ibi.foundation.web.authentication import Doorkeeper
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES
+from ibi.foundation.web.tokens import Tokens as BearerTokens
 from minting_server import Answer, Client
 from served import API, ENVIRONMENT
 from shell import Done, Shell

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from ibi.archive import transfer as rules
-from ibi.archive.transfer import Step
-from ibi.archive.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules import transfer as rules
+from ibi.archive.rules.transfer import Step
+from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
 from ibi.errors import StateError
 from ibi.model.item import Item, State
 from small_archive import forms

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from ibi.archive.rebuilding import rebuild
-from ibi.archive.transfer_messages import Answer, Message
-from ibi.archive.transferring import Transfers
+from ibi.archive.ports.maintenance import Source
+from ibi.archive.recovery.rebuild import rebuild
+from ibi.archive.rules.transfer_messages import Answer, Message
+from ibi.archive.transfers.transfers import Transfers
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError
 from ibi.identifier.label import parse
 from ibi.model.item import Item, State
-from ibi.ports import Source
 from other_archive import OtherArchive
 from small_archive import SmallArchive, forms
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Heard, Silence
+from ibi.resolver.ports.outbound import Heard, Silence
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
 

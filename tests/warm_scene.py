@@ -21,27 +21,28 @@ from starlette.routing import Route
 from uvicorn.server import ServerState
 
 from hearings import original
-from ibi.adapters.clock import SystemClock
 from ibi.errors import IbiError
+from ibi.foundation.system.clock import SystemClock
+from ibi.foundation.web.bounded_http import BoundedHttp
+from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.model.item import State
 from ibi.model.relation import Relation
-from ibi.resolver.acknowledging import Acknowledging
-from ibi.resolver.acknowledgment import Referral
-from ibi.resolver.choice import Served
-from ibi.resolver.decision import NotFound, Redirect, Why
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.known import Known
-from ibi.resolver.lease import Lease
-from ibi.resolver.memory import Memory
-from ibi.resolver.question import Question
-from ibi.resolver.resolution import Resolution, Resolving, Step
-from ibi.web.bounded_http import BoundedHttp
-from ibi.web.clients import Clients
-from ibi.web.rate_limit import RateLimit
-from ibi.web.resolving import ResolvingDoor, wanted_of
-from ibi.web.warm_path import WarmAnswers, warm_http
+from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.rules.acknowledgment import Referral
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.decision import NotFound, Redirect, Why
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.lease import Lease
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.resolution import Resolution, Step
+from ibi.resolver.search.hops import Resolving
+from ibi.resolver.web.fast_redirects import WarmAnswers, warm_http
+from ibi.resolver.web.redirect import ResolvingDoor, wanted_of
+from ibi.wire.answer_choice import Served
+from ibi.wire.question import Question
 from resolutions import FIRST
 
 HERE: Final = "http://resolver.example"

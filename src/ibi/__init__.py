@@ -32,12 +32,12 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.repository_name import RepositoryName
 
 if TYPE_CHECKING:
-    from ibi.adapters.client import Client
-    from ibi.adapters.remote_minter import RemoteMinter
-    from ibi.minting.label_generator import Minted
+    from ibi.client.python_client import Client
     from ibi.minting.minter import Minter
     from ibi.minting.pool import Pool
-    from ibi.wiring import open_minter, open_pool
+    from ibi.minting.remote_minter import RemoteMinter
+    from ibi.minting.rules.label_generator import Minted
+    from ibi.minting.wiring import open_minter, open_pool
 
 __all__ = [
     "BusyError",
@@ -81,13 +81,13 @@ __all__ = [
 ]
 
 _LATER = {
-    "Client": "ibi.adapters.client",
-    "Minted": "ibi.minting.label_generator",
+    "Client": "ibi.client.python_client",
+    "Minted": "ibi.minting.rules.label_generator",
     "Minter": "ibi.minting.minter",
     "Pool": "ibi.minting.pool",
-    "RemoteMinter": "ibi.adapters.remote_minter",
-    "open_minter": "ibi.wiring",
-    "open_pool": "ibi.wiring",
+    "RemoteMinter": "ibi.minting.remote_minter",
+    "open_minter": "ibi.minting.wiring",
+    "open_pool": "ibi.minting.wiring",
 }
 """Imported when first used: whoever only reads labels needs no database."""
 

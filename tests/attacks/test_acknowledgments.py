@@ -14,11 +14,11 @@ from typing import Protocol
 
 import pytest
 
-from ibi.archive import url_keys
-from ibi.archive.url_keys import Issuing, Offer, Receipt, UrlKeys
+from ibi.archive.rules import url_keys
+from ibi.archive.rules.url_keys import Issuing, Offer, Receipt, UrlKeys
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.wire.requests import Acknowledgment, decode, encode
 
 HONEST = 10_000 if os.environ.get("IBI_ATTACKS") == "full" else 100

@@ -28,13 +28,13 @@ RECEIVED: Final = b"notice {acknowledgment received}"
 # Every acknowledgment seems to bring a key that was never used.
 WITHOUT_SINGLE_USE: Final = """
 import dataclasses, secrets
-from ibi.ports import Access
-from ibi.web import archive_service
+from ibi.archive.ports.statistics import Access
+from ibi.archive.web import protocol
 
 def unused(item, day, time, nonce, until):
     return Access(item, day, time, secrets.randbelow(10**12), until)
 
-archive_service.Access = unused
+protocol.Access = unused
 """
 
 

@@ -35,7 +35,7 @@ SUBJECTS: Final = (
 READ, DEPOSIT, ADMINISTER = range(3)
 
 WITHOUT_TOKENS: Final = """
-from ibi.web.tokens import Tokens
+from ibi.foundation.web.tokens import Tokens
 
 Tokens.authenticate = lambda self, authorization, scope: next(iter(self._by_digest.values()))
 """

@@ -34,10 +34,10 @@ WITHOUT_ESCAPING: Final = """
 import re
 from starlette.convertors import PathConvertor
 from uvicorn.protocols.http import httptools_impl
-from ibi.web import redirection
+from ibi.archive.web import public_routes
 
 PathConvertor.regex = "(?s:.*)"  # without, no path with a line end leads anywhere
-redirection.in_url = redirection.url_mended = str
+public_routes.in_url = public_routes.url_mended = str
 httptools_impl.HEADER_VALUE_RE = re.compile(b"(?!)")
 """
 

@@ -44,7 +44,7 @@ PIECES: Final = [
 WITHOUT_ESCAPING: Final = """
 import structlog
 from urllib.parse import unquote
-from ibi.web import access_log
+from ibi.foundation.web import access_log
 
 access_log.printable = unquote
 structlog.processors.JSONRenderer = lambda: lambda logger, method, event: str(event.get("path"))

@@ -17,7 +17,7 @@ import pytest
 from archive_server import ArchiveServer
 from attacked_archive import FULL, attacked, connected
 from attacks.test_pair_list_injection import NAMES, hostile
-from ibi.archive.file_path import check_path
+from ibi.archive.rules.file_path import check_path
 from ibi.errors import FileNameError, PairListError
 from ibi.wire import pairlist
 from tcl import NotAListError, Tcl

@@ -29,13 +29,13 @@ LONG: Final = "x" * 300
 
 WITHOUT_CHECKS: Final = """
 import os
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.local_file import LocalFile
-from ibi.adapters.sql_catalogue import SqlCatalogue
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_listing import LocalFile
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.model.item import File
-from ibi.web import reading
+from ibi.archive.web import public_routes
 
-reading.check_path = str
+public_routes.check_path = str
 SqlCatalogue.file = lambda self, item, path: File(path, 0, "", "", 0)
 FileTree.open = lambda self, place, path: LocalFile(
     os.open(self._col / place / "doc" / path, os.O_RDONLY)
@@ -46,8 +46,8 @@ WITHOUT_WALKING: Final = """
 import os
 import time
 from contextlib import suppress
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.local_file import LocalFile
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.errors import UnknownError
 
 def opened(self, place, path):

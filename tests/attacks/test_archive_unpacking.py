@@ -18,7 +18,7 @@ BEFORE: Final = {"mine.txt": b"mine", "b/mine.txt": b"mine too"}
 WITHOUT_CHECKS: Final = """
 import os, tarfile, zipfile
 from pathlib import Path
-from ibi.adapters import unpacking
+from ibi.archive.storage.unpack import unpack as unpacking
 
 def unpack(source, write, limits=None):
     folder = Path(os.readlink(f"/proc/self/fd/{source.fileno()}")).parent

@@ -21,7 +21,7 @@ GROWTH: Final = 32 << 20
 WITHOUT_GUARD: Final = """
 from lxml import etree
 from ibi.metadata import oai_dc
-from ibi.metadata.plain_record import record_from
+from ibi.metadata.json_record import record_from
 
 def read(document):
     parser = etree.XMLParser(resolve_entities=True, load_dtd=True, no_network=False, huge_tree=True)

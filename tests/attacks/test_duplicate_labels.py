@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.machine import FOLDER
+from ibi.minting.storage.machine_folder import FOLDER
 
 MINTERS = 4
 

@@ -22,10 +22,10 @@ from starlette.routing import Route
 from uvicorn.protocols.http import httptools_impl
 
 from delivery_server import Answer, Connection, served
-from ibi.adapters.local_file import LocalFile
-from ibi.web import file_delivery
-from ibi.web.file_delivery import Content, deliver
-from ibi.web.header_values import uri
+from ibi.archive.storage.files.folder_listing import LocalFile
+from ibi.archive.web import file_delivery
+from ibi.archive.web.file_delivery import Content, deliver
+from ibi.foundation.web.header_values import uri
 
 COUNT: Final = 2_000 if os.environ.get("IBI_ATTACKS") == "full" else 20
 

@@ -41,7 +41,7 @@ SIGNS: Final = (
 ETAG: Final = f'"{hashlib.sha256(SECRET).hexdigest()}"'
 
 BELIEVING: Final = """
-from ibi.web.clients import Clients
+from ibi.foundation.web.client_address import Clients
 
 def told(self, request):
     return request.headers.get("x-forwarded-for", "0.0.0.0").partition(",")[0].strip()

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import pytest
 
-from ibi.archive.answer import Identity, answer
+from ibi.archive.rules.answer import Identity, answer
 from ibi.errors import PairListError
-from ibi.model.forms import Forms
 from ibi.model.item import Item
+from ibi.model.label_pair import Forms
 from ibi.wire import pairlist, responses
 from ibi.wire.requests import UrlRequest
 from ibi.wire.responses import ErrorAnswer, UrlList

@@ -24,7 +24,7 @@ STEP: Final = 1 if FULL else 8
 REFUSED: Final = "its address is not one that this resolver may call"
 
 WITHOUT_GUARD: Final = """
-from ibi.adapters.outbound_guard import OutboundGuard
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
 OutboundGuard.allows = lambda self, address: True
 """

@@ -46,12 +46,12 @@ SHARE: Final[dict[str, object]] = {
 }
 
 WITHOUT_BUDGET: Final = """
-from ibi.resolver import searching
-from ibi.resolver.memory import Memory
-from ibi.resolver.searching import Searching
-from ibi.web.rate_limit import RateLimit
+from ibi.resolver.search import fan_out
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.search.fan_out import Searching
+from ibi.foundation.web.rate_limit import RateLimit
 
-searching.MOST_OF_ONE = 10**9
+fan_out.MOST_OF_ONE = 10**9
 RateLimit.admit = lambda self, client, cost=1: None
 Searching.join = lambda self, question, clients=(), **more: None
 Memory.recall = lambda self, question, clients, now: None

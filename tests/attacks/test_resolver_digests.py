@@ -17,12 +17,12 @@ import pytest
 
 from archive_double import BEHAVIOURS, SERVICE, ArchiveDouble
 from canned_server import CannedServer, EndlessServer, Listener
-from ibi.adapters.archive_client import HttpArchiveClient
-from ibi.adapters.outbound_guard import OutboundGuard
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.fingerprint import END
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.ports.resolver import Silence
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.outbound import Silence
 from ibi.wire.digest import MAX_PAGE, MEDIA_TYPE, MOST, DigestPage, encode
 
 ENOUGH: Final = 60.0

@@ -50,12 +50,13 @@ MORE_MEMORY: Final = 64 << 20
 MORE_DESCRIPTORS: Final = 64
 
 WITHOUT_BOUNDS: Final = """
-from ibi.resolver import decision, resolution
-from ibi.resolver.presence import Presence
+from ibi.resolver.rules import decision
+from ibi.resolver.search import hops
+from ibi.resolver.registry.availability import Presence
 
 # Everybody is waited for, whoever has answered, and nobody is ever taken for down.
-decide = resolution.decide
-resolution.decide = lambda question, hearing: (
+decide = hops.decide
+hops.decide = lambda question, hearing: (
     decision.Wait() if hearing.awaited else decide(question, hearing)
 )
 Presence.heard = lambda self, name, silence: None

@@ -23,9 +23,9 @@ WAYS: Final = {"!": "nextedition", "!+(en)": "nextedition", ":(oai_dc)": "metada
 """What a reader asks, and by which pair an archive leads on."""
 
 WITHOUT_BOUNDS: Final = """
-from ibi.resolver import resolution
+from ibi.resolver.search import hops
 
-resolution.MOST_HOPS = resolution.LONGEST = 10**9
+hops.MOST_HOPS = hops.LONGEST = 10**9
 """
 
 

@@ -115,7 +115,7 @@ AFTER_A_GATEWAY: Final = [
 ]
 
 WITHOUT_LIST: Final = """
-from ibi.resolver import target
+from ibi.resolver.rules import target
 
 target.is_permitted = lambda url, archive: True
 """

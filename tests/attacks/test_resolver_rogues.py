@@ -36,20 +36,21 @@ LATE: Final = 0.03
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 
 LONG_MOMENT: Final = """
-from ibi.resolver import searching
+from ibi.resolver.search import fan_out
 
-searching.MOMENT = 60.0  # others get to speak up, on a machine however loaded
+fan_out.MOMENT = 60.0  # others get to speak up, on a machine however loaded
 """
 WITHOUT_TRUST: Final = """
-from ibi.resolver import decision, offer, resolution
+from ibi.resolver.rules import decision, evidence
+from ibi.resolver.search import hops
 
 def first(question, hearing):
-    offers = offer.offers_of(question, hearing)
+    offers = evidence.offers_of(question, hearing)
     if offers:
         return decision.Redirect(offers[0].answer, offers[0].choice, decision.Why.COPY)
     return decision.Wait() if hearing.awaited else decision.NotFound()
 
-resolution.decide = first
+hops.decide = first
 """
 
 

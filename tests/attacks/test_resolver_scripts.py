@@ -81,9 +81,9 @@ class Plain(jinja2.Environment):
         super().__init__(**{**options, "autoescape": False})
 
 jinja2.Environment = Plain
-from ibi.web import resolver_reading
+from ibi.resolver.web import public_routes
 
-resolver_reading._HEADERS["Content-Security-Policy"] = "img-src *"
+public_routes._HEADERS["Content-Security-Policy"] = "img-src *"
 """
 
 

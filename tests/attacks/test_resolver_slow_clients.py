@@ -43,9 +43,9 @@ RUDE: Final = (
 """What slow clients begin with; none of them ever reads an answer."""
 
 WITHOUT_PATIENCE: Final = """
-from ibi.cli import serving
+from ibi.foundation.processes import server
 
-serving.MOST_CONNECTIONS = 50
+server.MOST_CONNECTIONS = 50
 """
 
 

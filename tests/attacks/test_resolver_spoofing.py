@@ -60,18 +60,18 @@ FORWARDED: Final = [
 Running: TypeAlias = tuple[ResolverServer, ArchiveDouble]
 
 WITHOUT_DOUBT: Final = """
-from ibi.web import resolving
-from ibi.web.clients import Clients
+from ibi.resolver.web import redirect
+from ibi.foundation.web.client_address import Clients
 
-resolving.Question.depends_on_reader = property(lambda self: False)
+redirect.Question.depends_on_reader = property(lambda self: False)
 Clients._is_trusted = lambda self, address: True
-found = resolving.ResolvingDoor.answer
+found = redirect.ResolvingDoor.answer
 
 async def answer(self, request, wanted):
     self._base = "http://" + request.headers.get("x-forwarded-host", "x")
     return await found(self, request, wanted)
 
-resolving.ResolvingDoor.answer = answer
+redirect.ResolvingDoor.answer = answer
 """
 
 

@@ -17,20 +17,20 @@ from starlette.requests import Request
 
 from attacked_resolver import FULL, attacked, connected, label
 from attacks.test_text import WORST
-from ibi.adapters.mailbox import messages
 from ibi.errors import IbiError
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.system.mailbox import messages
+from ibi.foundation.web.client_address import Clients
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import read_verblist
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.resolver import registration_mail
-from ibi.resolver.acts import read_hosts
-from ibi.resolver.gateway import onward
-from ibi.resolver.target import is_permitted
-from ibi.web.clients import Clients
-from ibi.web.page_language import preference_of
-from ibi.web.pasted import what_is
+from ibi.resolver.rules import registration_mail
+from ibi.resolver.rules.archive_transitions import read_hosts
+from ibi.resolver.rules.gateway import onward
+from ibi.resolver.rules.target import is_permitted
+from ibi.resolver.web.pasted_text import what_is
 from ibi.wire import requests, responses
 from resolver_server import ResolverServer
 

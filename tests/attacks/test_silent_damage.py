@@ -32,7 +32,8 @@ MOST: Final = 40_000
 SEED: Final = 21
 
 WITHOUT_CHECKSUMS: Final = """
-from ibi.archive import audit, fixity
+from ibi.archive.fixity import audit
+from ibi.archive.rules import fixity
 audit.file_fault = lambda file, found: fixity.file_fault(
     file, found and fixity.Found(found.size, file.sha256, file.sha512)
 )

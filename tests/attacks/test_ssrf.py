@@ -17,12 +17,12 @@ import pytest
 from aiohttp import ClientSession
 
 from archive_double import SERVICE, ArchiveDouble
-from ibi.adapters.archive_client import HttpArchiveClient
-from ibi.adapters.outbound_guard import OutboundGuard
 from ibi.errors import ProofError
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.ports.resolver import Silence
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.outbound import Silence
 from ibi.wire.requests import UrlRequest
 
 # {0} is the port of the canary.

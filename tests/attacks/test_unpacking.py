@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 def ours(source, folder):
-    from ibi.adapters.beneath import create_beneath
-    from ibi.adapters.unpacking import Limits, unpack
+    from ibi.foundation.system.safe_open import create_beneath
+    from ibi.archive.storage.unpack.unpack import Limits, unpack
 
     @contextmanager
     def write(path):

@@ -20,12 +20,12 @@ from conformance.standard import covers
 from conformance.test_protocol import accepts as accepted_by
 from conformance.test_protocol import taken
 from ibi import Ibip, Language, PersistentUrl, RepositoryName, parse
-from ibi.archive.answer import Identity, answer, filtered, respond, url_list
+from ibi.archive.rules.answer import Identity, answer, filtered, respond, url_list
 from ibi.errors import MessageError
 from ibi.identifier.verbs import COMPOSITIONS, GetMetadata, GetTranslation, Verb, read_modifiers
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, Item, Kind, State, Tombstone
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire import pairlist, requests, responses
 from ibi.wire.query import Query

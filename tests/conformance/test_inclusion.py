@@ -15,9 +15,9 @@ from ibi.errors import RegistrationKeyError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
-from ibi.resolver.inclusion import InclusionService
-from ibi.resolver.registration_key import Guesses
-from ibi.resolver.registry import Registry
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.registry.registry import Registry
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from paper_machine import PaperClock

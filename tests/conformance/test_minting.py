@@ -15,13 +15,13 @@ from conformance.algorithm_4 import CreateDateToMountSuffixOfIbiOfAnItem
 from conformance.standard import covers
 from extent import tried
 from ibi import RepositoryName
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.sql.sqlite import Sqlite
 from ibi.identifier.repository_name import mount_suffix
-from ibi.minting.distributor import create_date, create_dates
-from ibi.minting.label_generator import LabelGenerator, instant_of
 from ibi.minting.minter import Minter
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.distributor import create_date, create_dates
+from ibi.minting.rules.label_generator import LabelGenerator, instant_of
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
 from paper_machine import PaperClock, PaperMachine
 
 NANO: Final = 1_000_000_000

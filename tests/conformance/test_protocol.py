@@ -21,8 +21,8 @@ from ibi import PersistentUrl, parse
 from ibi.errors import IbiError, KeyTextError, MessageError, PairListError
 from ibi.identifier.verbs import GetMetadata, GetTranslation
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey, UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType
+from ibi.model.label_pair import Forms
 from ibi.wire import pairlist, requests, responses
 from ibi.wire.percent_encoding import value
 from ibi.wire.requests import (

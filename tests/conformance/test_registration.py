@@ -8,9 +8,9 @@ from typing import Final
 
 from conformance.standard import covers
 from ibi import parse
-from ibi.adapters.mailbox import messages
+from ibi.foundation.system.mailbox import messages
 from ibi.model.archive_record import RegistrationKey
-from ibi.resolver.registration_mail import MailedRegistration, read
+from ibi.resolver.rules.registration_mail import MailedRegistration, read
 
 # What optical recognition did to the print is mended: "servigo", and a stray bracket.
 SUBJECT: Final = "Cadastro de um novo Arquivo"

@@ -21,16 +21,17 @@ from starlette.applications import Starlette
 
 from conformance.standard import covers
 from conformance.test_archive_answer import in_any_order
-from ibi.adapters.sql_schema import upgrade
 from ibi.errors import ProofError
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.label import Label, parse
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Heard, Silence
-from ibi.resolver.registry import Registry
-from ibi.settings import ResolverSettings
+from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.wiring.app import ResolverInstance, resolver_app
 from ibi.wire import requests, responses
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import (
@@ -41,7 +42,6 @@ from ibi.wire.requests import (
     UrlRequest,
 )
 from ibi.wire.responses import UrlList
-from ibi.wiring.resolver import ResolverInstance, resolver_app
 from registry_shelf import KEY, until
 
 MTC_M16C: Final = "http://mtc-m16c.sid.inpe.br/sid.inpe.br/mtc-m18@80/2008/03.17.15.17"
@@ -179,7 +179,7 @@ def _running(
         closing(ResolverInstance(settings)) as instance,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr("ibi.adapters.archive_client.HttpArchiveClient", lambda _: archives)
+        patch.setattr("ibi.resolver.peers.archive_client.HttpArchiveClient", lambda _: archives)
         return asyncio.run(run())
 
 

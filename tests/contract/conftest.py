@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from catalogue_place import Place, schema
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.ports import Catalogue
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -13,10 +13,9 @@ import pytest
 
 from archive_server import ArchiveServer
 from canned_server import CannedServer, CuttingRelay, EndlessServer
-from ibi.adapters.archive_source import HttpArchiveSource
-from ibi.adapters.outbound_guard import OutboundGuard
-from ibi.archive.fetching import Fetching
-from ibi.archive.manifest import read_manifest
+from ibi.archive.copies.fetch import Fetching
+from ibi.archive.peers.peer_archive import HttpArchiveSource
+from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import (
     ArchiveRefusedError,
     ArchiveRequestError,
@@ -24,6 +23,7 @@ from ibi.errors import (
     StateError,
     UnknownError,
 )
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
 from ibi.model.item import State
 from small_archive import SmallArchive

@@ -20,28 +20,30 @@ import pytest
 
 from catalogue_place import schema
 from full_archive import ELSEWHERE, bring, change, fill, kept_rows, rows
-from ibi.adapters import archive_backup
-from ibi.adapters.backup_record import backup_at, backups_in, partial_in, read_record
-from ibi.adapters.backup_verification import faults_of
-from ibi.adapters.database import Database
-from ibi.adapters.machine import FOLDER
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.archive.amendment import Amendment
-from ibi.archive.digest import Digest
-from ibi.archive.rebuilding import rebuild
+from ibi.archive.links.digest_log import Digest
+from ibi.archive.recovery.rebuild import rebuild
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.settings import ArchiveSettings, read_archive
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.wiring.stores import shelf_of, store_of
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
+from ibi.foundation.settings_file import written
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import fingerprint
+from ibi.installation.backup import archive
+from ibi.installation.backup.backup import BackedUp, back_up
+from ibi.installation.backup.record import backup_at, backups_in, partial_in, read_record
+from ibi.installation.backup.restore import Restored, Wanted, restore, restore_minter
+from ibi.installation.backup.verification import faults_of
+from ibi.minting.storage.machine_folder import FOLDER
+from ibi.minting.wiring import minter_of
 from ibi.model.item import Item, State
-from ibi.ports import Token
-from ibi.settings import ArchiveSettings, ResolverSettings, read_archive, written
-from ibi.wiring import minter_of
-from ibi.wiring.backup import BackedUp, back_up
-from ibi.wiring.restoring import Restored, Wanted, restore, restore_minter
-from ibi.wiring.stores import shelf_of, store_of
+from ibi.model.token import Token
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.store import SqlResolverStore
 from object_server import ObjectServer
 from small_archive import HOST, IP, SmallArchive, contents, forms
 from syscalls import Killed, killed_at
@@ -591,7 +593,7 @@ def test_what_changes_before_its_files_are_copied_is_backed_up_as_it_became(
 def test_an_act_that_was_interrupted_has_to_be_finished_first(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive_backup, "ROUNDS", 3)
+    monkeypatch.setattr(archive, "ROUNDS", 3)
     label = site.small.label({"a": b"0"})
     (site.settings.folder / "col" / label / "doc" / "a").unlink()
     (site.settings.folder / "journal" / "act.json").write_bytes(b"decided")

@@ -11,31 +11,29 @@ from functools import partial
 import pytest
 
 from catalogue_place import Place
-from ibi.adapters.catalogue_links import CatalogueLinks
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sqlite import Sqlite
-from ibi.archive.announcement import Link
-from ibi.errors import StateError, StorageError
-from ibi.identifier.label import parse
-from ibi.model.archive_record import RegistrationKey
-from ibi.model.change import Change, ItemChange
-from ibi.model.forms import Forms
-from ibi.model.item import File, Item, State
-from ibi.model.record import Record, Text
-from ibi.ports import (
-    Access,
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.ports.catalogue import (
     Catalogue,
-    DayAccesses,
     Deposit,
     HistoryChoice,
-    ItemAccesses,
     Kept,
     Reservation,
     StoredChange,
-    Token,
 )
+from ibi.archive.ports.statistics import Access, DayAccesses, ItemAccesses
+from ibi.archive.rules.announcement import Link
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.errors import StateError, StorageError
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.identifier.label import parse
+from ibi.model.archive_record import RegistrationKey
+from ibi.model.change import Change, ItemChange
+from ibi.model.item import File, Item, State
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record, Text
+from ibi.model.token import Token
 from small_archive import file, forms
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")

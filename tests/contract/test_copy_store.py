@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.maintenance import CopyRecord
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item, Kind, State
-from ibi.ports import Catalogue, CopyRecord
 from small_archive import forms
 
 RECORDS = (

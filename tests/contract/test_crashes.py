@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from ibi.archive.amendment import Amendment
-from ibi.archive.manifest import read_manifest
+from ibi.archive.ports.catalogue import Catalogue, Kept, StoredChange
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import StateError, StorageError
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import State
-from ibi.ports import Catalogue, Kept, StoredChange
 from small_archive import SmallArchive, contents, forms, tables, tree
 from syscalls import Killed, disk_fails_at, killed_at
 

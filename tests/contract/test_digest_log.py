@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from catalogue_place import Place
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.archive.digest import Digest
+from ibi.archive.links.digest_log import Digest
+from ibi.archive.ports.catalogue import Catalogue, Kept, StoredChange
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.errors import StateError
+from ibi.foundation.sql.database import Database, Execute
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.ports import Catalogue, Kept, StoredChange
 from ibi.wire.digest import DigestPage
 from small_archive import forms
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from file_grounds import AStore, FolderGround, Ground, ObjectGround
-from ibi.adapters.file_tree import FileTree
-from ibi.archive.manifest import read_manifest
+from ibi.archive.ports.file_store import FileStore, OpenFile, Staged, pieces_of
+from ibi.archive.rules.manifest import read_manifest
+from ibi.archive.storage.files.folder_store import FileTree
 from ibi.errors import (
     ChecksumError,
     FileNameError,
@@ -26,7 +27,6 @@ from ibi.errors import (
 )
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.ports import FileStore, OpenFile, Staged, pieces_of
 from small_archive import SmallArchive, contents, file, forms, tree
 from syscalls import Killed, disk_fails_at, killed_at
 

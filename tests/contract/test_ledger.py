@@ -16,12 +16,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from ibi.adapters.database import Execute
-from ibi.adapters.postgres import Postgres, without_password
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import LedgerUnavailableError
-from ibi.ports import Commitment, Entry, Issue, LabelRecord, Ledger, Reading, Token
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.postgres import Postgres, without_password
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord, Ledger
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.model.clock import Reading
+from ibi.model.token import Token
 from postgres_server import PostgresServer
 
 PREFIX = "sid.inpe.br/mtc-m19"

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from catalogue_place import schema
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import StorageError
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import END
-from ibi.ports import KeptDigest
+from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
 
 EPOCH = "00112233445566778899aabbccddeeff"

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.machine import FOLDER, MachineFolder
 from ibi.errors import LedgerUnavailableError, PrefixHeldError
-from ibi.ports import Witness
+from ibi.minting.ports import Witness
+from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
 
 REP, OPAQUE = "sid.inpe.br/mtc-m19", "8JMKD3MGP8W"
 BOTH = (REP, OPAQUE)
 HOLD = """
 import sys
 from pathlib import Path
-from ibi.adapters.machine import MachineFolder
+from ibi.minting.storage.machine_folder import MachineFolder
 claim = MachineFolder(Path(sys.argv[1])).claim(sys.argv[4:], sys.argv[2], sys.argv[3])
 print("held", flush=True)
 sys.stdin.read()
@@ -277,7 +277,7 @@ def test_who_came_and_minted_nothing_left_no_past(tmp_path: Path) -> None:
 def test_a_guard_that_is_never_given_back_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ibi.adapters.machine._TRIES", 3)
+    monkeypatch.setattr("ibi.minting.storage.machine_folder._TRIES", 3)
     folder = MachineFolder(tmp_path)
     folder.claim([OPAQUE], "ledger-1", "/one").release()
     with (tmp_path / f"{OPAQUE}.guard").open() as guard:

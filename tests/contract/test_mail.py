@@ -19,11 +19,11 @@ import pytest
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from ibi import parse
-from ibi.adapters.mail import NoMailer, SmtpMailer
-from ibi.adapters.mailbox import LARGEST, MOST_PARTS, messages
 from ibi.errors import MailError, ResolverRequestError
+from ibi.foundation.system.mailbox import LARGEST, MOST_PARTS, messages
+from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.model.archive_record import RegistrationKey
-from ibi.resolver.registration_mail import MailedRegistration, confirmation, read
+from ibi.resolver.rules.registration_mail import MailedRegistration, confirmation, read
 
 # A key that protects nothing: it is of this certificate for 127.0.0.1, which nobody trusts.
 CERTIFICATE: Final = """\

@@ -21,16 +21,17 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from ibi.adapters import archive_schema, resolver_schema
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.schema_version import NEWEST, Part, is_newest, version_table
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
+from ibi.archive.storage.catalogue import schema as archive_schema
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.errors import StorageError
-from ibi.ports import Token
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.schema_version import NEWEST, Part, is_newest, version_table
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
+from ibi.model.token import Token
+from ibi.resolver.storage import schema as resolver_schema
+from ibi.resolver.storage.store import SqlResolverStore
 from postgres_server import PostgresServer
 
 PARTS: list[Part] = ["archive", "resolver"]

@@ -8,7 +8,7 @@ import pytest
 
 from damage import OtherPlaces, audited, damaged, result
 from file_grounds import ObjectGround
-from ibi.adapters.file_tree import FileTree
+from ibi.archive.storage.files.folder_store import FileTree
 from ibi.errors import StorageError
 from object_server import ObjectServer
 from small_archive import SmallArchive, contents

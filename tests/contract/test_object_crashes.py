@@ -13,8 +13,8 @@ import pytest
 
 from contract.test_crashes import ACTS, MINTED, Act, fill, without_times
 from file_grounds import ObjectGround
-from ibi.archive import rebuilding
-from ibi.archive.manifest import read_manifest
+from ibi.archive.recovery import rebuild
+from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import StorageError
 from object_server import ObjectServer
 from small_archive import SmallArchive
@@ -144,6 +144,6 @@ def test_a_lost_catalogue_is_rebuilt_from_the_objects(
         reserved = {each.forms for each in small.catalogue.reservations("", 10)}
         small.lose_catalogue()
         assert small.catalogue.items(0, 10) == []
-        assert [each.fault for each in rebuilding.rebuild(small.archive)] == [""] * len(before)
+        assert [each.fault for each in rebuild.rebuild(small.archive)] == [""] * len(before)
         assert view(small, ground)["items"] == before
         assert {each.forms for each in small.catalogue.reservations("", 10)} == reserved

@@ -23,19 +23,19 @@ from full_archive import (
     kept_rows,
     rows,
 )
-from ibi.adapters.database import Database, Execute
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_renewal import REBUILDING
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.archive.amendment import Amendment
 from ibi.archive.archive import Archive
-from ibi.archive.manifest import manifest, read_kept
-from ibi.archive.rebuilding import Rebuilt, rebuild
+from ibi.archive.ports.catalogue import Deposit
+from ibi.archive.recovery.rebuild import Rebuilt, rebuild
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.manifest import manifest, read_kept
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.rebuild import REBUILDING
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.model.item import Item, State
-from ibi.ports import Deposit
 from small_archive import SmallArchive, ToldClock, forms
 from syscalls import Killed, killed_at
 

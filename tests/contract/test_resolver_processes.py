@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from catalogue_place import schema
-from ibi.adapters import sql_news, sql_processes
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.sql.sqlite import Sqlite
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import (
+from ibi.resolver.ports.store import (
     ArchiveChange,
     ConflictChange,
-    News,
     Owner,
     PendingAcknowledgment,
     RegistryEvent,
     ResolverStore,
-    Roll,
 )
+from ibi.resolver.ports.workers import News, Roll
+from ibi.resolver.storage import change_feed
+from ibi.resolver.storage import store as sql_processes
 from registry_place import DUTIES, KEEPER, Place, conflict_of, keep, keep_pending, made, together
 from small_archive import forms
 
@@ -150,7 +150,7 @@ def test_what_is_refused_is_no_news(store: ResolverStore) -> None:
 def test_news_of_long_ago_are_forgotten(
     store: ResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_news, "KEPT", 3)
+    monkeypatch.setattr(change_feed, "KEPT", 3)
     store.note(EVENT, [f"{number}" for number in range(5)])
     assert [each.number for each in store.news(0, 9)] == [3, 4, 5]
     assert store.newest() == 5

@@ -14,24 +14,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from catalogue_place import schema
-from ibi.adapters.database import Execute
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import StorageError, StorageFullError
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.label import parse
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
-from ibi.ports import (
+from ibi.model.token import Token
+from ibi.resolver.ports.store import (
     Challenge,
     Owner,
     PendingAcknowledgment,
     RegistryEvent,
     ResolverStore,
-    Token,
 )
-from ibi.settings import ResolverSettings
-from ibi.wiring import open_resolver_store
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.wiring.app import open_resolver_store
 from registry_place import (
     DUTIES,
     KEEPER,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from dns_server import FAILS, SILENT, DnsServer, Texts
-from ibi.adapters.text_records import DnsTexts
 from ibi.errors import ProofError
+from ibi.foundation.system.dns import DnsTexts
 
 NAME = "_ibi-registration.archive.example.org"
 

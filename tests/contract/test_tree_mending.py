@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.file_tree import FileTree
+from ibi.archive.storage.files.folder_store import FileTree
 from ibi.errors import StorageError
 from small_archive import SmallArchive, contents, file, tree
 from syscalls import Killed, Steps, disk_fails_at, killed_at

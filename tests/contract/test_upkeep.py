@@ -10,26 +10,21 @@ from typing import Any
 import pytest
 
 from catalogue_place import Place
+from ibi.archive.ports.catalogue import Catalogue, HistoryChoice, HistoryEntry, StoredChange
+from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
+from ibi.archive.ports.statistics import (
+    Access,
+    DayAccesses,
+    ExchangeCount,
+    Holding,
+    TaskCount,
+    UpkeepCounts,
+)
 from ibi.errors import StateError
 from ibi.identifier.label import parse
 from ibi.model.change import Act, Change, ItemChange
 from ibi.model.item import File, Item, State
 from ibi.model.task import Task, TaskState
-from ibi.ports import (
-    Access,
-    Catalogue,
-    CopyRecord,
-    Damage,
-    DayAccesses,
-    Exchange,
-    ExchangeCount,
-    HistoryChoice,
-    HistoryEntry,
-    Holding,
-    StoredChange,
-    TaskCount,
-    UpkeepCounts,
-)
 from minting_server import PATIENCE
 from small_archive import file, forms
 

@@ -28,8 +28,8 @@ from faults.archive_twins import CARELESS, POWERED, TWINS
 from faults.harness import PATIENCE, PRELOADED, Violation
 from faults.sites import PostgresSite, Site
 from faults.worker import die_with_the_harness
-from ibi.adapters.machine import FOLDER
 from ibi.cli import ibi
+from ibi.minting.storage.machine_folder import FOLDER
 from served import ENVIRONMENT, own_environment
 
 GONE: Final = (urllib3.exceptions.HTTPError, OSError)

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Final
 
 import apsw
 
-from ibi.adapters.sqlite import Sqlite
-from ibi.wiring import databases
+from ibi.foundation.sql import databases
+from ibi.foundation.sql.sqlite import Sqlite
 
 OPEN, KILL, NO_SPACE, BROKEN, POWER = range(5)
 """What the trap does when it is reached: nothing, SIGKILL, ENOSPC, EIO, a power loss."""

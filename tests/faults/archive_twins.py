@@ -13,15 +13,15 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from ibi.adapters.file_tree import FileTree
-from ibi.archive import transfer
 from ibi.archive.archive import Archive
-from ibi.archive.giving import Giving
-from ibi.archive.transfer_messages import Answer
+from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.rules import transfer
+from ibi.archive.rules.transfer_messages import Answer
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.transfers.sender import Giving
 from ibi.errors import ArchiveUnreachableError
 from ibi.model.change import Change
 from ibi.model.item import Item
-from ibi.ports import Exchange
 
 NO_JOURNAL, HASTY, IN_PLACE, UNHEALED = "no journal", "hasty", "in place", "unhealed"
 POWERED, CARELESS = "powered", "careless"

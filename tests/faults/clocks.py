@@ -15,8 +15,8 @@ from faults.harness import Crowd, Figures
 from faults.sites import Say, Site
 from faults.twins import FORGETFUL
 from faults.worker import FINE
-from ibi.minting.granularity import SECOND
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.granularity import SECOND
+from ibi.minting.rules.reservation import Limits
 
 LIMITS: Final = Limits(stretch=50_000_000, ahead=4 * SECOND, behind=SECOND)
 MINUTE: Final = 60 * SECOND

@@ -17,9 +17,9 @@ from typing import Final
 from faults.harness import Body, Crowd, Figures
 from faults.sites import Say, Site
 from faults.worker import Assignment, Worker, die_with_the_harness
-from ibi.minting.desk import Desk
 from ibi.minting.minter import Minter
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.stretch_allocator import Desk
 
 CHILDREN: Final = 3
 CALLS: Final = 6

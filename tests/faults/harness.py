@@ -24,15 +24,19 @@ from unittest.mock import patch
 from faults import worker
 from faults.sites import Site
 from faults.worker import SUBSYSTEM, Assignment
-from ibi.minting.label_generator import LabelGenerator
+from ibi.minting.rules.label_generator import LabelGenerator
 
 PATIENCE: Final = 60.0
 """Seconds in which something must happen that takes milliseconds: many, for a busy machine."""
 
 PRELOADED: Final = [
-    *("faults.worker", "faults.forks", "faults.archive_process", "ibi.cli.archive"),
-    *("ibi.adapters.postgres", "ibi.adapters.resolver_client", "ibi.adapters.unpacking"),
-    *("ibi.web.archive_app", "ibi.web.item_pages"),
+    *("faults.worker", "faults.forks", "faults.archive_process", "ibi.archive.cli"),
+    *(
+        "ibi.foundation.sql.postgres",
+        "ibi.archive.peers.resolver_client",
+        "ibi.archive.storage.unpack.unpack",
+    ),
+    *("ibi.archive.web.app", "ibi.archive.web.item_pages"),
 ]
 """What the server that processes are forked from imports, once for all phases."""
 

@@ -14,7 +14,7 @@ from faults.harness import Crowd, Figures, Hand
 from faults.sites import Say, Site
 from faults.twins import UNDURABLE
 from faults.worker import FINE
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.reservation import Limits
 
 EIGHT: Final = 8
 LIFE: Final = (0.005, 0.3)

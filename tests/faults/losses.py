@@ -22,14 +22,14 @@ from faults.disks import PoweredDisk
 from faults.harness import Figures, Violation
 from faults.sites import NOTHING, Say, Site, SqliteSite, mark_of
 from faults.worker import SUBSYSTEM
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import LedgerUnavailableError
-from ibi.minting.label_generator import Minted
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.label_generator import Minted
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
 
 LIMITS: Final = Limits(stretch=3_000_000)
 """3 ms: most labels come with a durable step of their own."""

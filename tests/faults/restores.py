@@ -27,7 +27,7 @@ from typing import Final
 from faults.harness import Crowd, Figures, Hand, Violation
 from faults.sites import PostgresSite, Say, Site, SqliteSite, copy_files
 from faults.worker import FINE
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.reservation import Limits
 
 LIMITS: Final = Limits(stretch=100_000_000)
 STRETCH: Final = 0.15

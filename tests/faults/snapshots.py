@@ -20,14 +20,14 @@ from faults.harness import Figures, Violation
 from faults.restores import KEEP, PUT
 from faults.sites import PostgresSite, Say, Site, SqliteSite
 from faults.worker import SUBSYSTEM
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
-from ibi.minting.granularity import SECOND
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.minting.reservation import Limits
+from ibi.minting.rules.granularity import SECOND
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
 
 MILLISECOND: Final = 1_000_000
 LIMITS: Final = Limits(stretch=200 * MILLISECOND)
@@ -129,8 +129,8 @@ def snapshot(site: Site, size: int, seed: int, say: Say, *, careless: bool = Fal
     guest = Guest(site, chance, figures)
     with guest.minter, ExitStack() as stack:
         if careless:
-            stack.enter_context(patch("ibi.minting.desk.is_steady", return_value=True))
-            stack.enter_context(patch("ibi.minting.reservation.is_steady", return_value=True))
+            stack.enter_context(patch("ibi.minting.stretch_allocator.is_steady", return_value=True))
+            stack.enter_context(patch("ibi.minting.rules.reservation.is_steady", return_value=True))
             stack.enter_context(patch("ibi.minting.minter.JITTER", 1 << 62))
         guest.live(50 * MILLISECOND)
         for number in range(1, size + 1):

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from faults.worker import SUBSYSTEM
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import LedgerRestoredError, LedgerUnavailableError
-from ibi.minting.label_generator import Minted
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.ports import Witness
+from ibi.minting.ports import Witness
+from ibi.minting.rules.label_generator import Minted
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
 
 Opened = Callable[[str], Minter]
 

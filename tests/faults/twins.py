@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ibi.adapters.database import Database
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.ports import Claim, Commitment, Entry, Machine, Witness
+from ibi.foundation.sql.database import Database
+from ibi.minting.ports import Claim, Commitment, Entry, Machine, Witness
+from ibi.minting.storage.ledger import SqlLedger
 
 UNDURABLE, FORGETFUL = "undurable", "forgetful"
 

@@ -20,17 +20,17 @@ from typing import Final
 
 from faults import twins
 from faults.disks import FailingDisk
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.database import Database
-from ibi.adapters.machine import FOLDER, MachineFolder
-from ibi.adapters.postgres import Postgres
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import MintingError
-from ibi.minting.label_generator import Minted
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.minting.reservation import Limits
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.label_generator import Minted
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
 
 SUBSYSTEM: Final = Subsystem(host="faults.example.org", ip="150.163.34.243")
 GRANULARITIES: Final = ("auto", "auto", "0.1", "0.01", "0.001", "0.000001", "0.000000001")

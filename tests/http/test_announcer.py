@@ -15,9 +15,10 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from ibi.adapters.resolver_client import LARGEST_ANSWER, LONGEST_REASON, HttpResolverClient
-from ibi.archive import announcer as announcer_module
-from ibi.archive.announcement import (
+from ibi.archive.links import announcer as announcer_module
+from ibi.archive.links.announcer import Announcer
+from ibi.archive.peers.resolver_client import LARGEST_ANSWER, LONGEST_REASON, HttpResolverClient
+from ibi.archive.rules.announcement import (
     AGAIN,
     LONGEST_RETRY,
     LONGEST_RETRY_REFUSED,
@@ -30,7 +31,6 @@ from ibi.archive.announcement import (
     Refused,
     Unreachable,
 )
-from ibi.archive.announcer import Announcer
 from ibi.errors import ArchiveError, StorageError, UnknownError
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey

@@ -15,15 +15,15 @@ import pytest
 import uvloop
 
 from archive_double import BEHAVIOURS, SERVICE, ArchiveDouble, doubles
-from ibi.adapters.archive_client import HttpArchiveClient, url_of
-from ibi.adapters.outbound_guard import OutboundGuard
 from ibi.errors import ProofError
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType, State
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports.resolver import Answer, Heard, Silence
+from ibi.resolver.peers.archive_client import HttpArchiveClient, url_of
+from ibi.resolver.ports.outbound import Answer, Heard, Silence
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from minting_server import wait_until
 

@@ -16,21 +16,21 @@ from schemathesis.core.result import Ok
 from starlette.routing import Route
 
 from archive_server import ArchiveServer
-from ibi.web.administration_api import AdministrationApi
-from ibi.web.audits_api import AuditsApi
-from ibi.web.copies_api import CopiesApi
-from ibi.web.deposits_api import DepositsApi
-from ibi.web.digest_door import PATH as DIGEST
-from ibi.web.digest_door import DigestDoor
-from ibi.web.exports_api import ExportsApi
-from ibi.web.history_api import HistoryApi
-from ibi.web.holdings_api import HoldingsApi
-from ibi.web.imports_api import ImportsApi
-from ibi.web.statistics_api import StatisticsApi
-from ibi.web.storage_api import StorageApi
-from ibi.web.tasks_api import TasksApi
-from ibi.web.tokens_api import TokensApi
-from ibi.web.transfers_api import TransfersApi
+from ibi.archive.web.api.administration import AdministrationApi
+from ibi.archive.web.api.audits import AuditsApi
+from ibi.archive.web.api.copies import CopiesApi
+from ibi.archive.web.api.deposits import DepositsApi
+from ibi.archive.web.api.exports import ExportsApi
+from ibi.archive.web.api.history import HistoryApi
+from ibi.archive.web.api.holdings import HoldingsApi
+from ibi.archive.web.api.imports import ImportsApi
+from ibi.archive.web.api.statistics import StatisticsApi
+from ibi.archive.web.api.storage import StorageApi
+from ibi.archive.web.api.tasks import TasksApi
+from ibi.archive.web.api.transfers import TransfersApi
+from ibi.archive.web.digest import PATH as DIGEST
+from ibi.archive.web.digest import DigestDoor
+from ibi.foundation.web.tokens_api import TokensApi
 from minting_server import PROBLEM
 
 EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 6

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from archive_server import HOST, ArchiveServer, plain, raw_get
-from ibi.settings import read_archive
+from ibi.archive.settings import read_archive
 from ibi.wire import pairlist
 from minting_server import wait_until
 from postgres_server import PostgresServer

@@ -14,7 +14,7 @@ import pytest
 
 from archive_server import ArchiveServer, files_in
 from damage import flip
-from ibi.adapters.instance import serving_at
+from ibi.foundation.system.instance_lock import serving_at
 from minting_server import PROBLEM, wait_until
 from resolver_server import ResolverServer
 

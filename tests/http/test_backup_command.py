@@ -13,12 +13,12 @@ from click.testing import CliRunner, Result
 
 from archive_double import ArchiveDouble
 from archive_server import ArchiveServer
-from ibi.adapters.catalogue_links import CatalogueLinks
-from ibi.adapters.instance import token_of
-from ibi.archive.announcement import Link, new_registration_key
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.rules.announcement import Link, new_registration_key
+from ibi.archive.settings import read_archive
+from ibi.archive.wiring.stores import open_catalogue
 from ibi.cli import ibi
-from ibi.settings import read_archive
-from ibi.wiring import open_catalogue
+from ibi.foundation.system.instance_lock import token_of
 from installation import InstallationServer
 from minting_server import Client, wait_until
 from resolver_server import ResolverServer

@@ -14,9 +14,9 @@ import pytest
 
 from archive_server import ArchiveServer, files_in
 from bags import is_bag, judge, write_many
-from ibi.adapters.bag_writer import BagWriter
-from ibi.adapters.remote_archive import RemoteArchive
-from ibi.cli import archive_export
+from ibi.archive.cli import export
+from ibi.archive.storage.bags.writer import BagWriter
+from ibi.client.archive import RemoteArchive
 
 LARGE = bytes(range(256)) * 1000
 FILES = {"index.html": b"<p>hello</p>", "data/ü +&b.bin": LARGE, "empty": b""}
@@ -267,9 +267,9 @@ def test_what_is_deposited_while_all_is_handed_over_stays(
         archive = RemoteArchive(giver.address, giver.token)
         writer = BagWriter(tmp_path / "bag", "all")
         with closing(writer):
-            archive_export._write(archive, writer, [])  # noqa: SLF001  # what comes in between
+            export._write(archive, writer, [])  # noqa: SLF001  # what comes in between
             later = giver.deposit({"b": b"2"})["rep"]
-            paper = archive_export._hand_over(archive, writer, [], taker.service)  # noqa: SLF001
+            paper = export._hand_over(archive, writer, [], taker.service)  # noqa: SLF001
         assert [item["label"] for item in json.loads(paper)["items"]] == [label]
         assert (giver.item(label)["state"], giver.item(later)["state"]) == ("Copy", "Original")
 

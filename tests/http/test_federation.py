@@ -23,8 +23,8 @@ from archive_double import ArchiveDouble
 from archive_server import ArchiveServer
 from attacked_resolver import AttackedResolver, conflicts, label, metric, service_of
 from ibi.identifier.label import parse
-from ibi.settings import read_resolver
-from ibi.wiring import open_resolver_store
+from ibi.resolver.settings import read_resolver
+from ibi.resolver.wiring.app import open_resolver_store
 from minting_server import Answer, wait_until
 from postgres_server import PostgresServer
 from resolver_server import ResolverServer

@@ -21,9 +21,9 @@ import pytest
 from starlette.requests import Request
 
 from delivery_server import Answer, Connection, file_app, served
-from ibi.web import bounded_http, slow_disk, zero_copy
-from ibi.web.bounded_http import BoundedHttp
-from ibi.web.file_delivery import Content
+from ibi.archive.web.file_delivery import Content
+from ibi.foundation.web import blocking_read, bounded_http, sendfile
+from ibi.foundation.web.bounded_http import BoundedHttp
 from minting_server import wait_until
 
 LARGE = random.Random(1).randbytes(20_000_000)  # noqa: S311  # any bytes
@@ -376,8 +376,8 @@ def test_garbage_behind_a_request_is_not_answered_inside_the_file(folder: Path) 
 
 def test_a_slow_disk_holds_up_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spins_up = Event()
-    monkeypatch.setattr(zero_copy, "is_at_hand", lambda *_: False)
-    monkeypatch.setattr(zero_copy, "fetch", lambda *_: spins_up.wait(60))
+    monkeypatch.setattr(sendfile, "is_at_hand", lambda *_: False)
+    monkeypatch.setattr(sendfile, "fetch", lambda *_: spins_up.wait(60))
     with served(file_app(folder)) as server, Connection(server) as one, Connection(server) as two:
         one.send("/doc/large.bin")
         assert two.ask("/doc/small.bin").body == SMALL
@@ -386,7 +386,7 @@ def test_a_slow_disk_holds_up_nobody(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_slow_disk_is_read_in_threads_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_disk, "is_at_hand", lambda *_: False)
+    monkeypatch.setattr(blocking_read, "is_at_hand", lambda *_: False)
     with served(file_app(folder)) as server, Connection(server) as client:
         assert client.ask("/doc/small.bin").body == SMALL
 

@@ -13,7 +13,7 @@ import pytest
 from archive_double import ArchiveDouble
 from archive_server import ArchiveServer
 from attacked_resolver import metric, service_of
-from ibi.adapters.postgres import Postgres
+from ibi.foundation.sql.postgres import Postgres
 from machines import Machine, Readers
 from minting_server import wait_until
 from postgres_server import PostgresServer

@@ -14,9 +14,9 @@ import pytest
 
 from ibi import Ibip, RepositoryName
 from ibi.errors import LedgerUnavailableError
-from ibi.ports import Token
-from ibi.web.request_parts import LARGEST_BODY
-from ibi.web.tokens import STALE
+from ibi.foundation.web.request_body import LARGEST_BODY
+from ibi.foundation.web.tokens import STALE
+from ibi.model.token import Token
 from minting_server import (
     HOST,
     IP,

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from ibi import RepositoryName
-from ibi.web.waiting_line import SEATS_A_CLIENT
+from ibi.minting.web.request_queue import SEATS_A_CLIENT
 from minting_server import (
     LABELS,
     PROBLEM,

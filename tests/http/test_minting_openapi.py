@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from ibi.web.minting_app import minting_app
+from ibi.minting.web.app import minting_app
 from minting_server import LABELS, PROBLEM, Client, HeldServer, held_server
 
 SUBSYSTEM = "/api/v1/subsystem"

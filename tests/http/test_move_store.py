@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from archive_server import ArchiveServer, files_in
+from ibi.archive.settings import read_archive
+from ibi.archive.wiring.stores import open_catalogue
 from ibi.model.task import Task
-from ibi.settings import read_archive
-from ibi.wiring.databases import open_catalogue
 from minting_server import Client, wait_until
 from object_server import ObjectServer
 

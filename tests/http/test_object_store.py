@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from archive_server import ArchiveServer
-from ibi.adapters.objects import PART
+from ibi.archive.storage.objects.bucket import PART
 from minting_server import Answer
 from object_server import ObjectServer
 

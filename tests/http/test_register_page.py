@@ -12,7 +12,7 @@ import pytest
 from lxml import html
 
 from archive_double import ArchiveDouble
-from ibi.web.resolver_pages import SECURITY_POLICY
+from ibi.resolver.web.pages import SECURITY_POLICY
 from minting_server import Answer, wait_until
 from postgres_server import PostgresServer
 from resolver_server import ADMINISTRATOR, ResolverServer

@@ -16,10 +16,10 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from starlette.routing import Route
 
 from archive_double import ArchiveDouble
-from ibi.web import resolver_openapi
-from ibi.web.registrations_api import RegistrationsApi
-from ibi.web.registry_api import RegistryApi
-from ibi.web.tokens_api import TokensApi
+from ibi.foundation.web.tokens_api import TokensApi
+from ibi.resolver.web import openapi
+from ibi.resolver.web.registrations_api import RegistrationsApi
+from ibi.resolver.web.registry_api import RegistryApi
 from minting_server import wait_until
 from postgres_server import PostgresServer
 from resolver_server import ADMINISTRATOR, ResolverServer
@@ -504,7 +504,7 @@ def test_the_last_token_that_may_everything_stays(spare: ResolverServer) -> None
 
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
-    paths = resolver_openapi.document("0")["paths"]
+    paths = openapi.document("0")["paths"]
     return [
         (method.upper(), path, described)
         for path, item in paths.items()

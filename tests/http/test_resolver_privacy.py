@@ -44,8 +44,8 @@ TELLING: Final = re.compile(
 # Everything of a reader's request is added to whatever is sent to archives.
 LEAKS: Final = """
 from urllib.parse import quote
-import ibi.adapters.archive_client as client
-import ibi.web.resolving as resolving
+import ibi.resolver.peers.archive_client as client
+import ibi.resolver.web.redirect as resolving
 known, resolve, encode = [], resolving.ResolvingDoor._resolve, client.encode
 def leaking(self, request, question, **more):
     known[:] = [f"{name}: {value}" for name, value in request.headers.items()]

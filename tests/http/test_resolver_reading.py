@@ -21,10 +21,10 @@ from attacked_resolver import (
     made_at,
     service_of,
 )
+from ibi.foundation.pages.language import translations
+from ibi.foundation.pages.templates import Page
 from ibi.identifier.verbs import COMPOSITIONS
-from ibi.web.page_language import translations
-from ibi.web.pages import Page
-from ibi.web.resolver_views import OUTCOME_WORDS
+from ibi.resolver.web.views import OUTCOME_WORDS
 from minting_server import PROBLEM, Answer
 from resolver_server import ResolverServer
 from unit.test_resolver_pages import read, text_of

@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
 from ibi.model.change import ItemChange
-from ibi.ports import CopyRecord, Damage, Exchange
 from minting_server import PROBLEM
 from shell import refusal
 from small_service import SmallService, small_service

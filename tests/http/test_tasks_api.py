@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ibi.adapters.remote_archive import RemoteArchive
+from ibi.archive.cli.tasks import follow
 from ibi.archive.tasks import Progress, Work
-from ibi.cli.following import follow
+from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError
 from minting_server import PATIENCE, PROBLEM, wait_until
 from shell import refusal

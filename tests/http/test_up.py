@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from ibi.adapters.instance import serving_at, token_of
+from ibi.archive.settings import read_archive
+from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.settings import read_archive, read_resolver
-from ibi.wiring import open_resolver_store
+from ibi.resolver.settings import read_resolver
+from ibi.resolver.wiring.app import open_resolver_store
 from installation import InstallationServer
 from minting_server import Client, wait_until
 from shell import refusal

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from archive_server import ArchiveServer, raw_get
-from ibi.adapters.instance import is_held
+from ibi.foundation.system.instance_lock import is_held
 from minting_server import PATIENCE, Answer, wait_until
 from resolver_server import ResolverServer
 from served import Served

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.announcement import (
+from ibi.archive.rules.announcement import (
     AGAIN,
     FIRST_RETRY,
     FIRST_RETRY_REFUSED,

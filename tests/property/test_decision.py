@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from extent import tried
 from hearings import barren, copy, deleted, leads, original, owned_by, question, silent, unknown
 from ibi.model.item import State
-from ibi.ports import Answer
-from ibi.resolver.decision import Gone, NotFound, Redirect, Unserved, Unsure, Wait, Why, decide
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.ownership import owner_after, rivals
-from ibi.resolver.question import Question
+from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.rules.decision import (
+    Gone,
+    NotFound,
+    Redirect,
+    Unserved,
+    Unsure,
+    Wait,
+    Why,
+    decide,
+)
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.ownership import owner_after, rivals
+from ibi.wire.question import Question
 
 ARCHIVES = ("a", "b", "c", "d")
 SAYINGS = (original, copy, deleted, barren, unknown, leads, silent)

@@ -23,18 +23,14 @@ from hypothesis.stateful import (
 )
 
 from extent import tried
-from ibi.errors import (
-    BusyError,
-    ClockAheadError,
-    ClockError,
-    LedgerRestoredError,
-)
-from ibi.minting import desk as desk_module
-from ibi.minting import reservation
-from ibi.minting.desk import Desk, Drawn
-from ibi.minting.granularity import Granularity
-from ibi.minting.reservation import Limits, Postponement
-from ibi.ports import Commitment, Reading
+from ibi.errors import BusyError, ClockAheadError, ClockError, LedgerRestoredError
+from ibi.minting import stretch_allocator as desk_module
+from ibi.minting.ports import Commitment
+from ibi.minting.rules import reservation
+from ibi.minting.rules.granularity import Granularity
+from ibi.minting.rules.reservation import Limits, Postponement
+from ibi.minting.stretch_allocator import Desk, Drawn
+from ibi.model.clock import Reading
 from paper_machine import SECOND, PaperClock, PaperLedger, PaperMachine
 
 MILLISECOND = SECOND // 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ibi.minting.distributor import create_date, create_dates
+from ibi.minting.rules.distributor import create_date, create_dates
 
 SECOND = 1_000_000_000
 G = (60 * SECOND, *(SECOND // 10**digits for digits in range(10)))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ibi import Ibip, Instant, RepositoryName
 from ibi.identifier.numerals import IBIP, IPV4, IPV6, Numerals
-from ibi.minting.label_generator import EARLIEST, LATEST, LabelGenerator, Minted, instant_of
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.label_generator import EARLIEST, LATEST, LabelGenerator, Minted, instant_of
+from ibi.minting.rules.subsystem import Subsystem
 
 SECOND = 1_000_000_000
 STEPS = (60 * SECOND, *(SECOND // 10**digits for digits in range(10)))

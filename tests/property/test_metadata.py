@@ -11,10 +11,10 @@ from lxml import etree
 
 from ibi.errors import MetadataError
 from ibi.metadata import oai_dc
+from ibi.metadata.json_record import record_as_dict, record_from
 from ibi.metadata.orcid import read_orcid
-from ibi.metadata.plain_record import record_as_dict, record_from
-from ibi.model.forms import Forms
-from ibi.model.record import Agent, Record, Text
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Agent, Record, Text
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 BASE = "http://urlib.net"

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from ibi.foundation.web.client_address import Clients
 from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
-from ibi.resolver.known import Known, Terms
-from ibi.resolver.lease import Lease
-from ibi.web.clients import Clients
-from ibi.web.warm_path import LONGEST_TARGET, WarmAnswers
+from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.lease import Lease
+from ibi.resolver.web.fast_redirects import LONGEST_TARGET, WarmAnswers
 from simulation.virtual_time import VirtualLoop
 from warm_scene import HOT, HOT_ONLY, LABELS, LASTING, NOWHERE, PERSONAL, Pair, Side
 

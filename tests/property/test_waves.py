@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from hearings import barren, copy, deleted, leads, original, owned_by, question, silent, unknown
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Answer, Heard
-from ibi.resolver.decision import (
+from ibi.resolver.ports.outbound import Answer, Heard
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.candidates import likely
+from ibi.resolver.rules.decision import (
     Decision,
     Gone,
     Hop,
@@ -31,12 +33,10 @@ from ibi.resolver.decision import (
     Widen,
     decide,
 )
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.likely import likely
-from ibi.resolver.ownership import owner_after
-from ibi.resolver.question import Question
-from ibi.resolver.registry import Registry
-from ibi.resolver.running_search import RunningSearch
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.ownership import owner_after
+from ibi.resolver.search.search import RunningSearch
+from ibi.wire.question import Question
 
 ARCHIVES: Final = ("a", "b", "c", "d", "e")
 RANKS: Final = {name: rank for rank, name in enumerate(ARCHIVES)}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from extent import tried
 from ibi import Language, parse
-from ibi.archive.answer import Identity, answer, filtered, relations_of, url_list
+from ibi.archive.rules.answer import Identity, answer, filtered, relations_of, url_list
 from ibi.errors import IbiError, MessageError, PairListError
 from ibi.identifier.verbs import COMPOSITIONS, GetMetadata, GetTranslation, Verb, read_modifiers
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey, UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, Item, State
+from ibi.model.label_pair import Forms
 from ibi.wire import pairlist, requests, responses
 from ibi.wire.requests import (
     Acknowledgment,

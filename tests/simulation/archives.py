@@ -11,33 +11,32 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.adapters.catalogue_links import CatalogueLinks
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.archive.announcer import Announcer
-from ibi.archive.answer import Identity
 from ibi.archive.archive import Archive
-from ibi.archive.copies import Copies
-from ibi.archive.deposit_request import DepositRequest
-from ibi.archive.deposits import Deposits
-from ibi.archive.digest import Digest, Filling
-from ibi.archive.manifest import manifest
-from ibi.archive.sources import Sources
-from ibi.archive.transfer_messages import Answer, Message
-from ibi.archive.transferring import Transfers
-from ibi.archive.url_keys import UrlKeys
-from ibi.archive.used_keys import UsedKeys
+from ibi.archive.copies.copies import Copies
+from ibi.archive.copies.fetch import Sources
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.links.announcer import Announcer, CatalogueLinks
+from ibi.archive.links.digest_log import Digest, Filling
+from ibi.archive.rules.answer import Identity
+from ibi.archive.rules.deposit_request import DepositRequest
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.rules.transfer_messages import Answer, Message
+from ibi.archive.rules.url_keys import UrlKeys
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.transfers.transfers import Transfers
+from ibi.archive.web.app import UsedKeys
+from ibi.archive.web.digest import DigestDoor
+from ibi.archive.web.protocol import ArchiveService
 from ibi.errors import IbiError, UnknownError
+from ibi.foundation.web.problems import Problem, problem_of
 from ibi.identifier.label import Label, parse
 from ibi.minting.minter import Minter
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.archive_record import ArchiveRecord
-from ibi.model.forms import Forms
 from ibi.model.item import State
-from ibi.model.record import Record, Text
-from ibi.web.archive_service import ArchiveService
-from ibi.web.digest_door import DigestDoor
-from ibi.web.problems import Problem, problem_of
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record, Text
 from ibi.wire import requests
 from ibi.wire.requests import Acknowledgment
 from simulation.machines import Host
@@ -134,7 +133,7 @@ class ArchiveHost(Host):
         self._running.spawn(self._rounds())
 
     async def _rounds(self) -> None:
-        """Keep house as `ibi.web.archive_app` does: at the start, and then now and again."""
+        """Keep house as `ibi.archive.web.app` does: at the start, and then now and again."""
         while True:
             with suppress(IbiError):
                 await strand(self.deposits.sweep)

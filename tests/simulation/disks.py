@@ -16,10 +16,10 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
-from ibi.adapters.database import Execute
-from ibi.adapters.schema_version import Part
-from ibi.adapters.sql_schema import upgrade
 from ibi.errors import LedgerUnavailableError, StorageError
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.schema_version import Part
+from ibi.foundation.sql.upgrade import upgrade
 from simulation.virtual_time import PROCESS
 
 T = TypeVar("T")

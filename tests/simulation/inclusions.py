@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ibi.adapters.registry_documents import read_archive
+from ibi.resolver.storage.documents import read_archive
 from simulation.disks import MemoryDatabase
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ibi.errors import IbiError
-from ibi.ports import Claim, Witness
+from ibi.minting.ports import Claim, Witness
 from simulation.disks import Disk
 from simulation.virtual_time import LATENCY, Process, VirtualLoop, strand, wait
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ibi.adapters.decided_change import stored_change
-from ibi.archive.fixity import MANIFEST
-from ibi.archive.manifest import manifest
+from ibi.archive.ports.catalogue import StoredChange
+from ibi.archive.rules.fixity import MANIFEST
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.errors import UnknownError
 from ibi.model.change import Change
 from ibi.model.item import File
-from ibi.ports import StoredChange
 from simulation.staging import MemoryStaging
 from simulation.tree import JournalLine, Stored
 from simulation.virtual_time import PROCESS

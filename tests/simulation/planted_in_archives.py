@@ -7,20 +7,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from ibi.adapters.database import Execute
-from ibi.archive import answer, digest
-from ibi.archive.access import MayRead
-from ibi.archive.answer import Identity
 from ibi.archive.archive import Archive, Described
-from ibi.archive.deposits import Deposits
-from ibi.archive.related import Knowledge, Reached
-from ibi.archive.used_keys import SECOND, UsedKeys
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.links import digest_log
+from ibi.archive.ports.catalogue import Deposit, DigestState, Held, NameChange
+from ibi.archive.rules import answer
+from ibi.archive.rules.access import MayRead
+from ibi.archive.rules.answer import Identity
+from ibi.archive.rules.relations import Knowledge, Reached
+from ibi.archive.web.app import SECOND, UsedKeys
 from ibi.errors import UnknownError
+from ibi.foundation.sql.database import Execute
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
-from ibi.model.forms import Forms
 from ibi.model.item import Item, State
-from ibi.ports import Deposit, DigestState, Held, NameChange
+from ibi.model.label_pair import Forms
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 _get: Final = Deposits.get
 _related: Final = answer._related  # noqa: SLF001  # what is changed
-_gathered: Final = digest.gathered
+_gathered: Final = digest_log.gathered
 _make: Final = Archive.make
 _look: Final = Archive.look
 _transaction: Final = MemoryDatabase.transaction
@@ -125,23 +126,23 @@ def _no_news(state: DigestState, after: int, rows: Sequence[NameChange]) -> Dige
 IN_ARCHIVES: Final = (
     Mutation(
         "an archive answers Original for a Copy",
-        {"ibi.archive.answer._related": _always_original},
+        {"ibi.archive.rules.answer._related": _always_original},
     ),
     Mutation(
         "a key counts for whatever it is brought for",
-        {"ibi.archive.url_keys._is_among": _among_any},
+        {"ibi.archive.rules.url_keys._is_among": _among_any},
     ),
     Mutation(
         "a digest goes on and tells no news",
-        {"ibi.archive.digest.gathered": _no_news},
+        {"ibi.archive.links.digest_log.gathered": _no_news},
     ),
     Mutation(
         "a deposit that was completed is completed again",
-        {"ibi.archive.deposits.Deposits.get": _never_completed},
+        {"ibi.archive.deposits.deposits.Deposits.get": _never_completed},
     ),
     Mutation(
         "half a deposit is taken for whole",
-        {"ibi.archive.deposits.Deposits.check_whole": _whole},
+        {"ibi.archive.deposits.deposits.Deposits.check_whole": _whole},
     ),
     Mutation(
         "a change is made in the catalogue alone",
@@ -168,10 +169,10 @@ IN_ARCHIVES: Final = (
     ),
     Mutation(
         "a used key is forgotten by a clock that is ahead",
-        {"ibi.archive.used_keys.UsedKeys.forget": _forget_at_once},
+        {"ibi.archive.web.app.UsedKeys.forget": _forget_at_once},
     ),
     Mutation(
         "the log of an archive does not tell of what changes",
-        {"ibi.adapters.sql_items.note_names": _nothing_changes},
+        {"ibi.archive.storage.catalogue.items.note_names": _nothing_changes},
     ),
 )

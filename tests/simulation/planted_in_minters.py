@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ibi.minting import distributor, reservation
-from ibi.minting.desk import Desk, Drawn
-from ibi.minting.reservation import Limits, Postponement, Request, Reservation, Stretch
-from ibi.ports import Commitment, Entry, Reading, Witness
+from ibi.minting.ports import Commitment, Entry, Witness
+from ibi.minting.rules import distributor, reservation
+from ibi.minting.rules.reservation import Limits, Postponement, Request, Reservation, Stretch
+from ibi.minting.stretch_allocator import Desk, Drawn
+from ibi.model.clock import Reading
 from simulation.mutation import Mutation
 
 _reserve: Final = reservation.reserve
@@ -65,32 +66,32 @@ def _from_the_last(
 IN_MINTERS: Final = (
     Mutation(
         "a minter gives back what others have reserved since",
-        {"ibi.minting.reservation.release": _give_back},
+        {"ibi.minting.rules.reservation.release": _give_back},
     ),
     Mutation(
         "a ledger that was set back is taken for what it was",
         {
-            "ibi.minting.reservation._check_history": _any_history,
-            "ibi.minting.reservation._is_known": _known_again,
+            "ibi.minting.rules.reservation._check_history": _any_history,
+            "ibi.minting.rules.reservation._is_known": _known_again,
         },
     ),
     Mutation(
         "a minter gives once more what it has drawn",
-        {"ibi.minting.desk.Desk.take": _take_none},
+        {"ibi.minting.stretch_allocator.Desk.take": _take_none},
     ),
     Mutation(
         "instants begin with the last that was given",
         {
-            "ibi.minting.reservation.create_dates": _from_the_last,
-            "ibi.minting.desk.create_dates": _from_the_last,
+            "ibi.minting.rules.reservation.create_dates": _from_the_last,
+            "ibi.minting.stretch_allocator.create_dates": _from_the_last,
         },
     ),
     Mutation(
         "a minter knows nothing of what others gave by its ledger",
-        {"ibi.minting.reservation._last": _last_of_own},
+        {"ibi.minting.rules.reservation._last": _last_of_own},
     ),
     Mutation(
         "a minter trusts a clock that was set back",
-        {"ibi.minting.reservation.reserve": _credulous},
+        {"ibi.minting.rules.reservation.reserve": _credulous},
     ),
 )

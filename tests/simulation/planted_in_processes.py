@@ -7,19 +7,18 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ibi.adapters.database import Execute
-from ibi.adapters.sql_acknowledgments import SqlAcknowledgments, _append, _replace
-from ibi.adapters.sql_processes import SqlProcesses
-from ibi.adapters.sql_registry import SqlRegistry
+from ibi.foundation.sql.database import Execute
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import ChangeArchive, PendingAcknowledgment
-from ibi.resolver import access_sheet, acknowledgment
-from ibi.resolver.acknowledgment import Step
-from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
-from ibi.resolver.duties import Duties
-from ibi.resolver.following import Following
-from ibi.resolver.noted_accesses import NotedAccesses, Taken
-from ibi.resolver.turns import Turns
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue, NotedAccesses, Taken
+from ibi.resolver.ports.store import ChangeArchive, PendingAcknowledgment
+from ibi.resolver.registry.registry import Turns
+from ibi.resolver.rules import access_sheet, acknowledgment
+from ibi.resolver.rules.acknowledgment import Step
+from ibi.resolver.storage.acknowledgments import SqlAcknowledgments, _append, _replace
+from ibi.resolver.storage.archives import SqlRegistry
+from ibi.resolver.storage.store import SqlProcesses
+from ibi.resolver.workers.change_feed import Following
+from ibi.resolver.workers.leases import Duties
 from simulation.mutation import Mutation
 from simulation.virtual_time import wait
 
@@ -124,58 +123,58 @@ async def _join_once(self: Duties) -> None:
 IN_PROCESSES: Final = (
     Mutation(
         "a process that counted as gone goes on under its old name",
-        {"ibi.resolver.duties.Duties._join": _join_once},
+        {"ibi.resolver.workers.leases.Duties._join": _join_once},
     ),
     Mutation(
         "acts do not take turns",
-        {"ibi.resolver.turns.Turns.take": _at_once},
+        {"ibi.resolver.registry.registry.Turns.take": _at_once},
     ),
     Mutation(
         "an archive on record is changed by what was read before",
-        {"ibi.adapters.sql_registry.SqlRegistry.change_archive": _change_read_before},
+        {"ibi.resolver.storage.archives.SqlRegistry.change_archive": _change_read_before},
     ),
     Mutation(
         "accesses that were taken are noted still",
-        {"ibi.resolver.noted_accesses.NotedAccesses.take": _take_and_keep},
+        {"ibi.resolver.acknowledgments.outbox.NotedAccesses.take": _take_and_keep},
     ),
     Mutation(
         "a sheet stays after it was told",
-        {"ibi.resolver.access_sheet.keyed": _keyed_and_kept},
+        {"ibi.resolver.rules.access_sheet.keyed": _keyed_and_kept},
     ),
     Mutation(
         "a process does not follow what another puts on record",
-        {"ibi.resolver.following.Following.look": _deaf},
+        {"ibi.resolver.workers.change_feed.Following.look": _deaf},
     ),
     Mutation(
         "a process takes over from one that is there",
-        {"ibi.adapters.sql_processes.SqlProcesses.adopt": _adopt_all},
+        {"ibi.resolver.storage.store.SqlProcesses.adopt": _adopt_all},
     ),
     Mutation(
         "nobody takes over from a process that is gone",
-        {"ibi.adapters.sql_processes.SqlProcesses.adopt": _adopt_none},
+        {"ibi.resolver.storage.store.SqlProcesses.adopt": _adopt_none},
     ),
     Mutation(
         "accesses that may have been written are written again",
-        {"ibi.adapters.sql_acknowledgments.SqlAcknowledgments.keep_pending": _keep_again},
+        {"ibi.resolver.storage.acknowledgments.SqlAcknowledgments.keep_pending": _keep_again},
     ),
     Mutation(
         "a key is used without being written down",
-        {"ibi.resolver.acknowledgment_queue.AcknowledgmentQueue.key": _key_in_mind},
+        {"ibi.resolver.acknowledgments.outbox.AcknowledgmentQueue.key": _key_in_mind},
     ),
     Mutation(
         "another key is asked for when an answer is lost",
-        {"ibi.resolver.acknowledging.next_step": _another_key},
+        {"ibi.resolver.acknowledgments.sender.next_step": _another_key},
     ),
     Mutation(
         "accesses are given up that could be told",
-        {"ibi.resolver.acknowledging.next_step": _hopeless},
+        {"ibi.resolver.acknowledgments.sender.next_step": _hopeless},
     ),
     Mutation(
         "an archive counts a key twice",
-        {"ibi.adapters.sql_statistics._use": _uses},
+        {"ibi.archive.storage.catalogue.statistics._use": _uses},
     ),
     Mutation(
         "an archive is included by any key",
-        {"ibi.resolver.inclusion._fitting": _any_key},
+        {"ibi.resolver.registry.inclusion._fitting": _any_key},
     ),
 )

@@ -9,25 +9,24 @@ from typing import Any, Final
 
 from ibi.model.conflict import Claim
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Owner, Silence
-from ibi.resolver import decision, roster
-from ibi.resolver.conflicts import Conflicts
-from ibi.resolver.decision import Decision
-from ibi.resolver.digests import Digests
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.known import Known
-from ibi.resolver.lease import ArchiveLeases, Lease
-from ibi.resolver.likely import Likely
-from ibi.resolver.locations import Locations
-from ibi.resolver.memory import Memory
-from ibi.resolver.offer import Offer
-from ibi.resolver.owners import Owners
-from ibi.resolver.question import Question
-from ibi.resolver.running_search import RunningSearch
-from ibi.resolver.searching import Searching
-from ibi.resolver.unsettled import Unsettled
-from ibi.resolver.vigil import Vigil
-from ibi.web.warm_path import WarmAnswers
+from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.locations import Locations
+from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules import decision, roster
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.candidates import Likely
+from ibi.resolver.rules.decision import Decision
+from ibi.resolver.rules.evidence import Hearing, Offer
+from ibi.resolver.rules.lease import ArchiveLeases, Lease
+from ibi.resolver.rules.redirect_cache import Memory, Unsettled
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.search import RunningSearch
+from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.wire.question import Question
 from simulation.mutation import Mutation
 
 _lease: Final = ArchiveLeases.lease
@@ -150,53 +149,53 @@ async def _unwritten(self: Conflicts, label: str, claims: tuple[Claim, ...], cou
 IN_RESOLVERS: Final = (
     Mutation(
         "a lease runs whether the log is read or not",
-        {"ibi.resolver.lease.ArchiveLeases.lease": _unread},
+        {"ibi.resolver.rules.lease.ArchiveLeases.lease": _unread},
     ),
     Mutation(
         "an answer lasts that was overtaken by news",
-        {"ibi.resolver.unsettled.Unsettled.since": _settled},
+        {"ibi.resolver.rules.redirect_cache.Unsettled.since": _settled},
         within=90,
     ),
     Mutation(
         "who has said that it has an item is no likelier to have it",
-        {"ibi.resolver.searching.likely": _without_holders},
+        {"ibi.resolver.search.fan_out.likely": _without_holders},
         within=150,
     ),
     Mutation(
         "a digest that was read counts as none",
-        {"ibi.resolver.locations.Locations.publishes": _unpublished},
+        {"ibi.resolver.digests.locations.Locations.publishes": _unpublished},
     ),
     Mutation(
         "digests are not fetched",
-        {"ibi.resolver.digests.Digests._begin_due": _never_due},
+        {"ibi.resolver.digests.fetcher.Digests._begin_due": _never_due},
     ),
     Mutation(
         "owners that were learned are forgotten before they are kept",
-        {"ibi.resolver.owners.Owners._flush": _kept_by_nobody},
+        {"ibi.resolver.search.owners.Owners._flush": _kept_by_nobody},
     ),
     Mutation(
         "conflicts that were seen are not written",
-        {"ibi.resolver.conflicts.Conflicts._write": _unwritten},
+        {"ibi.resolver.search.conflicts.Conflicts._write": _unwritten},
     ),
     Mutation(
         "a resolver says that nobody has it while one is silent",
-        {"ibi.resolver.decision._nothing": _sure},
+        {"ibi.resolver.rules.decision._nothing": _sure},
     ),
     Mutation(
         "a resolver takes the first of two claims",
-        {"ibi.resolver.decision.of_one_item": _first_claim},
+        {"ibi.resolver.rules.decision.of_one_item": _first_claim},
     ),
     Mutation(
         "a resolver asks nobody but those who are likely to know",
-        {"ibi.resolver.decision._of_the_likely": _content},
+        {"ibi.resolver.rules.decision._of_the_likely": _content},
     ),
     Mutation(
         "a rival is not recorded",
-        {"ibi.resolver.bookkeeping.rivals": _no_rivals},
+        {"ibi.resolver.search.recorder.rivals": _no_rivals},
     ),
     Mutation(
         "a claim is believed while the owner is silent",
-        {"ibi.resolver.hearing.Hearing.may_others_claim": True},
+        {"ibi.resolver.rules.evidence.Hearing.may_others_claim": True},
     ),
     Mutation(
         "an answer is remembered for too long",
@@ -204,38 +203,38 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an answer lasts although the log tells of its item",
-        {"ibi.resolver.memory.Memory.forget_lasting": _unforgetting},
+        {"ibi.resolver.rules.redirect_cache.Memory.forget_lasting": _unforgetting},
     ),
     Mutation(
         "an answer lasts although its archive has moved",
-        {"ibi.resolver.memory.Memory.keep_up": _unmoved},
+        {"ibi.resolver.rules.redirect_cache.Memory.keep_up": _unmoved},
     ),
     Mutation(
         "an answer lasts although its archive is silent",
-        {"ibi.resolver.vigil.Vigil._read_on": _trusting},
+        {"ibi.resolver.digests.log_follower.Vigil._read_on": _trusting},
     ),
     Mutation(
         "an archive that is down counts as none",
-        {"ibi.resolver.roster._standing": _only_who_answers},
+        {"ibi.resolver.rules.roster._standing": _only_who_answers},
     ),
     Mutation(
         "an owner that is switched off counts as none",
-        {"ibi.resolver.searching.Searching._owner": _only_who_is_on},
+        {"ibi.resolver.search.fan_out.Searching._owner": _only_who_is_on},
     ),
     Mutation(
         "a claim is believed before all were heard",
-        {"ibi.resolver.decision._original": _impatient},
+        {"ibi.resolver.rules.decision._original": _impatient},
     ),
     Mutation(
         "nobody is put on record as the owner",
-        {"ibi.resolver.bookkeeping.owner_after": _unlearned},
+        {"ibi.resolver.search.recorder.owner_after": _unlearned},
     ),
     Mutation(
         "what an operator has settled is not believed",
-        {"ibi.resolver.hearing.Hearing.is_settled": False},
+        {"ibi.resolver.rules.evidence.Hearing.is_settled": False},
     ),
     Mutation(
         "a warm answer is given for ever",
-        {"ibi.web.warm_path.WarmAnswers.find": _warm_for_ever},
+        {"ibi.resolver.web.fast_redirects.WarmAnswers.find": _warm_for_ever},
     ),
 )

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ibi.archive import copy_rules, transfer
-from ibi.archive import pair as pairs
-from ibi.archive.giving import Giving
-from ibi.archive.pair import Pair
-from ibi.archive.receiving import Receiving
-from ibi.archive.transfer_messages import Answer, Offer
+from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.rules import copies, transfer
+from ibi.archive.rules.transfer_messages import Answer, Offer
+from ibi.archive.transfers import item_pair as pairs
+from ibi.archive.transfers.item_pair import Pair
+from ibi.archive.transfers.receiver import Receiving
+from ibi.archive.transfers.sender import Giving
 from ibi.identifier.label import parse
 from ibi.model.item import Item, State
-from ibi.ports import Exchange
 from simulation.mutation import Mutation
 
 _handed: Final = transfer.handed
 _accepted: Final = transfer.accepted
-_as_copy: Final = copy_rules.as_copy
+_as_copy: Final = copies.as_copy
 
 
 def _still_original(item: Item, id_: str, receipt: str, now: int) -> Item:
@@ -81,35 +81,35 @@ def _copyable(before: Item | None) -> None:
 IN_TRANSFERS: Final = (
     Mutation(
         "an archive answers Original after it handed over",
-        {"ibi.archive.transfer.handed": _still_original},
+        {"ibi.archive.rules.transfer.handed": _still_original},
     ),
     Mutation(
         "a receiver forgets that it accepted",
-        {"ibi.archive.transfer.accepted": _forgetful},
+        {"ibi.archive.rules.transfer.accepted": _forgetful},
     ),
     Mutation(
         "a receiver accepts a second time",
-        {"ibi.archive.receiving.Receiving._accept": _accept_again},
+        {"ibi.archive.transfers.receiver.Receiving._accept": _accept_again},
         within=90,
     ),
     Mutation(
         "a receiver says that it undid what it accepted",
-        {"ibi.archive.transfer.answer_to_undo": _undone_anyway},
+        {"ibi.archive.rules.transfer.answer_to_undo": _undone_anyway},
     ),
     Mutation(
         "a late offer opens what has ended",
-        {"ibi.archive.receiving.Receiving._offered": _offered_late},
+        {"ibi.archive.transfers.receiver.Receiving._offered": _offered_late},
     ),
     Mutation(
         "a giver takes back without asking",
-        {"ibi.archive.giving.Giving.undo": _undo_alone},
+        {"ibi.archive.transfers.sender.Giving.undo": _undo_alone},
     ),
     Mutation(
         "a Copy is stored as Original",
-        {"ibi.archive.copies.as_copy": _copied_as_original},
+        {"ibi.archive.copies.copies.as_copy": _copied_as_original},
     ),
     Mutation(
         "a Copy comes in the place of the Original",
-        {"ibi.archive.copies.check_copyable": _copyable},
+        {"ibi.archive.copies.copies.check_copyable": _copyable},
     ),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ibi.adapters.sql_ledger import SqlLedger
 from ibi.errors import IbiError
 from ibi.minting.minter import Minter
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
 from simulation.disks import MemoryDatabase
 from simulation.machines import Host
 from simulation.virtual_time import strand

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ibi.adapters.archive_answers import NoAnswerError, RefusalError
-from ibi.adapters.archive_client import _url_list
 from ibi.errors import IbiError, ProofError
 from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
-from ibi.ports.resolver import Answer, Heard, Silence
+from ibi.resolver.peers.archive_client import _url_list
+from ibi.resolver.peers.bounded_response import NoAnswerError, RefusalError
+from ibi.resolver.ports.outbound import Answer, Heard, Silence
 from ibi.wire import responses
 from ibi.wire.digest import DigestPage, decode
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode

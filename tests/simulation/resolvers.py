@@ -10,35 +10,35 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.archive.announcement import DEFAULT_SERVICE
 from ibi.errors import IbiError
+from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.label import Label
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import RegistrationKey
-from ibi.ports import Owner
-from ibi.resolver.acknowledging import Acknowledging
-from ibi.resolver.bookkeeping import Bookkeeping
-from ibi.resolver.conflicts import Conflicts
-from ibi.resolver.digests import Digests
-from ibi.resolver.duties import DIGESTS, WATCH, Duties
-from ibi.resolver.following import Following
-from ibi.resolver.inclusion import InclusionService
-from ibi.resolver.locations import Locations
-from ibi.resolver.memory import Memory
-from ibi.resolver.owners import Owners
-from ibi.resolver.registration_key import Guesses
-from ibi.resolver.searching import Searching
-from ibi.resolver.vigil import Vigil
-from ibi.resolver.watch import Watch
-from ibi.web.clients import Clients
-from ibi.web.inclusion_door import InclusionDoor
-from ibi.web.rate_limit import RateLimit
-from ibi.web.resolver_app import Running
-from ibi.web.warm_path import WarmAnswers
+from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.locations import Locations
+from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.recorder import Bookkeeping
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.web.app import Running
+from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.web.protocol import InclusionDoor
+from ibi.resolver.workers.change_feed import Following
+from ibi.resolver.workers.leases import DIGESTS, WATCH, Duties
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
+from ibi.wire.service_labels import DEFAULT_SERVICE
 from simulation.disks import MemoryDatabase
 from simulation.machines import Host
 from simulation.resolver_wires import WiredArchives
@@ -88,7 +88,7 @@ class ResolverHost(Host):
             world.judge.inclusions.watch(own)
 
     def open(self) -> None:
-        """Open what is on the disk; the parts as `ibi.wiring.resolver` has them."""
+        """Open what is on the disk; the parts as `ibi.resolver.wiring.app` has them."""
         clock, chance = self.clock, self.world.chance
         self.store = store = SqlResolverStore(self.database, quick=True)
         self.registry = registry = WatchedRegistry(

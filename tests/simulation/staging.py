@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from ibi.archive.ports.file_store import Staged
 from ibi.errors import AtWorkError, ChecksumError, StateError, UnknownError, shown
+from ibi.model.clock import Clock
 from ibi.model.item import File
-from ibi.ports import Clock
-from ibi.ports.file_store import Staged
 from simulation.tree import Stored, Tree
 from simulation.virtual_time import PROCESS
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ibi.archive.announcement import new_registration_key
+from ibi.archive.rules.announcement import new_registration_key
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.item import ContentType

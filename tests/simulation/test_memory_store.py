@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.archive.manifest import read_kept
+from ibi.archive.ports.file_store import FileStore, pieces_of
+from ibi.archive.rules.manifest import read_kept
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.errors import ChecksumError, StateError, UnknownError
-from ibi.ports import FileStore, pieces_of
 from simulation.disks import Disk, MemoryDatabase
 from simulation.memory_store import MemoryStore
 from simulation.tree import Tree

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ibi.archive.ports.catalogue import StoredChange
 from ibi.model.change import ItemChange
 from ibi.model.item import File
-from ibi.ports import StoredChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ibi.archive.manifest import read_kept
+from ibi.archive.rules.manifest import read_kept
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.wire.requests import Acknowledgment

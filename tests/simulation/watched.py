@@ -7,16 +7,17 @@ from typing import Any
 
 from starlette.responses import Response
 
-from ibi.adapters.sql_resolver_store import SqlResolverStore
 from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Clock
-from ibi.resolver.following import Following
-from ibi.resolver.known import Known
-from ibi.resolver.registry import Registry
-from ibi.resolver.resolution import Resolution, Resolving
-from ibi.resolver.searching import Searching
-from ibi.web.resolving import ResolvingDoor
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.hops import Resolving
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.web.redirect import ResolvingDoor
+from ibi.resolver.workers.change_feed import Following
 
 
 class WatchedDoor(ResolvingDoor):

@@ -7,18 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from ibi.adapters.resolver_client import _outcome
-from ibi.archive.announcement import Link, LinkRequest, Outcome, Unreachable
-from ibi.archive.transfer_messages import Answer as Said
-from ibi.archive.transfer_messages import Message
-from ibi.errors import (
-    ArchiveRefusedError,
-    ArchiveUnreachableError,
-    StateError,
-    UnknownError,
-)
+from ibi.archive.peers.resolver_client import _outcome
+from ibi.archive.rules.announcement import Link, LinkRequest, Outcome, Unreachable
+from ibi.archive.rules.transfer_messages import Answer as Said
+from ibi.archive.rules.transfer_messages import Message
+from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, StateError, UnknownError
+from ibi.foundation.web.problems import Problem
 from ibi.identifier.label import Label
-from ibi.web.problems import Problem
 from ibi.wire.requests import encode
 from simulation.network import Network, UnreachableError
 from simulation.virtual_time import wait

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import structlog
 
-from ibi.archive.announcement import Link
+from ibi.archive.rules.announcement import Link
 from ibi.errors import IbiError
 from ibi.model.archive_record import RegistrationKey
 from simulation.aftermath import Aftermath
@@ -34,11 +34,11 @@ from simulation.virtual_time import Process, RestlessError, VirtualLoop, strand
 _ENDING: Final = 60
 """Seconds that everybody has to end, once the world is over."""
 PACE: Final = {
-    "ibi.resolver.owners.FLUSH": 15.0,
-    "ibi.resolver.acknowledging.FLUSH": 15.0,
-    "ibi.resolver.noted_accesses.FEW": 2,
-    "ibi.archive.transferring._THREADS": 2,
-    "ibi.archive.courses._LOOK": 120 * SECOND,
+    "ibi.resolver.search.owners.FLUSH": 15.0,
+    "ibi.resolver.acknowledgments.sender.FLUSH": 15.0,
+    "ibi.resolver.acknowledgments.outbox.FEW": 2,
+    "ibi.archive.transfers.transfers._THREADS": 2,
+    "ibi.archive.transfers.step_scheduler._LOOK": 120 * SECOND,
 }
 """What only has to do with pace: half a second takes longer here, so that an hour passes quicker.
 A crash can lose more by that, and no less."""
@@ -203,7 +203,7 @@ def run(scenario: Scenario) -> Outcome:
     """Let a scenario happen."""
     with ExitStack() as stack:
         stack.enter_context(strands_for_threads())
-        stack.enter_context(patch("ibi.resolver.registration_key._derived", _derived))
+        stack.enter_context(patch("ibi.resolver.registry.registration_key._derived", _derived))
         for place, value in PACE.items():
             stack.enter_context(patch(place, value))
         world = World(scenario)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ibi.archive.access import (
+from ibi.archive.rules.access import (
     MOST_NETWORKS,
     anybody,
     depends_on_reader,
@@ -17,11 +17,11 @@ from ibi.archive.access import (
     networks,
     reads_from,
 )
-from ibi.archive.answer import Identity, answer, url_list
+from ibi.archive.rules.answer import Identity, answer, url_list
 from ibi.errors import ArchiveRequestError
 from ibi.identifier.verbs import read_modifiers
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, Item, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList

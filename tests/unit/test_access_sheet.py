@@ -13,38 +13,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import MessageError
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
+from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.ibip import mount_suffix
 from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.label import parse
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.ports import PendingAcknowledgment
-from ibi.resolver import access_sheet, noted_accesses
-from ibi.resolver.access_sheet import SheetInHand
-from ibi.resolver.acknowledgment import (
+from ibi.resolver.acknowledgments import outbox
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue, NotedAccesses
+from ibi.resolver.ports.store import PendingAcknowledgment
+from ibi.resolver.rules import access_sheet
+from ibi.resolver.rules.access_sheet import SheetInHand
+from ibi.resolver.rules.acknowledgment import (
     acknowledgment_of,
     is_keyed,
     is_sheet,
     pending,
     refreshed,
 )
-from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
-from ibi.resolver.duties import Duties
-from ibi.resolver.known import Asked, Known, Terms
-from ibi.resolver.lease import ENDED
-from ibi.resolver.noted_accesses import NotedAccesses
-from ibi.resolver.question import Question
+from ibi.resolver.rules.cached_redirect import Asked, Known, Terms
+from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.workers.leases import Duties
 from ibi.wire import requests
-from ibi.wire.accesses import MOST_ACCESSES, total
-from ibi.wire.accesses import written as written_others
+from ibi.wire.access_counts import MOST_ACCESSES, total
+from ibi.wire.access_counts import written as written_others
 from ibi.wire.percent_encoding import value
+from ibi.wire.question import Question
 from ibi.wire.requests import Acknowledgment
 from ibi.wire.url_list import Related, UrlList
 
@@ -177,20 +177,20 @@ def test_what_one_message_does_not_hold_stays_on_the_sheet(
 def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
     async def run() -> None:
         noted = NotedAccesses()
-        items = [known(number) for number in range(noted_accesses.FEW + 1)]
+        items = [known(number) for number in range(outbox.FEW + 1)]
         for each in items[:-1]:
             noted.note(each, READER)
         taken = await noted.take(NOW)
         assert not taken.sheets
-        assert len(taken.referrals) == noted_accesses.FEW
+        assert len(taken.referrals) == outbox.FEW
         assert len(noted) == noted.total == 0
         for each in items:
             noted.note(each, READER)
-        for _ in range(noted_accesses.OFTEN):
+        for _ in range(outbox.OFTEN):
             noted.note(items[0], OTHER)
-        assert noted.total == len(items) + noted_accesses.OFTEN
+        assert noted.total == len(items) + outbox.OFTEN
         taken = await noted.take(NOW)
-        assert taken.referrals == [(items[0].referral(OTHER), noted_accesses.OFTEN)]
+        assert taken.referrals == [(items[0].referral(OTHER), outbox.OFTEN)]
         assert sum(row.count for row in taken.sheets) == len(items)
         assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
 
@@ -198,7 +198,7 @@ def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> 
 
 
 def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noted_accesses, "FEW", 1)
+    monkeypatch.setattr(outbox, "FEW", 1)
     question = Question(parse("8JMKD3MGP7W/3EPGUE5"), path="/a.txt")
     path = question.persistent_url.at("").encode()
     file = Known(ENDED, TERMS, path, b"http://a.example/x", Asked(question, question, ()))
@@ -211,7 +211,7 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noted_accesses, "MOST", 2)
+    monkeypatch.setattr(outbox, "MOST", 2)
     noted = NotedAccesses()
     for number in (1, 2, 3, 3):
         noted.note(known(number), READER)
@@ -221,8 +221,8 @@ def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -
 def test_sheets_are_kept_and_divided_in_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(noted_accesses, "FEW", 3)
-    monkeypatch.setattr(noted_accesses, "MOST_ACCESSES", 4)
+    monkeypatch.setattr(outbox, "FEW", 3)
+    monkeypatch.setattr(outbox, "MOST_ACCESSES", 4)
     place = tmp_path / "resolver.sqlite"
     upgrade(str(place), postgresql=False, part="resolver")
     items = [known(number) for number in range(10)]

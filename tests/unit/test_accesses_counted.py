@@ -13,25 +13,23 @@ from urllib.parse import urlsplit
 import pytest
 
 from archive_server import ArchiveServer
-from ibi.adapters.archive_client import HttpArchiveClient
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.outbound_guard import OutboundGuard
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
+from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, ArchiveClient
-from ibi.resolver import noted_accesses
-from ibi.resolver.acknowledging import Acknowledging
-from ibi.resolver.acknowledgment import (
-    Referral,
-)
-from ibi.resolver.duties import Duties
-from ibi.resolver.known import Known, Terms
-from ibi.resolver.lease import ENDED
+from ibi.resolver.acknowledgments import outbox
+from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.outbound import Answer, ArchiveClient
+from ibi.resolver.rules.acknowledgment import Referral
+from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.workers.leases import Duties
 from ibi.wire.requests import UrlRequest
 from mortal_resolver import (
     INCLUSION,
@@ -199,7 +197,7 @@ def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
     platform: str,
     messages: int,
 ) -> None:
-    monkeypatch.setattr(noted_accesses, "FEW", 0)
+    monkeypatch.setattr(outbox, "FEW", 0)
     found = registered(archive, platform)
     sent: list[int] = []
 

@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
-from ibi.adapters.clock import SystemClock
+from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver import acknowledging
-from ibi.resolver.acknowledging import MOST_ARCHIVES, Acknowledging
-from ibi.resolver.acknowledgment import (
-    KEY_LIFE,
-    LONGEST_WAIT,
-    SECOND,
-)
-from ibi.resolver.pace import LONGEST_REST
+from ibi.resolver.acknowledgments import sender
+from ibi.resolver.acknowledgments.sender import MOST_ARCHIVES, Acknowledging
+from ibi.resolver.rules.acknowledgment import KEY_LIFE, LONGEST_WAIT, SECOND
+from ibi.resolver.rules.backoff import LONGEST_REST
 from mortal_resolver import (
     FOREIGN,
     KEY,
@@ -124,7 +120,7 @@ def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
 def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(acknowledging, "RETURN", SECOND // 100)
+    monkeypatch.setattr(sender, "RETURN", SECOND // 100)
 
     async def run() -> None:
         client, store, registry = PaperArchives(), MemoryStore(), Registry()

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from ibi.errors import IbiError
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.registration import Outage
-from ibi.resolver.acknowledgment import (
+from ibi.resolver.rules.acknowledgment import (
     KEY_LIFE,
     LONGEST_WAIT,
     SECOND,
@@ -29,8 +29,8 @@ from ibi.resolver.acknowledgment import (
     request_of,
     subject,
 )
-from ibi.resolver.pace import LONGEST_REST, Pace, Rests
-from ibi.wire.accesses import MOST_ACCESSES
+from ibi.resolver.rules.backoff import LONGEST_REST, Pace, Rests
+from ibi.wire.access_counts import MOST_ACCESSES
 from ibi.wire.requests import Acknowledgment
 from ibi.wire.url_list import Related, UrlList
 from mortal_resolver import (

@@ -8,12 +8,9 @@ from dataclasses import replace
 import pytest
 
 from ibi.errors import StorageError
-from ibi.resolver import acknowledgment_queue
-from ibi.resolver.acknowledgment import (
-    SECOND,
-    is_keyed,
-)
-from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.acknowledgments import outbox
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue
+from ibi.resolver.rules.acknowledgment import SECOND, is_keyed
 from mortal_resolver import (
     KEYED,
     REFERRAL,
@@ -69,7 +66,7 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
             queue.note(REFERRAL.again, 3)
             await queue.flush()
         assert [row.count for row in store.rows.values()] == [15]
-        clock.true += acknowledgment_queue.GROWING
+        clock.true += outbox.GROWING
         queue.note(REFERRAL.again, 2)
         await queue.flush()
         assert [row.count for row in store.rows.values()] == [15, 2]
@@ -105,7 +102,7 @@ def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
 
 
 def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acknowledgment_queue, "MOST_NOTED", 2)
+    monkeypatch.setattr(outbox, "MOST_NOTED", 2)
 
     async def run() -> None:
         store = MemoryStore(fails_before=1)
@@ -125,7 +122,7 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
 
 def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody can read what is known faster than archives can be told."""
-    monkeypatch.setattr(acknowledgment_queue, "MOST_ROWS", 3)
+    monkeypatch.setattr(outbox, "MOST_ROWS", 3)
 
     async def run() -> None:
         store = MemoryStore()

@@ -10,9 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from ibi.archive.announcement import (
+from ibi.archive.rules.announcement import (
     AGAIN,
-    DEFAULT_SERVICE,
     FIRST_RETRY,
     FIRST_RETRY_REFUSED,
     LONGEST_RETRY,
@@ -38,6 +37,7 @@ from ibi.identifier.ibip import Ibip
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from ibi.wire.service_labels import DEFAULT_SERVICE
 
 NOW = 1_700_000_000 * SECOND
 KEY = RegistrationKey("1234567890")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from ibi import Language
-from ibi.archive.answer import Identity, answer, relations_of
-from ibi.archive.related import MOST_EDITIONS
+from ibi.archive.rules.answer import Identity, answer, relations_of
+from ibi.archive.rules.relations import MOST_EDITIONS
 from ibi.identifier.verbs import read_modifiers
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, Item, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.requests import UrlRequest
 from ibi.wire.responses import Related, UrlList

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ibi.archive.amendment import Amendment
 from ibi.archive.archive import LONGEST_NOTE, MOST_RESERVED
+from ibi.archive.rules.amendment import Amendment
 from ibi.errors import (
     ArchiveRequestError,
     DeletedError,
@@ -22,9 +22,9 @@ from ibi.errors import (
 )
 from ibi.identifier.label import parse
 from ibi.model.change import ItemChange
-from ibi.model.forms import Forms
 from ibi.model.item import Item, State
-from ibi.model.record import Record, Text
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record, Text
 from small_archive import SmallArchive, contents, forms, unchanged
 
 ELSEWHERE = str(forms(7, "other.example.net").label)

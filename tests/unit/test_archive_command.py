@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from archive_server import HOST, IP, ArchiveServer, files_in
-from ibi.adapters import remote_archive
+from ibi.client import archive as remote_archive
 from minting_server import PATIENCE, wait_until
 from resolver_double import ResolverDouble
 from served import ENVIRONMENT, own_environment

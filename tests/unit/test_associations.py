@@ -9,20 +9,15 @@ from pathlib import Path
 import pytest
 
 from ibi import Minter, parse
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
-from ibi.errors import (
-    BindingError,
-    KeyReusedError,
-    LedgerUnavailableError,
-    MintingRequestError,
-)
-from ibi.minting.association import Associations, Order, nanoseconds_of
-from ibi.minting.label_generator import Minted
-from ibi.minting.subsystem import Subsystem
-from ibi.ports import Issue, LabelRecord
+from ibi.errors import BindingError, KeyReusedError, LedgerUnavailableError, MintingRequestError
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
+from ibi.minting.label_binding import Associations, Order, nanoseconds_of
+from ibi.minting.ports import Issue, LabelRecord
+from ibi.minting.rules.label_generator import Minted
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
 
 BOTH = Subsystem("archive.example.org", ip="150.163.34.243")
 

@@ -12,19 +12,20 @@ from random import Random
 import pytest
 
 from damage import OtherPlaces, audited, copied, damaged, flip, grow, result, swap, truncate
-from ibi.archive import audit as audit_module
-from ibi.archive.amendment import Amendment
-from ibi.archive.audit import Audit
-from ibi.archive.auditing import SOME, WHOLE, Auditing, AuditRequest
-from ibi.archive.damages import Damages
-from ibi.archive.fixity import Found
-from ibi.archive.rereading import PIECE
+from ibi.archive.fixity import audit as audit_module
+from ibi.archive.fixity.audit import PIECE, Audit
+from ibi.archive.fixity.audit_schedule import SOME, WHOLE, Auditing, AuditRequest
+from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.ports.catalogue import HistoryChoice
+from ibi.archive.ports.file_store import OpenFile
+from ibi.archive.ports.maintenance import Damage
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.fixity import Found
 from ibi.archive.tasks import InterruptedTaskError, Progress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.change import ItemChange
 from ibi.model.item import File, State
 from ibi.model.task import Task, TaskState
-from ibi.ports import Damage, HistoryChoice, OpenFile
 from small_archive import SECOND, SmallArchive, contents
 
 RANDOM = Random(21)  # noqa: S311  # the same damage every time

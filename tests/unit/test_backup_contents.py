@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.backup_contents import differences, disagreements, is_same, items_of
-from ibi.archive.manifest import document
+from ibi.archive.ports.catalogue import Kept
+from ibi.archive.rules.manifest import document
 from ibi.errors import StorageError
+from ibi.installation.backup.contents import differences, disagreements, is_same, items_of
 from ibi.model.item import Item
-from ibi.ports import Kept
 from small_archive import file, forms
 
 moments = st.dictionaries(st.integers(1, 12), st.integers(1, 3))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ibi.archive import bag
-from ibi.archive.file_path import check_path
+from ibi.archive.rules import bagit
+from ibi.archive.rules.file_path import check_path
 from ibi.errors import BagError, FileNameError
 
 SHA256 = "ab" * 32
@@ -29,13 +29,13 @@ paths = st.text(min_size=1, max_size=60).filter(_is_path)
 @example("100%.txt")
 @example("a%0Ab%25c")
 def test_a_path_comes_back_from_its_line(path: str) -> None:
-    line = bag.line(SHA256, f"data/{path}")
+    line = bagit.line(SHA256, f"data/{path}")
     assert line.endswith("\n")
     assert "\r" not in line
     assert line.count("\n") == 1
-    version = bag.version_with(path)
+    version = bagit.version_with(path)
     assert version == ("0.97" if "%" in path else "1.0")
-    assert bag.read_line(line[:-1], "sha256", version) == (SHA256, f"data/{path}")
+    assert bagit.read_line(line[:-1], "sha256", version) == (SHA256, f"data/{path}")
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_a_path_comes_back_from_its_line(path: str) -> None:
     ],
 )
 def test_what_the_standard_has_encoded_is_decoded(path: str, encoded: str) -> None:
-    assert bag.read_line(f"{SHA256} {encoded}", "sha256") == (SHA256, path)
-    assert bag.read_line(f"{SHA256} {encoded}", "sha256", "0.97") == (SHA256, encoded)
+    assert bagit.read_line(f"{SHA256} {encoded}", "sha256") == (SHA256, path)
+    assert bagit.read_line(f"{SHA256} {encoded}", "sha256", "0.97") == (SHA256, encoded)
 
 
 def test_what_others_did_not_encode_stays() -> None:
-    assert bag.decoded("data/100%.txt") == "data/100%.txt"
-    assert bag.decoded("data/a%0ab") == "data/a\nb"
+    assert bagit.decoded("data/100%.txt") == "data/100%.txt"
+    assert bagit.decoded("data/a%0ab") == "data/a\nb"
 
 
 def test_a_line_may_have_any_blanks_between_and_a_sum_in_capitals() -> None:
-    assert bag.read_line(f"{SHA256.upper()} \t data/x", "sha256") == (SHA256, "data/x")
-    assert bag.read_line(f"{SHA512} data/x y", "sha512") == (SHA512, "data/x y")
+    assert bagit.read_line(f"{SHA256.upper()} \t data/x", "sha256") == (SHA256, "data/x")
+    assert bagit.read_line(f"{SHA512} data/x y", "sha512") == (SHA512, "data/x y")
 
 
 @pytest.mark.parametrize(
@@ -75,46 +75,46 @@ def test_a_line_may_have_any_blanks_between_and_a_sum_in_capitals() -> None:
         f"{SHA512} data/x",
         f" {SHA256} data/x",
         f"\ufeff{SHA256} data/x",
-        f"{SHA256} data/{'x' * bag.LONGEST_LINE}",
+        f"{SHA256} data/{'x' * bagit.LONGEST_LINE}",
         "# a comment",
     ],
 )
 def test_what_is_no_line_is_refused(line: str) -> None:
     with pytest.raises(BagError):
-        bag.read_line(line, "sha256")
+        bagit.read_line(line, "sha256")
 
 
-@pytest.mark.parametrize("text", [bag.declaration(), bag.declaration().replace("\n", "\r\n")])
+@pytest.mark.parametrize("text", [bagit.declaration(), bagit.declaration().replace("\n", "\r\n")])
 def test_a_declaration_is_read(text: str) -> None:
-    assert bag.read_declaration(text) == "1.0"
-    assert bag.read_declaration(text.replace("1.0", "0.97")) == "0.97"
-    assert bag.read_declaration(text.rstrip()) == "1.0"
+    assert bagit.read_declaration(text) == "1.0"
+    assert bagit.read_declaration(text.replace("1.0", "0.97")) == "0.97"
+    assert bagit.read_declaration(text.rstrip()) == "1.0"
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        "\ufeff" + bag.declaration(),
-        bag.declaration() + "More: 1\n",
-        bag.declaration().replace("1.0", "2.0"),
-        bag.declaration().replace("UTF-8", "ISO-8859-1"),
-        bag.declaration().replace("BagIt-Version: ", "BagIt-Version:"),
-        "\n".join(reversed(bag.declaration().splitlines())),
+        "\ufeff" + bagit.declaration(),
+        bagit.declaration() + "More: 1\n",
+        bagit.declaration().replace("1.0", "2.0"),
+        bagit.declaration().replace("UTF-8", "ISO-8859-1"),
+        bagit.declaration().replace("BagIt-Version: ", "BagIt-Version:"),
+        "\n".join(reversed(bagit.declaration().splitlines())),
     ],
 )
 def test_what_is_no_declaration_is_refused(text: str) -> None:
     with pytest.raises(BagError):
-        bag.read_declaration(text)
+        bagit.read_declaration(text)
 
 
 def test_info_comes_back() -> None:
     pairs = [("Source-Organization", "INPE"), ("External-Identifier", "a"), ("X", "a: b")]
-    assert bag.read_info(bag.info(pairs)) == pairs
-    assert bag.info([("X", "a\nY: b")]) == "X: a Y: b\n"
-    assert bag.read_info("X: a\r\n\tb\r\n\r\nY: c\r\n") == [("X", "a b"), ("Y", "c")]
+    assert bagit.read_info(bagit.info(pairs)) == pairs
+    assert bagit.info([("X", "a\nY: b")]) == "X: a Y: b\n"
+    assert bagit.read_info("X: a\r\n\tb\r\n\r\nY: c\r\n") == [("X", "a b"), ("Y", "c")]
     with pytest.raises(BagError):
-        bag.read_info("no colon\n")
+        bagit.read_info("no colon\n")
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_info_comes_back() -> None:
     ["", "/etc/passwd", "../x", "data/../x", "data//x", "data/./x", "data\\x", "~/x", "a\0b", "x/"],
 )
 def test_what_leads_out_of_the_bag_is_not_inside(path: str) -> None:
-    assert not bag.is_inside(path)
-    assert bag.is_inside("data/x")
+    assert not bagit.is_inside(path)
+    assert bagit.is_inside("data/x")
 
 
 REP = "sid.inpe.br/doc/2013/09.04.12.27.57"
@@ -135,7 +135,7 @@ def test_a_path_is_divided_into_label_and_file() -> None:
             (f"data/col/{label}/doc/doc/ibi.json", "doc/ibi.json"),
             (f"data/col/{label}/ibi.json", ""),
         ):
-            found = bag.divided(path)
+            found = bagit.divided(path)
             assert found is not None
             assert (found[0].spelling, found[1]) == (label, expected)
     for path in (
@@ -147,4 +147,4 @@ def test_a_path_is_divided_into_label_and_file() -> None:
         "data/col/ibi.json",
         "data/x.txt",
     ):
-        assert bag.divided(path) is None
+        assert bagit.divided(path) is None

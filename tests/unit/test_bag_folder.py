@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bags import is_bag, judge, make_again, make_foreign_bag, put_item, write_bag
-from ibi.adapters.bag_folder import BagFolder
-from ibi.adapters.bag_writer import MARKER, BagWriter
-from ibi.archive import bag
-from ibi.archive.file_path import FilePaths, check_path
+from ibi.archive.rules import bagit
+from ibi.archive.rules.file_path import FilePaths, check_path
+from ibi.archive.storage.bags.reader import BagFolder
+from ibi.archive.storage.bags.writer import MARKER, BagWriter
 from ibi.errors import ArchiveRequestError, BagError, ChecksumError, FileNameError, IbiError
 from small_archive import SmallArchive, file, tree
 
@@ -109,19 +109,19 @@ def test_a_percent_sign_is_read_as_the_standard_says(small: SmallArchive, tmp_pa
     """RFC 8493, 2.1.3; bagit.py reads it otherwise, so it is no judge here."""
     label = small.label({"100%.txt": b"all"})
     folder = write_bag(tmp_path / "bag", small, label)
-    (folder / "bagit.txt").write_text(bag.declaration())
-    for name in bag.ALGORITHMS:
-        path = folder / bag.manifest_file(name)
+    (folder / "bagit.txt").write_text(bagit.declaration())
+    for name in bagit.ALGORITHMS:
+        path = folder / bagit.manifest_file(name)
         path.write_text(path.read_text().replace("100%.txt", "100%25.txt"))
-    for name in bag.ALGORITHMS:
-        (folder / bag.manifest_file(name, tags=True)).write_text(_sums(folder, name))
+    for name in bagit.ALGORITHMS:
+        (folder / bagit.manifest_file(name, tags=True)).write_text(_sums(folder, name))
     assert verified(folder) == [label]
 
 
 def _sums(folder: Path, algorithm: str) -> str:
-    names = [bag.DECLARATION_FILE, bag.INFO_FILE, *map(bag.manifest_file, bag.ALGORITHMS)]
+    names = [bagit.DECLARATION_FILE, bagit.INFO_FILE, *map(bagit.manifest_file, bagit.ALGORITHMS)]
     sums = {name: new(algorithm, (folder / name).read_bytes()) for name in names}
-    return "".join(bag.line(found.hexdigest(), name) for name, found in sums.items())
+    return "".join(bagit.line(found.hexdigest(), name) for name, found in sums.items())
 
 
 # --- written --------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_what_was_changed_since_does_not_stay(small: SmallArchive, tmp_path: Pat
     writer.finish([], {})
     judge(folder)
     assert verified(folder) == [changed]
-    assert not (folder / bag.ITEMS / gone).exists()
+    assert not (folder / bagit.ITEMS / gone).exists()
 
 
 def test_a_folder_that_is_somebody_elses_is_left_alone(tmp_path: Path) -> None:
@@ -245,11 +245,11 @@ def rewrite_tags(folder: Path) -> None:
     info = folder / "bag-info.txt"
     if info.is_file() and info.read_text() != "Payload-Oxum: 1.1\n":
         info.write_text("Source-Organization: Somebody\n")
-    for algorithm in bag.ALGORITHMS:
-        path = folder / bag.manifest_file(algorithm, tags=True)
+    for algorithm in bagit.ALGORITHMS:
+        path = folder / bagit.manifest_file(algorithm, tags=True)
         names = [line.split("  ")[1] for line in path.read_text().splitlines()]
         lines = [
-            bag.line(new(algorithm, (folder / name).read_bytes()).hexdigest(), name)
+            bagit.line(new(algorithm, (folder / name).read_bytes()).hexdigest(), name)
             for name in names
             if (folder / name).is_file()
         ]
@@ -258,8 +258,8 @@ def rewrite_tags(folder: Path) -> None:
 
 def edit(folder: Path, change: Callable[[str], str], *algorithms: str) -> None:
     """Change manifests of the payload."""
-    for algorithm in algorithms or bag.ALGORITHMS:
-        path = folder / bag.manifest_file(algorithm)
+    for algorithm in algorithms or bagit.ALGORITHMS:
+        path = folder / bagit.manifest_file(algorithm)
         path.write_bytes(change(path.read_text()).encode())
 
 
@@ -272,8 +272,8 @@ def add(folder: Path, path: str, content: bytes = b"x") -> None:
 
 
 def list_too(folder: Path, path: str, content: bytes = b"x") -> None:
-    for algorithm in bag.ALGORITHMS:
-        line = bag.line(new(algorithm, content).hexdigest(), path)
+    for algorithm in bagit.ALGORITHMS:
+        line = bagit.line(new(algorithm, content).hexdigest(), path)
         edit(folder, lambda text, line=line: text + line, algorithm)  # type: ignore[misc]
 
 
@@ -289,14 +289,14 @@ def relisted(folder: Path, path: Path, content: bytes) -> None:
     """Replace a file, and its checksums."""
     old = path.read_bytes()
     path.write_bytes(content)
-    for algorithm in bag.ALGORITHMS:
+    for algorithm in bagit.ALGORITHMS:
         before, after = (new(algorithm, each).hexdigest() for each in (old, content))
         edit(folder, lambda text, b=before, a=after: text.replace(b, a), algorithm)  # type: ignore[misc]
 
 
 def manifest_of(folder: Path, change: Callable[[dict[str, object]], object]) -> None:
     """Change the manifest of an item, in all that it is listed in."""
-    path = folder / a_place(folder) / bag.MANIFEST
+    path = folder / a_place(folder) / bagit.MANIFEST
     document = msgspec.json.decode(path.read_bytes())
     change(document)
     relisted(folder, path, msgspec.json.encode(document))
@@ -414,7 +414,7 @@ HOSTILE: dict[str, tuple[str, Spoil]] = {
     "no tag manifest": ("no manifest of its tag files", no_tag_manifest),
     "a tag file up": (
         "leads out",
-        lambda f: (f / "tagmanifest-sha256.txt").write_text(bag.line("0" * 64, "../outside")),
+        lambda f: (f / "tagmanifest-sha256.txt").write_text(bagit.line("0" * 64, "../outside")),
     ),
     "a link for a file": ("a link or a device", link_file),
     "a link for a folder": ("a link or a device", link_folder),
@@ -428,11 +428,11 @@ HOSTILE: dict[str, tuple[str, Spoil]] = {
     ),
     "another version": (
         "of version '9.0'",
-        lambda f: (f / "bagit.txt").write_text(bag.declaration().replace("1.0", "9.0")),
+        lambda f: (f / "bagit.txt").write_text(bagit.declaration().replace("1.0", "9.0")),
     ),
     "another encoding": (
         "only UTF-8",
-        lambda f: (f / "bagit.txt").write_text(bag.declaration().replace("UTF-8", "UTF-16")),
+        lambda f: (f / "bagit.txt").write_text(bagit.declaration().replace("UTF-8", "UTF-16")),
     ),
     "no declaration": ("there is no bagit.txt", lambda f: (f / "bagit.txt").unlink()),
     "another number of bytes": (

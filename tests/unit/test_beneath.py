@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.beneath import (
+from ibi.errors import StorageError, StorageFullError
+from ibi.foundation.system.safe_open import (
     create_beneath,
     fsync_folder,
     open_beneath,
     rename_durably,
     storage_errors,
 )
-from ibi.errors import StorageError, StorageFullError
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

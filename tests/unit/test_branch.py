@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route, Router
 
-from ibi.web.branch import Branch
+from ibi.archive.web.app import Branch
 
 
 async def _answer(request: Request) -> Response:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.web.byte_ranges import MOST_RANGES, ByteRange, read_ranges
-from ibi.web.conditional_requests import Validators
+from ibi.foundation.web.byte_ranges import MOST_RANGES, ByteRange, read_ranges
+from ibi.foundation.web.conditional_requests import Validators
 
 
 @pytest.mark.parametrize(

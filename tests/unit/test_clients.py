@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from ibi.web.clients import NOBODY, Clients, network_of
+from ibi.foundation.web.client_address import NOBODY, Clients, network_of
 
 
 def request(peer: str, *forwarded: str) -> Request:

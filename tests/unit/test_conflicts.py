@@ -14,13 +14,14 @@ from ibi.errors import NotOnRecordError, ResolverRequestError, StorageError
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import UrlKey
 from ibi.model.conflict import Claim, Conflict
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Owner
-from ibi.resolver.conflicts import MOST_REMEMBERED, PAUSE, Conflicts, merged
-from ibi.resolver.outage import SECOND
-from ibi.resolver.registry import Registry
+from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.outage import SECOND
+from ibi.resolver.search.conflicts import MOST_REMEMBERED, PAUSE, Conflicts, merged
 from ibi.wire.responses import Related, UrlList, decode
 from paper_machine import PaperClock
 from registry_shelf import KEY, RECORD, SERVICE, RegistryShelf, until
@@ -262,7 +263,7 @@ def test_no_reader_is_the_worse_for_a_store_that_fails() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_REMEMBERED == 10_000
-    monkeypatch.setattr("ibi.resolver.conflicts.MOST_REMEMBERED", 2)
+    monkeypatch.setattr("ibi.resolver.search.conflicts.MOST_REMEMBERED", 2)
 
     async def run() -> None:
         async with office() as at:

@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ibi.archive.amendment import Amendment
-from ibi.archive.copies import Copies
-from ibi.archive.copy_rules import as_copy, check_copyable, check_droppable, check_offered
-from ibi.archive.copy_work import CopyWork
-from ibi.archive.manifest import manifest
-from ibi.archive.sources import Sources
+from ibi.archive.copies.copies import Copies
+from ibi.archive.copies.copy_tasks import CopyWork
+from ibi.archive.copies.fetch import Sources
+from ibi.archive.ports.maintenance import CopyRecord
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.copies import as_copy, check_copyable, check_droppable, check_offered
+from ibi.archive.rules.manifest import manifest
 from ibi.archive.tasks import InterruptedTaskError, Progress
 from ibi.errors import (
     ArchiveUnreachableError,
@@ -27,10 +28,8 @@ from ibi.errors import (
 )
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
-from ibi.model.item import Item, State, Tombstone
+from ibi.model.item import Item, State, Tombstone, Transfer
 from ibi.model.task import Task
-from ibi.model.transfer import Transfer
-from ibi.ports import CopyRecord
 from other_archive import ADDRESS, OtherArchive, Pair
 from small_archive import SmallArchive, forms, unchanged
 

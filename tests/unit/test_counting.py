@@ -8,9 +8,10 @@ from typing import cast
 
 import pytest
 
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.statistics import Access
+from ibi.archive.web.access_batch import Counting
 from ibi.errors import StorageError
-from ibi.ports import Access, Catalogue
-from ibi.web.counting import Counting
 
 
 class Tripping:

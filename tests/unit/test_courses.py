@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ibi.adapters.clock import SystemClock
-from ibi.archive.courses import NEVER, SECOND, Courses
+from ibi.archive.transfers.step_scheduler import NEVER, SECOND, Courses
 from ibi.errors import StorageError
+from ibi.foundation.system.clock import SystemClock
 from minting_server import PATIENCE, wait_until
 
 

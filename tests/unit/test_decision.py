@@ -24,12 +24,22 @@ from hearings import (
     url_of,
 )
 from ibi.identifier.verbs import read_modifiers
-from ibi.model.forms import Forms
 from ibi.model.item import State
-from ibi.ports import Answer, Owner, Silence
-from ibi.resolver.decision import Alert, Decision, Gone, Hop, Redirect, Unserved, Unsure, decide
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.ownership import owner_after, rivals
+from ibi.model.label_pair import Forms
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules.decision import (
+    Alert,
+    Decision,
+    Gone,
+    Hop,
+    Redirect,
+    Unserved,
+    Unsure,
+    decide,
+)
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.ownership import owner_after, rivals
 
 A, B, C = "a", "b", "c"
 RANKS = {A: 0, B: 1, C: 2}

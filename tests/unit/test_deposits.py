@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ibi.archive.deposit_request import DepositRequest
-from ibi.archive.deposits import DAY, LIFE
+from ibi.archive.deposits.deposits import DAY, LIFE
+from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.errors import (
     ArchiveRequestError,
     ChecksumError,

@@ -15,16 +15,16 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.adapters.sql_catalogue import SqlCatalogue
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.archive.digest import Digest
+from ibi.archive.links.digest_log import Digest
+from ibi.archive.ports.catalogue import DigestState, Kept
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.web import digest as module
+from ibi.archive.web.digest import PATH, DigestDoor
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import fingerprint
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.ports import DigestState, Kept
-from ibi.web import digest_door as module
-from ibi.web.digest_door import PATH, DigestDoor
 from ibi.wire.digest import DigestPage, decode
 from small_archive import forms
 

@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import StorageError
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import KeptDigest, Silence
-from ibi.resolver import digests as module
-from ibi.resolver.digest_reading import (
+from ibi.resolver.digests import fetcher as module
+from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.locations import BOUND, Locations
+from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.digest_paging import (
     LONGEST,
     Meaning,
     Turn,
@@ -29,9 +32,7 @@ from ibi.resolver.digest_reading import (
     after_refusal,
     meaning,
 )
-from ibi.resolver.digests import Digests
-from ibi.resolver.locations import BOUND, Locations
-from ibi.resolver.registry import Registry
+from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
 from paper_machine import PaperClock
 from registry_shelf import KEY, PaperArchives, until

@@ -19,9 +19,9 @@ import apsw
 import pytest
 
 from archive_server import files_in
-from ibi.cli.instance_checks import OLD, digest_findings
-from ibi.cli.machine_checks import machine_findings
-from ibi.resolver.locations import BOUND, SECOND
+from ibi.installation.instance_checks import OLD, digest_findings
+from ibi.installation.machine_checks import machine_findings
+from ibi.resolver.digests.locations import BOUND, SECOND
 from installation import InstallationServer
 from minting_server import wait_until
 from shell import Done, Shell, refusal

@@ -17,19 +17,18 @@ import pytest
 
 from dns_server import FAILS, DnsServer
 from ibi import parse
-from ibi.adapters.archive_client import HttpArchiveClient
-from ibi.adapters.outbound_guard import OutboundGuard
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sql_schema import upgrade
-from ibi.adapters.sqlite import Sqlite
-from ibi.adapters.text_records import DnsTexts
 from ibi.errors import NotOnRecordError, OverloadError, ProofError, ResolverRequestError
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
+from ibi.foundation.system.dns import DnsTexts
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
-from ibi.ports import Challenge
-from ibi.resolver import domain_proof
-from ibi.resolver.domain_proof import (
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.store import Challenge
+from ibi.resolver.registry import domain_proof
+from ibi.resolver.registry.domain_proof import (
     LIFE,
     MOST_OPEN,
     DomainProof,
@@ -37,6 +36,7 @@ from ibi.resolver.domain_proof import (
     http_proof,
     text_proof,
 )
+from ibi.resolver.storage.store import SqlResolverStore
 from paper_machine import SECOND, PaperClock
 from unasked_archives import UnaskedArchives
 

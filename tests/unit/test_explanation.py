@@ -9,12 +9,12 @@ import pytest
 
 from ibi.identifier.language import LanguagePreference
 from ibi.model.item import State
-from ibi.resolver.decision import Why, decide
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.resolution import Resolution
-from ibi.resolver.target import OFF_HOST
-from ibi.web.explaining import NOT_AWAITED, explain
-from ibi.web.explanation import SENTENCES, Explanation, as_text, sentence
+from ibi.resolver.rules.decision import Why, decide
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.rules.target import OFF_HOST
+from ibi.resolver.web.explain import NOT_AWAITED, explain
+from ibi.resolver.web.explanation import SENTENCES, Explanation, as_text, sentence
 from resolutions import (
     ARCHIVES,
     FIRST,

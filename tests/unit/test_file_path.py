@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.file_path import FilePaths, check_path, clashes
+from ibi.archive.rules.file_path import FilePaths, check_path, clashes
 from ibi.errors import FileNameError
 
 GOOD = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from ibi.web import file_pieces
-from ibi.web.file_pieces import FAR_PIECE, PIECE, ROOM
+from ibi.archive.web import file_chunks
+from ibi.archive.web.file_chunks import FAR_PIECE, PIECE, ROOM
 
 
 class FarFile:
@@ -34,7 +34,7 @@ async def asked_by(readers: int) -> int:
     async with AsyncExitStack() as stack:
         for _ in range(readers):
             file = FarFile()
-            read = file_pieces.pieces(file, 0, file.size)
+            read = file_chunks.pieces(file, 0, file.size)
             await anext(await stack.enter_async_context(aclosing(read)))
     return file.asked[0]
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.fixity import (
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.rules.fixity import (
     MISSING,
     Found,
     Pace,
@@ -18,11 +19,10 @@ from ibi.archive.fixity import (
     manifest_fault,
     owners,
 )
-from ibi.archive.manifest import manifest
+from ibi.archive.rules.manifest import manifest
 from ibi.identifier.language import Language
 from ibi.model.item import Item, State
-from ibi.model.record import Record
-from ibi.ports import Held
+from ibi.model.metadata_record import Record
 from small_archive import SECOND, file, forms
 
 FILE = file("a/b.txt", b"bytes")

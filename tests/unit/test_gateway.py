@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibi.errors import ResolverRequestError
-from ibi.resolver.gateway import onward
-from ibi.settings.resolver import ResolverSettings
+from ibi.resolver.rules.gateway import onward
+from ibi.resolver.settings import ResolverSettings
 
 GATEWAYS = ResolverSettings(folder=Path(), name="x", address="http://x").gateways
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ibi.errors import MintingRequestError
-from ibi.minting.granularity import (
+from ibi.minting.rules.granularity import (
     CALM,
     COARSER,
     GRANULARITIES,

@@ -15,12 +15,19 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ibi.archive.web.forwarding import HandingOn
 from ibi.errors import KeeperAwayError
-from ibi.web.colleagues import Colleagues, numbers
-from ibi.web.doorbell import Doorbell
-from ibi.web.handed_request import LARGEST, Head, encode, frames, read_frame, read_head
-from ibi.web.handing_on import HandingOn
-from ibi.web.inner_door import InnerDoor
+from ibi.foundation.interprocess.forwarded_server import InnerDoor
+from ibi.foundation.interprocess.frames import (
+    LARGEST,
+    Doorbell,
+    Head,
+    encode,
+    frames,
+    read_frame,
+    read_head,
+)
+from ibi.foundation.interprocess.worker_metrics import Colleagues, numbers
 
 SCOPE: dict[str, Any] = {
     "type": "http",

@@ -6,7 +6,7 @@ import pytest
 
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.resolver.home import host_of, is_home
+from ibi.resolver.rules.roster import host_of, is_home
 
 REP = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 REP_8080 = "sid.inpe.br/mtc-m21.8080/2012/06.05.15.34.39"

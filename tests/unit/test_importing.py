@@ -11,19 +11,18 @@ import msgspec
 import pytest
 
 from bags import brought, carry, contents
-from ibi.adapters.signatures import SigningKey, is_signed
-from ibi.archive.amendment import Amendment
-from ibi.archive.deposit_request import DepositRequest
-from ibi.archive.hand_over import HandOver, paper_of, signing_text
-from ibi.archive.handing_over import HandingOver
-from ibi.archive.importing import NOTHING, Brought, Importing, Reception
-from ibi.archive.manifest import manifest, read_manifest
+from ibi.archive.exchange.bag_import import NOTHING, Brought, Importing, Reception
+from ibi.archive.exchange.handover import HandingOver
+from ibi.archive.peers.signing_key import SigningKey, is_signed
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.deposit_request import DepositRequest
+from ibi.archive.rules.handover import HandOver, paper_of, signing_text
+from ibi.archive.rules.manifest import manifest, read_manifest
 from ibi.errors import ArchiveRequestError, StateError, UnknownError
 from ibi.identifier.label import parse
 from ibi.model.change import Act, ItemChange
-from ibi.model.forms import Forms
-from ibi.model.item import State
-from ibi.model.transfer import Transfer
+from ibi.model.item import State, Transfer
+from ibi.model.label_pair import Forms
 from small_archive import SmallArchive, forms, unchanged
 
 FILES = {"index.html": b"<p>hello</p>", "data/a.csv": b"a,b\n"}

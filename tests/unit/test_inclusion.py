@@ -14,13 +14,13 @@ from ibi.errors import NotOnRecordError, RegistrationKeyError, TooManyRequestsEr
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver import registration_key
-from ibi.resolver.acts import GRACE
-from ibi.resolver.inclusion import InclusionService
-from ibi.resolver.outage import SECOND, SILENCES
-from ibi.resolver.registration_key import ALLOWED_BY_CLIENT, Guesses
-from ibi.resolver.registry import Registry
-from ibi.resolver.watch import QUIET, Watch
+from ibi.resolver.registry import registration_key
+from ibi.resolver.registry.health_check import QUIET, Watch
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, Guesses
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.archive_transitions import GRACE
+from ibi.resolver.rules.outage import SECOND, SILENCES
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 from paper_machine import PaperClock
@@ -177,7 +177,7 @@ def test_a_wrong_key_costs_the_same_whoever_it_is_tried_on(
                 await at.registry.rotate(ID, "x")
             elif state == "revoked":
                 await at.registry.revoke(ID, "x")
-            monkeypatch.setattr("ibi.resolver.inclusion.fits", fits)
+            monkeypatch.setattr("ibi.resolver.registry.inclusion.fits", fits)
             with pytest.raises(RegistrationKeyError):
                 await at.serve(InclusionRequest(replace(RECORD, service=service), WRONG))
 
@@ -194,7 +194,7 @@ def test_who_guesses_is_shut_out_before_the_key_is_looked_at(
                 with pytest.raises(RegistrationKeyError):
                     await at.serve(InclusionRequest(RECORD, WRONG))
             with monkeypatch.context() as patch:
-                patch.delattr("ibi.resolver.inclusion.fits")
+                patch.delattr("ibi.resolver.registry.inclusion.fits")
                 with pytest.raises(TooManyRequestsError) as refused:
                     await at.serve(ON)
             assert refused.value.retry_after >= 1
@@ -233,7 +233,7 @@ def test_the_addresses_of_one_network_guess_together(
 
 
 def test_a_flood_of_keys_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibi.resolver.inclusion.MOST_WAITING", 4)
+    monkeypatch.setattr("ibi.resolver.registry.inclusion.MOST_WAITING", 4)
     services = [parse(f"a.br/b/{year}/01.01.00.00") for year in range(2000, 2020)]
 
     async def run() -> None:

@@ -20,17 +20,12 @@ import pytest
 from ibi.errors import StorageError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.ports import PendingAcknowledgment
-from ibi.resolver.acknowledgment import (
-    Referral,
-    acknowledgment_of,
-    is_keyed,
-    refreshed,
-)
-from ibi.resolver.acknowledgment_queue import AcknowledgmentQueue
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue
+from ibi.resolver.ports.store import PendingAcknowledgment
+from ibi.resolver.rules.acknowledgment import Referral, acknowledgment_of, is_keyed, refreshed
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList
 from paper_machine import PaperClock

@@ -22,11 +22,11 @@ from hearings import (
     unknown,
 )
 from ibi.model.item import State
-from ibi.ports import Answer, Silence
-from ibi.resolver.decision import Hop, NotFound, Redirect, Unsure, Wait, Widen, decide
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.likely import likely
-from ibi.resolver.ownership import owner_after, waits_for_all
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.rules.candidates import likely
+from ibi.resolver.rules.decision import Hop, NotFound, Redirect, Unsure, Wait, Widen, decide
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.ownership import owner_after, waits_for_all
 
 RANKS: Final = {name: rank for rank, name in enumerate("abcdho")}
 

@@ -17,19 +17,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.adapters.instance import token_of
-from ibi.archive.amendment import Amendment
-from ibi.archive.manifest import VERSION, document, manifest, read_document, read_manifest
-from ibi.archive.rebuilding import Rebuilt, rebuild
-from ibi.archive.reserved import read_reserved, reserved_text
+from ibi.archive.ports.catalogue import Reservation
+from ibi.archive.recovery.rebuild import Rebuilt, rebuild
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.manifest import VERSION, document, manifest, read_document, read_manifest
+from ibi.archive.rules.reserved_labels import read_reserved, reserved_text
 from ibi.errors import StorageError
+from ibi.foundation.system.instance_lock import token_of
 from ibi.identifier.label import parse
 from ibi.identifier.language import Language
-from ibi.model.forms import Forms
-from ibi.model.item import File, Item, State, Tombstone
-from ibi.model.record import Agent, Record, Text
-from ibi.model.transfer import Phase, Transfer
-from ibi.ports import Reservation
+from ibi.model.item import File, Item, Phase, State, Tombstone, Transfer
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Agent, Record, Text
 from small_archive import SmallArchive, file, forms, tables, unchanged
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")

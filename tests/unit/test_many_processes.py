@@ -13,27 +13,22 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from ibi.adapters.sql_resolver_store import SqlResolverStore
-from ibi.adapters.sqlite import Sqlite
-from ibi.errors import (
-    NotOnRecordError,
-    RegistrationKeyError,
-    ResolverRequestError,
-    StorageError,
-)
+from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, StorageError
+from ibi.foundation.sql.sqlite import Sqlite
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import Owner, PendingAcknowledgment, ResolverStore
-from ibi.resolver import duties as duties_module
-from ibi.resolver.attendance import LOOKS, Attendance
-from ibi.resolver.duties import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, Duties
-from ibi.resolver.following import Following
-from ibi.resolver.inclusion import InclusionService
-from ibi.resolver.outage import SECOND, SILENCES
-from ibi.resolver.owners import Owners
-from ibi.resolver.presence import RECENT
-from ibi.resolver.registration_key import Guesses
-from ibi.resolver.registry import Registry
-from ibi.resolver.watch import Watch
+from ibi.resolver.ports.store import Owner, PendingAcknowledgment, ResolverStore
+from ibi.resolver.registry.availability import RECENT
+from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.liveness import LOOKS, Attendance
+from ibi.resolver.rules.outage import SECOND, SILENCES
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.workers import leases as duties_module
+from ibi.resolver.workers.change_feed import Following
+from ibi.resolver.workers.leases import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, Duties
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from paper_machine import PaperClock
 from registry_place import KEEPER, keep_pending, made

@@ -10,16 +10,15 @@ import pytest
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.item import State
-from ibi.ports import Answer, Silence
-from ibi.resolver import memory as module
-from ibi.resolver import unsettled
-from ibi.resolver.hearing import Hearing
-from ibi.resolver.known import Known
-from ibi.resolver.lease import Lease
-from ibi.resolver.memory import Memory
-from ibi.resolver.ownership import is_sure
-from ibi.resolver.resolution import Resolution
-from ibi.resolver.unsettled import Unsettled
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.rules import redirect_cache
+from ibi.resolver.rules import redirect_cache as module
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.lease import Lease
+from ibi.resolver.rules.ownership import is_sure
+from ibi.resolver.rules.redirect_cache import Memory, Unsettled
+from ibi.resolver.rules.resolution import Resolution
 from resolutions import (
     FIRST,
     ITEM,
@@ -227,7 +226,7 @@ def test_all_is_forgotten_when_archives_come_or_go() -> None:
 
 
 def test_too_many_news_are_news_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsettled, "MOST", 2)
+    monkeypatch.setattr(redirect_cache, "MOST", 2)
     news = Unsettled()
     news.note(1, 1.0)
     news.note(2, 2.0)

@@ -16,10 +16,6 @@ from pathlib import Path
 import pytest
 
 from ibi import Ibip, RepositoryName
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
 from ibi.errors import (
     BusyError,
     ClockAheadError,
@@ -30,11 +26,15 @@ from ibi.errors import (
     MintingRequestError,
     PrefixHeldError,
 )
-from ibi.minting.batch import MOST_AT_ONCE
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import SEATS, Minter
-from ibi.minting.reservation import Limits
-from ibi.minting.subsystem import Subsystem
-from ibi.ports import Clock
+from ibi.minting.rules.granularity import MOST_AT_ONCE
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
+from ibi.model.clock import Clock
 from paper_machine import SECOND, START, PaperClock
 
 BOTH = Subsystem("mtc-m19.sid.inpe.br", ip="150.163.34.243")
@@ -574,12 +574,12 @@ def test_a_check_gives_nothing_and_writes_nothing(shop: Shop) -> None:
 FORK = """
 import ctypes, json, os, sys
 from pathlib import Path
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
+from ibi.minting.storage.machine_folder import MachineFolder
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.foundation.sql.sqlite import Sqlite
 from ibi.minting.minter import Minter
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.subsystem import Subsystem
 
 folder = Path(sys.argv[1])
 minter = Minter(

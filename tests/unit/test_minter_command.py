@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ibi import RepositoryName
-from ibi.minting.association import nanoseconds_of
+from ibi.minting.label_binding import nanoseconds_of
 from minting_server import HOST, IP, MintingServer, environment, mark
 from shell import IBI, Shell, refusal
 

@@ -11,18 +11,17 @@ from typing import Any
 
 import pytest
 
-from ibi.adapters.file_tree import FileTree
-from ibi.adapters.folder_shelf import FolderShelf
-from ibi.adapters.local_file import LocalFile
-from ibi.adapters.movable_store import MovableStore
-from ibi.archive.moving import MARK, Destination, Moving
+from ibi.archive.ports.catalogue import HistoryEntry
+from ibi.archive.recovery.store_migration import MARK, Destination, Moving
+from ibi.archive.storage.files.folder_listing import FolderShelf, LocalFile
+from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.switchable_store import MovableStore
 from ibi.archive.tasks import CancelledError, Progress
 from ibi.errors import StateError, StorageError
 from ibi.identifier.label import parse
 from ibi.model.change import ItemChange
 from ibi.model.item import File
 from ibi.model.task import Task
-from ibi.ports import HistoryEntry
 from small_archive import SmallArchive, tree
 
 OWNER = "the archive"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibi.model.registration import Outage, RegisteredArchive
-from ibi.ports import Silence
-from ibi.resolver.outage import (
+from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.rules.outage import (
     FIRST_RETRY,
     LONGEST_RETRY,
     SECOND,

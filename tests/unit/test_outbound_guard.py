@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
-from ibi.adapters.outbound_guard import GuardedResolver, OutboundGuard, is_public
+from ibi.foundation.http_client.ssrf_guard import GuardedResolver, OutboundGuard, is_public
 
 _PUBLIC: Final = """
     1.1.1.1 8.8.8.8 93.184.216.34 150.163.34.239 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0

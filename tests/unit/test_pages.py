@@ -14,27 +14,26 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
-from ibi.identifier.cleanup import CleanUp
-from ibi.identifier.description import LabelWarning
-from ibi.identifier.label import parse
-from ibi.identifier.language import Language
-from ibi.model.forms import Forms
-from ibi.model.item import File, Item, State, Tombstone
-from ibi.model.record import Agent, Record, Text
-from ibi.web import pages as pages_module
-from ibi.web.explanation import SENTENCES
-from ibi.web.page_language import preference_of
-from ibi.web.page_views import (
+from ibi.archive.web.pages import Pages
+from ibi.archive.web.views import (
     FileListView,
     HomeView,
     ItemView,
     LimitedView,
-    ProblemView,
     RefusedListView,
     TombstoneView,
 )
-from ibi.web.pages import Page, Pages
-from ibi.web.resolver_views import OUTCOME_WORDS, REASONS
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView, style_sheet
+from ibi.identifier.cleanup import CleanUp
+from ibi.identifier.description import LabelWarning
+from ibi.identifier.label import parse
+from ibi.identifier.language import Language
+from ibi.model.item import File, Item, State, Tombstone
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Agent, Record, Text
+from ibi.resolver.web.explanation import SENTENCES
+from ibi.resolver.web.views import OUTCOME_WORDS, REASONS
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 OTHER = Forms.parse("ibip LK47B6W/362SFKH")
@@ -320,8 +319,8 @@ def test_pages_need_nothing_that_their_policy_forbids() -> None:
         document = Document(make())
         assert next(document.all("link"))["href"] == "/static/ibi.css"
         assert not [attributes for _, attributes in document.elements if "src" in attributes]
-    assert "script-src" not in pages_module.SECURITY_POLICY
-    assert pages_module.SECURITY_POLICY.startswith("default-src 'none'; style-src 'self'")
+    assert "script-src" not in SECURITY_POLICY
+    assert SECURITY_POLICY.startswith("default-src 'none'; style-src 'self'")
 
 
 # Languages
@@ -358,12 +357,12 @@ def test_pages_link_to_themselves_in_the_other_language() -> None:
 
 
 def catalogue() -> Catalog:
-    with files("ibi.web").joinpath("locale", "pt.po").open("rb") as source:
+    with files("ibi.foundation.pages").joinpath("locale", "pt.po").open("rb") as source:
         return read_po(source, locale="pt", abort_invalid=True)
 
 
 def test_every_message_of_the_templates_is_translated_and_no_other() -> None:
-    folder = str(files("ibi.web").joinpath("templates"))
+    folder = str(files("ibi.foundation.pages").joinpath("templates"))
     method = [("**.html", "jinja2.ext:babel_extract")]
     options = {"**.html": {"silent": "false"}}
     extracted = {message[2] for message in extract_from_dir(folder, method, options)}
@@ -550,7 +549,7 @@ def test_a_problem_says_what_to_do() -> None:
 def test_right_to_left_and_long_words_have_their_own_room() -> None:
     page = PAGES.item(maximal("مكتبة" + "א" * 10_000, "ar"), ENGLISH)
     assert '<h1><span dir="auto" lang="ar">مكتبة' in page.html
-    assert "overflow-wrap: anywhere" in pages_module.style_sheet().decode()
+    assert "overflow-wrap: anywhere" in style_sheet().decode()
 
 
 # The style sheet
@@ -578,7 +577,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_words_stand_out_by_light_and_in_the_dark() -> None:
-    schemes = list(colours(pages_module.style_sheet().decode()))
+    schemes = list(colours(style_sheet().decode()))
     assert len(schemes) == 2
     for scheme in schemes:
         for ink in ("ink", "faint", "link", "seen", "good", "bad", "waiting"):
@@ -594,7 +593,7 @@ def test_the_measure_of_contrast_is_that_of_the_standard() -> None:
 
 
 def test_the_style_sheet_serves_keyboards_paper_and_the_dark_and_calls_nobody() -> None:
-    sheet = pages_module.style_sheet().decode()
+    sheet = style_sheet().decode()
     for wanted in (":focus-visible", "@media print", "prefers-color-scheme: dark"):
         assert wanted in sheet
     assert not re.search(r"url\(|@import|https?:", sheet)

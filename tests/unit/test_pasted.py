@@ -10,7 +10,7 @@ from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.description import LabelWarning
 from ibi.identifier.instant import Instant
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.web.pasted import Kind, what_is
+from ibi.resolver.web.pasted_text import Kind, what_is
 
 NOW = Instant(1_700_000_000)
 LABEL = "8JMKD3MGP7W/3EPGUE5"

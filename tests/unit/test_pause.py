@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.cli.pause import LONGEST, pause_after
+from ibi.foundation.processes.supervisor import LONGEST, pause_after
 
 
 def test_the_first_is_replaced_at_once_and_others_ever_more_slowly() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.periods import (
+from ibi.archive.rules.calendar import (
     PERIODS,
     Period,
     day_of,

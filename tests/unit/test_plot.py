@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.cli.plot import ASCII, BLOCKS, HEIGHT, Plot, ceiling, drawn, gathered, marks_for
-from ibi.cli.svg_plot import picture
+from ibi.archive.cli.svg_plot import picture
+from ibi.archive.cli.text_plot import (
+    ASCII,
+    BLOCKS,
+    HEIGHT,
+    Plot,
+    ceiling,
+    drawn,
+    gathered,
+    marks_for,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 MONTHS = Plot(

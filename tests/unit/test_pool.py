@@ -11,20 +11,15 @@ from pathlib import Path
 import pytest
 
 from ibi import Minter, RepositoryName
-from ibi.adapters.clock import SystemClock
-from ibi.adapters.machine import MachineFolder
-from ibi.adapters.remote_minter import RemoteMinter
-from ibi.adapters.sql_ledger import SqlLedger
-from ibi.adapters.sqlite import Sqlite
-from ibi.errors import (
-    BusyError,
-    MinterClosedError,
-    MinterUnreachableError,
-    MintingRequestError,
-)
-from ibi.minting.label_generator import Minted
+from ibi.errors import BusyError, MinterClosedError, MinterUnreachableError, MintingRequestError
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.system.clock import SystemClock
 from ibi.minting.pool import REST, Pool
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.remote_minter import RemoteMinter
+from ibi.minting.rules.label_generator import Minted
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
 from minting_server import MintingServer
 from paper_machine import PaperClock
 

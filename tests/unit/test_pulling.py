@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.deposits import DAY, LIFE
-from ibi.archive.pulling import Pulling
+from ibi.archive.copies.pull import Pulling
+from ibi.archive.deposits.deposits import DAY, LIFE
 from ibi.errors import (
     ArchiveUnreachableError,
     ChecksumError,
@@ -22,8 +22,8 @@ from ibi.errors import (
     UnknownError,
 )
 from ibi.identifier.label import parse
-from ibi.model.forms import Forms
 from ibi.model.item import File, Item, State, Tombstone
+from ibi.model.label_pair import Forms
 from other_archive import Pair, Twist
 from small_archive import forms, unchanged
 

@@ -6,18 +6,18 @@ import pytest
 
 from ibi.errors import MetadataError
 from ibi.metadata.dates import read_date
-from ibi.metadata.language_tag import check_language_tag
-from ibi.metadata.licence import address_of, check_licence, licence_at
-from ibi.metadata.orcid import read_orcid
-from ibi.metadata.plain_record import (
+from ibi.metadata.json_record import (
     LARGEST_RECORD,
     LONGEST_TEXT,
     MOST_VALUES,
+    check_language_tag,
     record_as_dict,
     record_from,
 )
+from ibi.metadata.licence import address_of, check_licence, licence_at
+from ibi.metadata.orcid import read_orcid
 from ibi.metadata.web_address import is_web_address
-from ibi.model.record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, Record, Text
 
 ORCID = "0000-0002-1825-0097"
 

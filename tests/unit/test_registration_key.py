@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ibi.model.archive_record import RegistrationKey
-from ibi.resolver.registration_key import (
+from ibi.resolver.registry.registration_key import (
     ALLOWED_BY_ARCHIVE,
     ALLOWED_BY_CLIENT,
     FORGIVEN_AFTER,

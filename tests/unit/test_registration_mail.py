@@ -7,13 +7,13 @@ import pytest
 from ibi import parse
 from ibi.errors import ResolverRequestError
 from ibi.model.archive_record import RegistrationKey
-from ibi.resolver.registration_mail import (
+from ibi.resolver.rules.registration_mail import (
     MailedRegistration,
     confirmation,
-    is_mail_address,
     pending_notice,
     read,
 )
+from ibi.wire.mail_address import is_mail_address
 
 SUBJECT = "Cadastro de um novo Arquivo"
 SENDER = "banon@dpi.inpe.br"

@@ -12,23 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from ibi.errors import (
-    NotOnRecordError,
-    RegistrationKeyError,
-    ResolverRequestError,
-    StorageError,
-)
+from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, StorageError
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
-from ibi.resolver.acts import GRACE, good_keys, read_hosts
-from ibi.resolver.home import is_home
-from ibi.resolver.outage import SECOND, SILENCES
-from ibi.resolver.registration_key import fits
-from ibi.resolver.registry import Registry
-from ibi.resolver.roster import Roster
+from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.archive_transitions import GRACE, good_keys, read_hosts
+from ibi.resolver.rules.outage import SECOND, SILENCES
+from ibi.resolver.rules.roster import Roster, is_home
 from paper_machine import PaperClock
 from registry_shelf import KEY, RECORD, SERVICE, RegistryShelf, until
 

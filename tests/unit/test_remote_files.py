@@ -9,13 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ibi.adapters.remote_archive import RemoteArchive
-from ibi.errors import (
-    ArchiveRefusedError,
-    ArchiveUnreachableError,
-    StateError,
-    UnknownError,
-)
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, StateError, UnknownError
 
 CONTENT = bytes(range(256)) * 20
 Answer = tuple[int, dict[str, str], bytes]

@@ -10,8 +10,8 @@ from threading import Thread
 
 import pytest
 
-from ibi.adapters.remote_minter import TRIES, RemoteMinter
 from ibi.errors import BusyError, MinterUnreachableError, MintingError, MintingRequestError
+from ibi.minting.remote_minter import TRIES, RemoteMinter
 
 LABEL = {"instant": "2013-09-04T12:27:57Z", "ibip": "8JMKD3MGP7W/3EPGUE5"}
 

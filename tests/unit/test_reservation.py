@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ibi.errors import BusyError, ClockAheadError, ClockBehindError, LedgerRestoredError
-from ibi.minting.granularity import MINUTE, SECOND, Granularity
-from ibi.minting.label_generator import EARLIEST, LATEST
-from ibi.minting.reservation import (
+from ibi.minting.ports import Commitment, Entry, Witness
+from ibi.minting.rules.granularity import MINUTE, SECOND, Granularity
+from ibi.minting.rules.label_generator import EARLIEST, LATEST
+from ibi.minting.rules.reservation import (
     Limits,
     Postponement,
     Request,
@@ -21,7 +22,7 @@ from ibi.minting.reservation import (
     release,
     reserve,
 )
-from ibi.ports import Commitment, Entry, Reading, Witness
+from ibi.model.clock import Reading
 
 LEDGER = "ledger-1"
 DAY = 86_400 * SECOND

@@ -24,17 +24,18 @@ from ibi.errors import OverloadError
 from ibi.identifier.label import parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import ArchiveRecord
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.ports import Heard, Owner, Silence
-from ibi.ports.resolver import NO_PLACE
-from ibi.resolver import searching as module
-from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
-from ibi.resolver.known import Known
-from ibi.resolver.memory import Memory
-from ibi.resolver.question import Question
-from ibi.resolver.resolution import MOST_HOPS, Chain, Resolution, Resolving
+from ibi.resolver.ports.outbound import NO_PLACE, Heard, Silence
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.resolution import Chain, Resolution
+from ibi.resolver.search import fan_out as module
+from ibi.resolver.search.hops import MOST_HOPS, Resolving
+from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from registry_shelf import until
 from search_desk import CLIENTS, NAMES, SERVICES, Desk, at_desk, says, winner
@@ -45,7 +46,7 @@ HERE = "http://resolver.example"
 @pytest.fixture(autouse=True)
 def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is slow to guess is slow to keep, and no test here is about keys."""
-    monkeypatch.setattr("ibi.resolver.registry.kept", str)
+    monkeypatch.setattr("ibi.resolver.registry.registry.kept", str)
 
 
 def test_all_included_archives_are_asked_and_nothing_private_is_told() -> None:

@@ -11,29 +11,31 @@ import msgspec
 import pytest
 from lxml import etree, html
 
+from ibi.foundation.pages.language import page_language, preference_of, translations
+from ibi.foundation.pages.links import ResolverLinks
+from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
-from ibi.ports import Challenge
-from ibi.web.explaining import explain
-from ibi.web.explanation import Asked, Explanation, Said
-from ibi.web.page_language import page_language, preference_of, translations
-from ibi.web.page_links import ResolverLinks
-from ibi.web.page_views import ProblemView
-from ibi.web.pages import Page
-from ibi.web.pasted import Kind, Pasted, what_is
-from ibi.web.register_views import ChallengeView, FilledForm, KeyView, RegisterView
-from ibi.web.resolver_pages import SECURITY_POLICY, ResolverPages
-from ibi.web.resolver_views import (
+from ibi.resolver.ports.store import Challenge
+from ibi.resolver.web.explain import explain
+from ibi.resolver.web.explanation import Asked, Explanation, Said
+from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
+from ibi.resolver.web.pasted_text import Kind, Pasted, what_is
+from ibi.resolver.web.views import (
     EXAMPLES,
     OUTCOME_WORDS,
     REASONS,
     ArchivesView,
+    ChallengeView,
     ExplainView,
+    FilledForm,
+    KeyView,
     OutcomeView,
+    RegisterView,
     ResolverHomeView,
     counted,
     reason_told,

@@ -7,8 +7,8 @@ import pytest
 from ibi import Language
 from ibi.errors import MessageError
 from ibi.identifier.verbs import GetTranslation
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire import responses
 from ibi.wire.responses import ErrorAnswer, Related, UrlList

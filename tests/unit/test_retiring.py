@@ -18,13 +18,14 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from forked_work import Worker, working
-from ibi.cli import keeper, worker
-from ibi.cli.keeper import Keeper
-from ibi.cli.leash import READY, RETIRE, Leash
-from ibi.cli.worker import run_worker
-from ibi.web.doorbell import Doorbell
-from ibi.web.handing_on import HandingOn
-from ibi.web.inner_door import InnerDoor
+from ibi.archive.web.forwarding import HandingOn
+from ibi.archive.wiring import workers
+from ibi.archive.wiring.workers import Keeper
+from ibi.foundation.interprocess.forwarded_server import InnerDoor
+from ibi.foundation.interprocess.frames import Doorbell
+from ibi.foundation.processes import worker
+from ibi.foundation.processes.worker import run_worker
+from ibi.foundation.processes.worker_slot import READY, RETIRE, Leash
 from minting_server import PATIENCE, wait_until
 
 
@@ -79,7 +80,7 @@ def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_MOMENT", "_FINISHING"):
-        monkeypatch.setattr(keeper, name, 0.05)
+        monkeypatch.setattr(workers, name, 0.05)
     ours, theirs = socket.socketpair()
     shut = tmp_path / "shut"
 

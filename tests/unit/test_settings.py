@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ibi.archive.settings import missing_for_linking, read_archive
 from ibi.errors import ArchiveRequestError
-from ibi.settings import missing_for_linking, read_archive, written
+from ibi.foundation.settings_file import written
 
 GOOD = {
     "name": '"An archive"',

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from ibi.adapters.shared_memory import SharedCount, SharedText
 from ibi.errors import RequestError
+from ibi.foundation.system.shared_memory import SharedCount, SharedText
 
 
 def in_another_process(work: object) -> None:

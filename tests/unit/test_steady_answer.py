@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ibi.adapters.steady_answer import LEAST, MOST_LINES, WINDOW, SteadyReader
+from ibi.foundation.http_client.guarded_pool import LEAST, MOST_LINES, WINDOW, SteadyReader
 
 
 class Line(io.RawIOBase):

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ibi.archive.settings import ArchiveSettings, checked, moved, rewritten
+from ibi.archive.web.media_types import stored_headers
 from ibi.errors import ArchiveRequestError
 from ibi.model.item import File
-from ibi.settings import ArchiveSettings, checked
-from ibi.settings.storage import moved, rewritten
-from ibi.web.stored_headers import stored_headers
 
 ENDPOINT = "https://s3.example.org"
 

@@ -6,7 +6,7 @@ import pytest
 
 from ibi import Ibip, Instant, Label, RepositoryName, parse
 from ibi.errors import MintingRequestError
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.rules.subsystem import Subsystem
 
 INSTANT = Instant(1_234_806_360)
 

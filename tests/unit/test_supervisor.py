@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from forked_work import working
-from ibi.cli import supervisor as supervision
-from ibi.cli.leash import READY, Leash
-from ibi.cli.post import Post
-from ibi.cli.supervisor import Supervisor
+from ibi.foundation.processes import supervisor as supervision
+from ibi.foundation.processes.supervisor import Supervisor
+from ibi.foundation.processes.worker_slot import READY, Leash, Post
 from minting_server import wait_until
 
 

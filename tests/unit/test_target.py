@@ -11,8 +11,8 @@ from ibi.identifier.label import parse
 from ibi.model.item import State
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.ports import Answer, Silence
-from ibi.resolver.target import OFF_HOST, is_permitted, vetted, with_pairs
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.rules.target import OFF_HOST, is_permitted, vetted, with_pairs
 
 GOOD = RegisteredArchive(
     service=parse("LK47B6W/362SFKH"),

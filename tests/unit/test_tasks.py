@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.sql_catalogue import SqlCatalogue
+from ibi.archive.ports.maintenance import TaskStore
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.tasks import CancelledError, InterruptedTaskError, Progress, Tasks, Work
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.task import Task, TaskState
-from ibi.ports import TaskStore
 from minting_server import PATIENCE, wait_until
 from small_archive import SECOND, ToldClock, open_catalogue
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ibi.errors import ForbiddenError, RequestError, UnauthenticatedError
-from ibi.web.tokens import ARCHIVE_SCOPES, Tokens
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
 from small_archive import SmallArchive
 
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from ibi.archive import transfer as rules
-from ibi.archive.transfer_messages import Answer, Commit, Offer, Undo
+from ibi.archive.rules import transfer as rules
+from ibi.archive.rules.transfer_messages import Answer, Commit, Offer, Undo
 from ibi.errors import DeletedError, StateError
-from ibi.model.item import Item, State, Tombstone
-from ibi.model.record import Record, Text
-from ibi.model.transfer import Transfer
+from ibi.model.item import Item, State, Tombstone, Transfer
+from ibi.model.metadata_record import Record, Text
 from small_archive import file, forms
 
 ID, OTHER = "1" * 32, "2" * 32

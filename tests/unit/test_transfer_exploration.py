@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from ibi.archive import transfer as rules
-from ibi.archive.transfer import Step
-from ibi.archive.transfer_messages import Answer
+from ibi.archive.rules import transfer as rules
+from ibi.archive.rules.transfer import Step
+from ibi.archive.rules.transfer_messages import Answer
 from ibi.model.item import Item, State
 from transfer_model import Model, Rules, World
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from canned_server import CannedServer
-from ibi.adapters.outbound_guard import OutboundGuard
-from ibi.adapters.transfer_peer import HttpTransferPeer
-from ibi.archive.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.peers.transfer_peer import HttpTransferPeer
+from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError, ArchiveUnreachableError
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
 ID = "0" * 32
 COMMIT = Commit(id=ID, label="a/b/2026/01.01.00.00", receipt="r@s")

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.clock import SystemClock
-from ibi.archive.amendment import Amendment
-from ibi.archive.pulling import Pulling
-from ibi.archive.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.copies.pull import Pulling
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
 from ibi.errors import (
     ArchiveRequestError,
     ArchiveUnreachableError,
@@ -21,6 +20,7 @@ from ibi.errors import (
     StorageFullError,
     UnknownError,
 )
+from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.item import State
 from minting_server import PATIENCE, wait_until

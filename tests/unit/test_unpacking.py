@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.adapters.unpacking import Limits, unpack
+from ibi.archive.storage.unpack.unpack import Limits, unpack
 from ibi.errors import UnpackError
 
 FILES = {

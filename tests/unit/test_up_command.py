@@ -13,16 +13,19 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from ibi import wiring
-from ibi.adapters.catalogue_links import CatalogueLinks
-from ibi.archive.announcement import Link
-from ibi.cli.local_installation import Installation, opened
-from ibi.cli.local_settings import Wanted, archive_settings, resolver_settings
-from ibi.cli.serving import Service, address_of, listening_at, run_together
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.rules.announcement import Link
+from ibi.archive.settings import read_archive
+from ibi.archive.wiring.stores import open_catalogue
 from ibi.errors import RequestError
-from ibi.resolver.registration_key import fits
-from ibi.resolver.registry import Registry
-from ibi.settings import read_archive, read_resolver, written
+from ibi.foundation.processes.server import Service, address_of, listening_at, run_together
+from ibi.foundation.settings_file import written
+from ibi.installation.programs import Installation, opened
+from ibi.installation.settings import Wanted, archive_settings, resolver_settings
+from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.settings import read_resolver
+from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store
 from installation import free_port
 from minting_server import Client
 from shell import Shell
@@ -178,7 +181,7 @@ def installation(tmp_path: Path, port: int) -> Path:
 def link_of(started: Installation, folder: Path) -> Link:
     """Return the only link, whose key is the one that the resolver knows."""
     [link] = started.links.all()
-    with closing(wiring.open_resolver_store(read_resolver(folder / "resolver"))) as store:
+    with closing(open_resolver_store(read_resolver(folder / "resolver"))) as store:
         [archive] = store.archives()
         assert fits(link.key, archive.key)
         assert archive.confirmed
@@ -219,7 +222,7 @@ def test_links_to_other_resolvers_stay_as_they_are(installation: Path, port: int
 def test_a_registration_that_was_lost_is_made_again_by_the_same_key(
     installation: Path, port: int
 ) -> None:
-    with closing(wiring.ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
+    with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
 
         async def forget() -> None:
             registry = Registry(resolver.store, resolver.clock)
@@ -228,14 +231,14 @@ def test_a_registration_that_was_lost_is_made_again_by_the_same_key(
             await registry.close()
 
         asyncio.run(forget())
-    with closing(wiring.open_catalogue(read_archive(installation / "archive"))) as catalogue:
+    with closing(open_catalogue(read_archive(installation / "archive"))) as catalogue:
         [before] = CatalogueLinks(catalogue).all()
     with opened(installation, Wanted(port=port)) as started:
         assert link_of(started, installation).key == before.key
 
 
 def test_a_key_that_was_revoked_is_not_given_back(installation: Path, port: int) -> None:
-    with closing(wiring.ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
+    with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
 
         async def revoke() -> None:
             registry = Registry(resolver.store, resolver.clock)
@@ -246,7 +249,7 @@ def test_a_key_that_was_revoked_is_not_given_back(installation: Path, port: int)
         asyncio.run(revoke())
     with opened(installation, Wanted(port=port)):
         pass
-    with closing(wiring.ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
+    with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
         [archive] = resolver.store.archives()
         assert archive.key == ""
 

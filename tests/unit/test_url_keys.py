@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.url_keys import (
+from ibi.archive.rules.url_keys import (
     LIFE,
     MOST_OFFERS,
     NONCES,
@@ -24,8 +24,8 @@ from ibi.archive.url_keys import (
 )
 from ibi.errors import ArchiveRequestError
 from ibi.model.archive_record import LONGEST_KEY, UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.wire.requests import Acknowledgment
 
 NOW = 1_424_636_122

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.used_keys import SECOND, UsedKeys
-from ibi.ports import Access
+from ibi.archive.ports.statistics import Access
+from ibi.archive.web.app import SECOND, UsedKeys
 from small_archive import SmallArchive, ToldClock
 
 HOUR = 3600

@@ -10,9 +10,10 @@ from typing import Final
 import pytest
 
 from ibi.model.registration import RegisteredArchive
-from ibi.ports import KeptDigest, Silence
-from ibi.resolver import vigil as module
-from ibi.resolver.vigil import PARTS, SLICE, Vigil
+from ibi.resolver.digests import log_follower as module
+from ibi.resolver.digests.log_follower import PARTS, SLICE, Vigil
+from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.store import KeptDigest
 from ibi.wire.digest import DigestPage
 from resolutions import FIRST, archive
 from simulation.virtual_time import VirtualLoop

@@ -14,15 +14,16 @@ from ibi.errors import OverloadError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.item import State
-from ibi.ports import Heard, Owner, Silence
-from ibi.resolver import searching as module
-from ibi.resolver import unpublished
-from ibi.resolver.decision import Alert, NotFound, Redirect, Unsure
-from ibi.resolver.known import Known
-from ibi.resolver.lease import Lease
-from ibi.resolver.memory import Memory
-from ibi.resolver.question import Question
-from ibi.resolver.unpublished import Unpublished
+from ibi.resolver.ports.outbound import Heard, Silence
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
+from ibi.resolver.rules.lease import Lease
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.search import fan_out as module
+from ibi.resolver.search import undigested
+from ibi.resolver.search.undigested import Unpublished
+from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from registry_shelf import until
 from search_desk import NAMES, SERVICES, Desk, at_desk, says, winner
@@ -37,7 +38,7 @@ SILENT = Silence("", "it did not answer in time")
 @pytest.fixture(autouse=True)
 def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is slow to guess is slow to keep, and no test here is about keys."""
-    monkeypatch.setattr("ibi.resolver.registry.kept", str)
+    monkeypatch.setattr("ibi.resolver.registry.registry.kept", str)
 
 
 def asked(desk: Desk) -> list[str]:
@@ -581,7 +582,7 @@ def test_a_holder_that_is_excluded_is_not_asked() -> None:
 def test_who_publishes_is_looked_at_again_a_part_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(unpublished, "PART", 2)
+    monkeypatch.setattr(undigested, "PART", 2)
 
     async def work(desk: Desk) -> None:
         publishing: set[str] = set()

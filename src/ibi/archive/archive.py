@@ -16,18 +16,20 @@ from typing import Final
 
 import msgspec
 
-from ibi.archive import acts
-from ibi.archive.amendment import Amendment, amended, described, relate
-from ibi.archive.draft import Draft
-from ibi.archive.manifest import read_kept
-from ibi.archive.reserved import reserved_text
+from ibi.archive.ports.catalogue import Catalogue, Held, HistoryEntry, Reservation
+from ibi.archive.ports.file_store import FileStore
+from ibi.archive.rules import item_transitions
+from ibi.archive.rules.amendment import Amendment, amended, described, relate
+from ibi.archive.rules.item_transitions import Draft
+from ibi.archive.rules.manifest import read_kept
+from ibi.archive.rules.reserved_labels import reserved_text
 from ibi.errors import ArchiveRequestError, DeletedError, StorageError, UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Act, Change, ItemChange
-from ibi.model.forms import Forms
+from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
-from ibi.model.record import Record
-from ibi.ports import Catalogue, Clock, FileStore, Held, HistoryEntry, Reservation
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record
 
 MOST_RESERVED: Final = 1000
 """Labels at a time."""
@@ -184,7 +186,7 @@ class Archive:
                 return held.item
             now = self.clock.wall()
             forms, metadata = self.mint(2)
-            service, describing = acts.service_items(forms, metadata, record, now)
+            service, describing = item_transitions.service_items(forms, metadata, record, now)
             items = (ItemChange(item=service), ItemChange(item=describing))
             self.make(self.change("found", who, forms.label, items, now))
             return service
@@ -271,13 +273,15 @@ class Archive:
             forms = self._known(replaced_by)
             changes = [
                 ItemChange(
-                    item=acts.deleted(look.item, who, reason, forms, now),
+                    item=item_transitions.deleted(look.item, who, reason, forms, now),
                     version=look.held.version,
                     cleared=True,
                 )
             ]
             if with_metadata and look.metadata is not None:
-                buried = acts.silenced(acts.deleted(look.metadata.item, who, reason, forms, now))
+                buried = item_transitions.silenced(
+                    item_transitions.deleted(look.metadata.item, who, reason, forms, now)
+                )
                 version = look.metadata.version
                 changes.append(ItemChange(item=buried, version=version, cleared=True))
             detail: dict[str, object] = {"reason": reason, "replaced_by": replaced_by}

@@ -17,9 +17,10 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import structlog
 
+from ibi.archive.ports.maintenance import TaskStore
 from ibi.errors import IbiError, StateError, UnknownError
+from ibi.model.clock import Clock
 from ibi.model.task import Task, TaskState
-from ibi.ports import Clock, TaskStore
 
 _SECOND: Final = 1_000_000_000
 _LOOK: Final = 30.0

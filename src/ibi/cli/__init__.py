@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from io import TextIOWrapper
 
 import click
 
-from ibi.errors import IbiError
+from ibi.foundation.cli.exit_status import conclude
 
-_COMMANDS = (
-    "archive",
-    "backup",
-    "describe",
-    "doctor",
-    "mint",
-    "minter",
-    "resolve",
-    "resolver",
-    "restore",
-    "up",
-)
+_COMMANDS = {
+    "archive": "ibi.archive.cli",
+    "backup": "ibi.cli.backup",
+    "describe": "ibi.cli.describe",
+    "doctor": "ibi.cli.doctor",
+    "mint": "ibi.minting.cli.mint",
+    "minter": "ibi.minting.cli.minter",
+    "resolve": "ibi.resolver.cli.resolve",
+    "resolver": "ibi.resolver.cli",
+    "restore": "ibi.cli.restore",
+    "up": "ibi.cli.up",
+}
 
 
 class _Commands(click.Group):
@@ -37,7 +36,7 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"ibi.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
         return command
 
 
@@ -68,37 +67,3 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     colour = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
     conclude(lambda: ibi.main(prog_name="ibi", standalone_mode=False, color=colour))
-
-
-def conclude(work: Callable[[], int | None]) -> None:
-    """Do the work of a process, and exit as commands do."""
-    try:
-        code = work()
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        sys.exit(code)
-    except click.exceptions.NoArgsIsHelpError as help_wanted:
-        help_wanted.show()
-        sys.exit(help_wanted.exit_code)
-    except click.ClickException as mistake:
-        context = getattr(mistake, "ctx", None)
-        command = context.command_path if context else "ibi"
-        _give_up(f"{mistake.format_message()} See '{command} --help'.", mistake.exit_code)
-    except IbiError as refusal:
-        _give_up(str(refusal), 1)
-    except (click.Abort, KeyboardInterrupt):
-        _give_up("stopped.", 130)
-    except BrokenPipeError:
-        # Whoever read our output has read enough.
-        _give_up("", 1)
-    except OSError as failure:
-        _give_up(f"Cannot read or write: {failure.strerror or failure}.", 1)
-
-
-def _give_up(sentence: str, code: int) -> None:
-    if sentence:
-        click.echo(f"ibi: {sentence}", err=True)
-    # What is still buffered could not be written, or is not wanted: at exit the interpreter would
-    # try again, and complain.
-    sys.stdout = None
-    sys.exit(code)

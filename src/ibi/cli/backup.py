@@ -10,12 +10,14 @@ from typing import Final
 
 import click
 
-from ibi.adapters.schema_version import Part
-from ibi.cli import archive_options, resolver_options
-from ibi.cli.instance_options import is_terminal, json_option, show
+from ibi.archive.cli import options
+from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import RequestError, printable, shown
-from ibi.settings import ARCHIVE_FILE, RESOLVER_FILE
-from ibi.wiring.backup import BackedUp, back_up
+from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.sql.schema_version import Part
+from ibi.installation.backup.backup import BackedUp, back_up
+from ibi.resolver.cli import options as resolver_options
+from ibi.resolver.settings import RESOLVER_FILE
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -60,14 +62,14 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
 
 def _folders(folder: Path | None) -> dict[Part, Path]:
     places: dict[Part, tuple[Path, str]] = {
-        "archive": (archive_options.folder_of(folder), ARCHIVE_FILE),
+        "archive": (options.folder_of(folder), ARCHIVE_FILE),
         "resolver": (resolver_options.folder_of(folder), RESOLVER_FILE),
     }
     there = {
         part: place.absolute() for part, (place, file) in places.items() if (place / file).exists()
     }
     if not there:
-        where = shown(str(folder or archive_options.usual_folder().parent))
+        where = shown(str(folder or options.usual_folder().parent))
         msg = f"There is neither an archive nor a resolver in {where}."
         raise RequestError(msg)
     return there

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 import click
 import msgspec
 
-from ibi.adapters import clock
 from ibi.errors import IbiError, ReadingError, printable
+from ibi.foundation.system import clock
 from ibi.identifier import description
 from ibi.identifier.check_character import verify
 from ibi.identifier.legacy import LegacyLabel

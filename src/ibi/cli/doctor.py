@@ -9,14 +9,15 @@ from typing import Final
 import click
 import msgspec
 
-from ibi.adapters.schema_version import Part
-from ibi.cli import archive_options, resolver_options
-from ibi.cli.finding import Finding
-from ibi.cli.instance_checks import instance_findings
-from ibi.cli.machine_checks import machine_findings
+from ibi.archive.cli import options
+from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import printable, shown
+from ibi.foundation.sql.schema_version import Part
+from ibi.installation.instance_checks import instance_findings
+from ibi.installation.machine_checks import Finding, machine_findings
 from ibi.metadata.web_address import is_web_address
-from ibi.settings import ARCHIVE_FILE, RESOLVER_FILE
+from ibi.resolver.cli import options as resolver_options
+from ibi.resolver.settings import RESOLVER_FILE
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -54,7 +55,7 @@ def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
     yield from machine_findings(server)
     places: dict[Part, Path] = {
         "resolver": resolver_options.folder_of(folder),
-        "archive": archive_options.folder_of(folder),
+        "archive": options.folder_of(folder),
     }
     files = {"resolver": RESOLVER_FILE, "archive": ARCHIVE_FILE}
     there = [part for part, place in places.items() if (place / files[part]).exists()]

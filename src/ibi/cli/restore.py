@@ -8,13 +8,13 @@ from typing import Final
 
 import click
 
-from ibi.adapters.backup_record import backup_at, read_record
-from ibi.adapters.backup_verification import faults_of
 from ibi.cli.backup import progress_of
-from ibi.cli.instance_options import json_option, show
 from ibi.errors import printable
-from ibi.wiring.restoring import Restored, Wanted, restore_minter
-from ibi.wiring.restoring import restore as restored_from
+from ibi.foundation.cli.options import json_option, show
+from ibi.installation.backup.record import backup_at, read_record
+from ibi.installation.backup.restore import Restored, Wanted, restore_minter
+from ibi.installation.backup.restore import restore as restored_from
+from ibi.installation.backup.verification import faults_of
 
 _SECOND: Final = 1_000_000_000
 _SHOWN: Final = 20

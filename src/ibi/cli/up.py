@@ -11,14 +11,14 @@ from typing import Final
 
 import click
 
-from ibi.adapters.instance import token_of
-from ibi.adapters.remote_archive import RemoteArchive
-from ibi.cli.demo import Demo
-from ibi.cli.instance_folder import usual
-from ibi.cli.local_installation import Installation, opened
-from ibi.cli.local_settings import Wanted, is_local
-from ibi.cli.serving import address_of, end_in_order, run_together
+from ibi.client.archive import RemoteArchive
+from ibi.foundation.cli.instance_folder import usual
+from ibi.foundation.processes.server import address_of, end_in_order, run_together
+from ibi.foundation.system.instance_lock import token_of
 from ibi.identifier.limits import MAX_PORT
+from ibi.installation.demo import Demo
+from ibi.installation.programs import Installation, opened
+from ibi.installation.settings import Wanted, is_local
 
 _SOON: Final = 0.02
 """Seconds between two looks at whether the resolver includes the archive."""

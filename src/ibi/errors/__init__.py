@@ -89,6 +89,18 @@ from ibi.errors.archive import (
     UnknownError,
     UnpackError,
 )
+from ibi.errors.base import IbiError, RequestError, printable, shown
+from ibi.errors.labels import (
+    CheckCharacterError,
+    IbipError,
+    LabelError,
+    LanguageError,
+    LegacyLabelError,
+    ModifierOrderError,
+    PersistentUrlError,
+    ReadingError,
+    RepositoryNameError,
+)
 from ibi.errors.minting import (
     BindingError,
     BusyError,
@@ -106,17 +118,6 @@ from ibi.errors.minting import (
     PrefixHeldError,
     ShareError,
 )
-from ibi.errors.reading import (
-    CheckCharacterError,
-    IbipError,
-    LabelError,
-    LanguageError,
-    LegacyLabelError,
-    ModifierOrderError,
-    PersistentUrlError,
-    ReadingError,
-    RepositoryNameError,
-)
 from ibi.errors.resolver import (
     MailError,
     NotOnRecordError,
@@ -127,12 +128,6 @@ from ibi.errors.resolver import (
     ResolverRefusedError,
     ResolverRequestError,
     ResolverUnreachableError,
-)
-from ibi.errors.root import (
-    IbiError,
-    RequestError,
-    printable,
-    shown,
 )
 from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.errors.root import IbiError, shown
+from ibi.errors.base import IbiError, shown
 
 
 class AccessError(IbiError):

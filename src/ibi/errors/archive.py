@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.errors.root import IbiError, RequestError, shown
+from ibi.errors.base import IbiError, RequestError, shown
 
 
 class ArchiveError(IbiError):

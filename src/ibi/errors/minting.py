@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ibi.errors.root import IbiError, RequestError, shown
+from ibi.errors.base import IbiError, RequestError, shown
 
 _NANO: Final = 1_000_000_000
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ibi.errors.reading import ReadingError
-from ibi.errors.root import IbiError
+from ibi.errors.base import IbiError
+from ibi.errors.labels import ReadingError
 
 
 class PairListError(ReadingError):

@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal
 
 from ibi.errors import IbipError
 from ibi.identifier import address
-from ibi.identifier.ibip_fault import fault
+from ibi.identifier.ibip_diagnosis import fault
 from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT
 from ibi.identifier.numerals import IBIP

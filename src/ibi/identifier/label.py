@@ -8,14 +8,53 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ibi.errors import LabelError
-from ibi.identifier import ibip, ibip_fault, legacy, repository_name, repository_name_fault
+from ibi.identifier import ibip, ibip_diagnosis, legacy, repository_name, repository_name_diagnosis
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, introductions, likely_start
 from ibi.identifier.ibip import Ibip
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.legacy import LegacyLabel
-from ibi.identifier.limits import MAX_TEXT
-from ibi.identifier.look_alikes import did_you_mean
+from ibi.identifier.limits import MAX_LABEL, MAX_TEXT
 from ibi.identifier.repository_name import RepositoryName
+
+_CLASSES: Final = ("5S", "8B", "4A", "2Z", "0OQ", "1IJ")
+_LOOK_ALIKES: Final = {
+    character: "".join(other for other in members if other != member)
+    for members in _CLASSES
+    for member in members
+    for character in {member, member.lower()}
+}
+_MOST: Final = 3
+"""More guesses than this are noise."""
+
+
+def did_you_mean(text: str, now: Instant | None = None) -> tuple[str, ...]:
+    """Return the labels one repair away that decode to a valid address and a likely date.
+
+    A likely date lies between 1995-08-01, when the first label was made, and `now`. Legacy labels
+    are not guessed: they are case-sensitive and nearly every text is one.
+    """
+    if len(text) > MAX_LABEL:
+        return ()
+    found: dict[str, None] = {}
+    for repaired in _repairs(text):
+        label = ibip.longest_match(repaired) or repository_name.longest_match(repaired)
+        if (
+            label is not None
+            and len(label.spelling) == len(repaired)
+            and label.instant >= EPOCH
+            and (now is None or label.instant <= now)
+        ):
+            found[label.canonical] = None
+            if len(found) == _MOST:
+                break
+    return tuple(found)
+
+
+def _repairs(text: str) -> Iterator[str]:
+    for at, character in enumerate(text):
+        for other in _LOOK_ALIKES.get(character, ""):
+            yield text[:at] + other + text[at + 1 :]
+
 
 Label: TypeAlias = RepositoryName | Ibip | LegacyLabel
 
@@ -199,8 +238,8 @@ def _complaint(text: str) -> LabelError:
     if not slash:
         return LabelError(text, part="the label", position=len(text), expected=_FORMS)
     if _resembles_repository_name(text):
-        return repository_name_fault.fault(text)
+        return repository_name_diagnosis.fault(text)
     mixed_case = first != first.upper() and first != first.lower()
     if mixed_case and "W" not in first + second:
         return legacy.fault(text)
-    return ibip_fault.fault(text)
+    return ibip_diagnosis.fault(text)

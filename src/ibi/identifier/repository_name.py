@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal
 from ibi.errors import RepositoryNameError
 from ibi.identifier.instant import SECONDS_PER_DAY, TWO_DIGITS, Instant, date, midnight
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
-from ibi.identifier.repository_name_fault import fault
+from ibi.identifier.repository_name_diagnosis import fault
 
 DEFAULT_PORT: Final = 80
 """Left out of a repository name (Algorithm 1, line 12)."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ibi.metadata import licence
-from ibi.model.record import Record, Text
+from ibi.model.metadata_record import Record, Text
 
 ELEMENTS: Final = {
     "title": "titles",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.metadata import oai_dc
-from ibi.model.forms import Forms
-from ibi.model.record import Record
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record
 
 
 @dataclass(frozen=True, slots=True)

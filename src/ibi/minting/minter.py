@@ -16,16 +16,21 @@ from typing import Final
 from weakref import WeakSet
 
 from ibi.errors import BusyError, MinterClosedError
-from ibi.minting.batch import MOST_AT_ONCE, check_count, check_duration
-from ibi.minting.desk import Desk, Drawn
-from ibi.minting.distributor import create_date
-from ibi.minting.granularity import SECOND, Granularity
-from ibi.minting.health import Health, health_of
-from ibi.minting.label_generator import LabelGenerator, Minted
-from ibi.minting.reservation import JITTER, Limits
-from ibi.minting.subsystem import Subsystem
+from ibi.minting.ports import Ledger, Machine
+from ibi.minting.rules.distributor import create_date
+from ibi.minting.rules.granularity import (
+    MOST_AT_ONCE,
+    SECOND,
+    Granularity,
+    check_count,
+    check_duration,
+)
+from ibi.minting.rules.label_generator import LabelGenerator, Minted
+from ibi.minting.rules.reservation import JITTER, Limits
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.stretch_allocator import Desk, Drawn, Health, health_of
 from ibi.minting.waiting_room import WaitingRoom
-from ibi.ports import Clock, Ledger, Machine
+from ibi.model.clock import Clock
 
 SEATS: Final = 1000
 """How many callers may wait. A thread each: more would be the machine's trouble, not ours."""

@@ -12,9 +12,9 @@ from threading import Lock
 from typing import Final, Protocol
 
 from ibi.errors import BusyError, MinterClosedError, MintingError, MintingRequestError
-from ibi.minting.granularity import SECOND
-from ibi.minting.label_generator import Minted
-from ibi.ports import Clock
+from ibi.minting.rules.granularity import SECOND
+from ibi.minting.rules.label_generator import Minted
+from ibi.model.clock import Clock
 
 REST: Final = 5 * SECOND
 """How long a subsystem that failed is left alone, unless all have."""

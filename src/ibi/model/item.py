@@ -9,9 +9,28 @@ from typing import Literal
 
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
-from ibi.model.forms import Forms
-from ibi.model.record import Record
-from ibi.model.transfer import Transfer
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record
+
+Phase = Literal["offered", "handed", "ready"]
+"""Of the giving side: `offered`, still the Original, and `handed`, no more; of the other: `ready`,
+a Copy that waits to become the Original."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """What an item says of its own transfer; it stands in the manifest, and holds no secret."""
+
+    id: str
+    peer: str
+    """The address of the other archive."""
+    phase: Phase
+    since: int
+    """Nanoseconds of POSIX time."""
+    receipt: str = ""
+    """What the receiving side made up when it was ready: nobody can accept without it."""
+    was_here: bool = False
+    """Of the receiving side: whether it had a Copy before, which stays if nothing comes of it."""
 
 
 class State(StrEnum):
@@ -104,3 +123,17 @@ class Item:
         """All labels by which it is found."""
         yield from self.forms
         yield from self.further_names
+
+
+def is_same(one: File | None, other: File) -> bool:
+    """Tell whether two files of one path are the same, whenever they were written."""
+    return one is not None and (content(one), one.sha512, one.media_type) == (
+        content(other),
+        other.sha512,
+        other.media_type,
+    )
+
+
+def content(file: File) -> tuple[str, int]:
+    """Return by what the bytes of a file are known."""
+    return file.sha256, file.size

@@ -8,13 +8,7 @@ from typing import Final
 
 from ibi.errors import LanguageError, RelationError
 from ibi.identifier.language import Language
-from ibi.identifier.verbs import (
-    GetLastEdition,
-    GetMetadata,
-    GetTranslation,
-    Verb,
-    is_composition,
-)
+from ibi.identifier.verbs import GetLastEdition, GetMetadata, GetTranslation, Verb, is_composition
 
 # Table 7.5: Rules defining the formation of a relation.
 #

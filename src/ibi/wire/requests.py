@@ -17,10 +17,10 @@ from ibi.identifier.label import Label, parse
 from ibi.identifier.limits import MAX_PORT
 from ibi.identifier.verbs import COMPOSITIONS, Verb, is_composition, read_verblist
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey, UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
-from ibi.wire import accesses
-from ibi.wire.accesses import MOST_ACCESSES, Others
+from ibi.model.label_pair import Forms
+from ibi.wire import access_counts as accesses
+from ibi.wire.access_counts import MOST_ACCESSES, Others
 from ibi.wire.query import Query, written
 
 # RFC 2396, 3.2.2, as section 4.1 demands of an archive's address: hostport = host [":" port].

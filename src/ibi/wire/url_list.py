@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 
 from ibi.errors import IbiError, MessageError, RelationError
 from ibi.model.archive_record import UrlKey
-from ibi.model.forms import Forms
 from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.percent_encoding import url_mended
 

@@ -1,0 +1,35 @@
+"""What an archive knows, as the answers to one request need it (`answer.Knowledge`)."""
+
+from __future__ import annotations
+
+from ibi.archive.ports.catalogue import Catalogue, Held
+from ibi.identifier.label import Label
+from ibi.model.item import Item
+
+
+class Holdings:
+    """Looks each item up once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Read from a catalogue."""
+        self._catalogue = catalogue
+        self._seen: dict[str, Held | None] = {}
+
+    def held(self, label: Label) -> Held | None:
+        """Return what the catalogue has under a label."""
+        name = label.canonical
+        if name not in self._seen:
+            found = self._seen[name] = self._catalogue.find(name)
+            if found is not None:  # whoever was led to it asks by whichever label it knows
+                self._seen.update((each.canonical, found) for each in found.item.forms)
+        return self._seen[name]
+
+    def find(self, label: Label) -> Item | None:
+        """Return the item with a label."""
+        held = self.held(label)
+        return None if held is None else held.item
+
+    def has_file(self, item: Item, path: str) -> bool:
+        """Tell whether an item has a file."""
+        held = self.held(item.forms.label)
+        return held is not None and self._catalogue.file(held.id, path) is not None

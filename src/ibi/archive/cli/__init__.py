@@ -1,0 +1,43 @@
+"""`ibi archive`: make an archive, run it, and look after what is in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from ibi.foundation.cli.lazy_group import ModuleGroup
+
+_MODULES: Final = {
+    "ibi.archive.cli.instance": ("init", "serve", "rebuild"),
+    "ibi.archive.cli.concede": ("concede",),
+    "ibi.archive.cli.deposit": ("deposit", "revise"),
+    "ibi.archive.cli.items": (
+        "list", "show", "files", "describe", "edition", "translation", "delete",
+    ),
+    "ibi.archive.cli.licences": ("license",),
+    "ibi.archive.cli.administration": (
+        "link", "unlink", "links", "reserve", "reserved", "token",
+    ),
+    "ibi.archive.cli.audit": ("audit",),
+    "ibi.archive.cli.copies": ("copy", "copies", "drop"),
+    "ibi.archive.cli.tasks": ("tasks",),
+    "ibi.archive.cli.storage": ("move-store",),
+    "ibi.archive.cli.history": ("history",),
+    "ibi.archive.cli.transfer": ("transfer", "transfers"),
+    "ibi.archive.cli.statistics": ("stats",),
+    "ibi.archive.cli.export": ("export", "key"),
+    "ibi.archive.cli.import_": ("import",),
+}  # fmt: skip
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi archive init --name "My archive" --address http://archive.example.org
+  ibi archive serve
+  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
+"""
+
+
+@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
+def archive() -> None:
+    """Make an archive, run it, and look after what is in it."""

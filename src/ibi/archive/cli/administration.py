@@ -1,0 +1,151 @@
+"""`ibi archive link`, `reserve`, `token`: the administration of an archive."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import click
+
+from ibi.archive.cli.options import archive_options
+from ibi.client.archive import RemoteArchive
+from ibi.foundation.cli.options import json_option, show
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    for command in (link, unlink, links, reserve, reserved, token):
+        archive.add_command(command)
+
+
+@click.command()
+@click.argument("resolver")
+@click.option("--key", default="", help="A registration key that its operator has already.")
+@click.option("--service", default="", metavar="IBI", help="The label of the resolver's service.")
+@archive_options
+@json_option
+def link(archive: RemoteArchive, resolver: str, *, key: str, service: str, as_json: bool) -> None:
+    """Link the archive to the RESOLVER at an address such as http://urlib.net.
+
+    Shows what its operator has to register: the label of the archive service, and a key. From then
+    on the archive says that it is on whenever it is, and that it is off when it stops.
+
+    Example: ibi archive link http://urlib.net
+    """
+    body = {"resolver": resolver, "key": key, "service": service}
+    answer = archive.ask("POST", "resolvers", body)
+    text = (
+        f"archiveserviceibi = {answer['service_ibi']}\nregistrationkey = "
+        f"{answer['registration_key']}\n"
+    )
+    show(
+        answer,
+        text + "Send both to the operator of the resolver; 'ibi archive links' tells more.",
+        as_json=as_json,
+    )
+
+
+@click.command()
+@click.argument("resolver")
+@archive_options
+def unlink(archive: RemoteArchive, resolver: str) -> None:
+    """Leave a RESOLVER: it is told, and forgotten.
+
+    Example: ibi archive unlink http://urlib.net
+    """
+    archive.ask("DELETE", f"resolvers/{quote(resolver, safe='')}")
+    click.echo(f"leaving {resolver}")
+
+
+@click.command()
+@archive_options
+@json_option
+def links(archive: RemoteArchive, *, as_json: bool) -> None:
+    """Show how the archive stands with its resolvers.
+
+    Example: ibi archive links
+    """
+    for each in archive.ask("GET", "resolvers")["links"]:
+        text = f"{each['resolver']}\t{each['state']}\tsince {each['since']}"
+        show(each, text + (f"\t{each['reason']}" if each.get("reason") else ""), as_json=as_json)
+
+
+@click.command()
+@click.option("-n", "count", default=1, show_default=True, help="How many.")
+@click.option("--note", default="", help="For what.")
+@archive_options
+@json_option
+def reserve(archive: RemoteArchive, *, count: int, note: str, as_json: bool) -> None:
+    """Mint labels for items that come later: 'deposit --label' takes one.
+
+    Example: ibi archive reserve -n 3 --note "Proceedings 2027"
+    """
+    answer = archive.ask("POST", "reservations", {"count": count, "note": note})
+    for label in answer["labels"]:
+        show(label, f"{label['rep']}\t{label['ibip']}", as_json=as_json)
+
+
+@click.command()
+@archive_options
+@json_option
+def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
+    """List labels that were reserved and have no item yet.
+
+    Example: ibi archive reserved
+    """
+    after = ""
+    while True:
+        page = archive.ask("GET", "reservations", query={"after": after})
+        for label in page["labels"]:
+            text = f"{label['rep']}\t{label['ibip']}\t{label['reserved']}\t{label.get('note', '')}"
+            show(label, text, as_json=as_json)
+        after = page["after"]
+        if not after:
+            return
+
+
+@click.group()
+def token() -> None:
+    """Say who may do what over HTTP.
+
+    Example: ibi archive token add library --scope deposit
+    """
+
+
+@token.command("add")
+@click.argument("name")
+@click.option(
+    "--scope", default="deposit", show_default=True, help="read, deposit, receive or administer."
+)
+@archive_options
+@json_option
+def add_token(archive: RemoteArchive, name: str, *, scope: str, as_json: bool) -> None:
+    """Make a token called NAME and show it, once.
+
+    Example: ibi archive token add library --scope deposit
+    """
+    answer = archive.ask("POST", "tokens", {"name": name, "scope": scope})
+    show(answer, answer["secret"], as_json=as_json)
+
+
+@token.command("list")
+@archive_options
+@json_option
+def list_tokens(archive: RemoteArchive, *, as_json: bool) -> None:
+    """List the tokens, without what is secret of them.
+
+    Example: ibi archive token list
+    """
+    for each in archive.ask("GET", "tokens")["tokens"]:
+        show(each, f"{each['name']}\t{each['scope']}\t{each['created']}", as_json=as_json)
+
+
+@token.command("remove")
+@click.argument("name")
+@archive_options
+def remove_token(archive: RemoteArchive, name: str) -> None:
+    """Remove the token called NAME.
+
+    Example: ibi archive token remove library
+    """
+    archive.ask("DELETE", f"tokens/{quote(name, safe='')}")
+    click.echo(f"removed {name}")

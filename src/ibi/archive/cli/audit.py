@@ -1,0 +1,131 @@
+"""`ibi archive audit`: whether all files of an archive still are what was deposited."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from ibi.archive.cli.options import archive_or_folder_options
+from ibi.archive.cli.tasks import follow, follow_by
+from ibi.archive.fixity.audit_schedule import AuditRequest
+from ibi.archive.settings import read_archive
+from ibi.archive.tasks import Tasks
+from ibi.archive.web.api.audits import damage_answer
+from ibi.archive.web.api.tasks import task_answer
+from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.maintenance import auditing_of
+from ibi.client.archive import RemoteArchive
+from ibi.errors import printable
+from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.system import instance_lock
+
+_WHO: Final = "local"
+_PAGE: Final = "1000"
+_COUNTED: Final = ("files", "bytes", "damaged", "repaired")
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(audit)
+
+
+@click.command()
+@click.argument("labels", nargs=-1, metavar="[IBI]...")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, 1_000_000, min_open=True),
+    metavar="MB/S",
+    help="Read no faster.  [default: as fast as can be]",
+)
+@click.option("--repair", is_flag=True, help="Fetch what is damaged from an archive that has it.")
+@click.option("--from", "source", default="", metavar="ARCHIVE", help="Its address, if known.")
+@archive_or_folder_options
+@json_option
+def audit(  # noqa: PLR0913  # its options, by name
+    archive: RemoteArchive | Path,
+    labels: tuple[str, ...],
+    *,
+    rate: float | None,
+    repair: bool,
+    source: str,
+    as_json: bool,
+) -> None:
+    """Check that all files, or those of the items IBI, are what was deposited.
+
+    Each is read from the disk and compared with its size and both its checksums. What is damaged,
+    missing or nobody's is named, and the exit code is 1; it is 0 if all is whole, or is again. An
+    archive that does not run is checked all the same.
+
+    Example: ibi archive audit --repair --from http://copies.example.org
+    """
+    if source and not repair:
+        raise click.UsageError("--from says where --repair gets what is damaged.")
+    if rate is not None and math.isnan(rate):
+        raise click.UsageError("--rate is a number of megabytes a second.")
+    wanted = AuditRequest(list(labels), rate or 0, repair, source)
+    if isinstance(archive, RemoteArchive):
+        result, damage = _ask(archive, wanted)
+    else:
+        result, damage = _audit(archive, wanted)
+    answer = {name: result[name] for name in _COUNTED} | {"damage": damage}
+    lines = [f"{_place(each)}: {each['what']}" for each in damage]
+    # A line each, whatever the files are called.
+    show(answer, "\n".join(map(printable, [*lines, _summary(answer)])), as_json=as_json)
+    if damage:
+        raise click.exceptions.Exit(1)
+
+
+def _ask(archive: RemoteArchive, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any]]:
+    """Have an archive audited that runs."""
+    task = archive.ask("POST", "audits", wanted)
+    result: dict[str, Any] = follow(archive, task, "Bytes")["result"]
+    return result, list(_listed(archive, set(result["labels"])))
+
+
+def _listed(archive: RemoteArchive, labels: set[str]) -> Iterator[dict[str, str]]:
+    after = ""
+    while True:
+        page = archive.ask("GET", "damage", query={"after": after, "limit": _PAGE})
+        yield from (each for each in page["damage"] if not labels or each["label"] in labels)
+        after = page["after"]
+        if not after:
+            return
+
+
+def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any]]:
+    """Audit an archive that does not run; what is interrupted is gone on with the next time."""
+    settings = read_archive(folder.absolute())
+    with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
+        auditing = auditing_of(opened)
+        tasks = Tasks(opened.catalogue, opened.clock, auditing.works)
+        id_ = auditing.begin(tasks, wanted, _WHO, alone=True).id
+
+        def look() -> dict[str, Any]:
+            seen: dict[str, Any] = msgspec.to_builtins(task_answer(tasks.get(id_)))
+            return seen
+
+        tasks.start()
+        try:
+            result: dict[str, Any] = follow_by(look, "Bytes")["result"]
+        finally:
+            tasks.stop()
+        labels = set(result["labels"])
+        found = [each for each in opened.catalogue.damages() if not labels or each.label in labels]
+    return result, msgspec.to_builtins([damage_answer(each) for each in found])
+
+
+def _place(damage: dict[str, str]) -> str:
+    return "/".join(part for part in (damage["label"], damage["path"]) if part)
+
+
+def _summary(answer: dict[str, Any]) -> str:
+    checked = f"checked {answer['files']} files, {answer['bytes']} bytes"
+    repaired = f"repaired {answer['repaired']}" if answer["repaired"] else ""
+    left = f"{len(answer['damage'])} damaged" if answer["damage"] else "all whole"
+    return ", ".join(part for part in (checked, repaired, left) if part)

@@ -1,0 +1,87 @@
+"""`ibi archive concede`: after a restore, Originals that others have by now become Copies."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from ibi.archive.cli.options import folder_of, folder_option
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.peers.peer_directory import OriginalFinder
+from ibi.archive.recovery.concede import Rival, rivals
+from ibi.archive.recovery.concede import concede as concede_to
+from ibi.archive.settings import read_archive
+from ibi.archive.wiring.instance import Instance
+from ibi.client.resolver import RemoteResolver
+from ibi.errors import ResolverError, StateError
+from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.system import instance_lock
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(concede)
+
+
+@click.command()
+@folder_option
+@click.option("--dry-run", is_flag=True, help="Only say which.")
+@json_option
+def concede(folder: Path | None, *, dry_run: bool, as_json: bool) -> None:
+    """After a restore, and before it serves: let go of Originals that others have by now.
+
+    The resolvers to which the archive is linked are asked who has each Original. What was
+    transferred after the backup was taken is at another archive: here it becomes a Copy of that.
+
+    Example: ibi archive concede --data /srv/archive
+    """
+    settings = read_archive(folder_of(folder).absolute())
+    with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
+        resolvers = _resolvers(opened)
+        finder = OriginalFinder(lambda: resolvers)
+        asked = conceded = 0
+        with (
+            closing(finder),
+            click.progressbar(
+                rivals(opened.archive, finder, settings.address),
+                label="Originals",
+                show_pos=True,
+                file=sys.stderr,
+                hidden=not is_terminal(),
+            ) as found,
+        ):
+            for rival in found:
+                asked += 1
+                if rival is not None:
+                    conceded += 1
+                    _concede(opened, rival, dry_run=dry_run, as_json=as_json)
+    verb = "to concede" if dry_run else "conceded"
+    click.echo(f"{asked} Originals, {conceded} {verb}", err=True)
+
+
+def _concede(opened: Instance, rival: Rival, *, dry_run: bool, as_json: bool) -> None:
+    if not dry_run:
+        concede_to(opened.archive, rival)
+    facts = {"label": str(rival.label), "original_at": rival.address}
+    show(facts, "\t".join(facts.values()), as_json=as_json)
+
+
+def _resolvers(opened: Instance) -> list[str]:
+    """Return the resolvers that answer; without one nobody could tell."""
+    linked = [link.resolver for link in CatalogueLinks(opened.catalogue).all()]
+    answering = [resolver for resolver in linked if _answers(resolver)]
+    if not answering:
+        msg = "No resolver to which the archive is linked answers: nobody knows who has what."
+        raise StateError(msg)
+    return answering
+
+
+def _answers(resolver: str) -> bool:
+    try:
+        RemoteResolver(resolver, "").ask("GET", "resolver")
+    except ResolverError:
+        return False
+    return True

@@ -1,0 +1,267 @@
+"""`ibi archive deposit` and `revise`: files into an archive."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ibi.archive.cli.options import archive_options, read_record
+from ibi.archive.rules.file_path import check_path
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
+from ibi.foundation.cli.options import is_terminal, json_option, show
+
+_PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(deposit)
+    archive.add_command(revise)
+
+
+def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    command = click.argument("files", nargs=-1, type=click.Path(path_type=Path))(command)
+    return click.option("--unpack", is_flag=True, help="Take zip and tar files apart.")(command)
+
+
+_EXAMPLES = """\b
+Examples:
+  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
+  ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@_file_arguments
+@click.option("--title", help="The title; needed unless --metadata has one.")
+@click.option("--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".')
+@click.option("--language", default="", metavar="xx[-XX]", help="Of the item: pt, pt-BR.")
+@click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
+@click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
+@click.option("--description", help="An abstract.")
+@click.option("--licence", help="An SPDX identifier or a URL.")
+@click.option(
+    "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
+)
+@click.option("--target", default="", metavar="FILE", help="To which the label leads.")
+@click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
+@click.option("--label", default="", metavar="IBI", help="One that was reserved for the item.")
+@click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
+@click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
+@click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
+@click.option("--private-list", is_flag=True, help="Do not show the list of files.")
+@click.option(
+    "--network", "networks", multiple=True, metavar="N", help="From which the files may be read."
+)
+@archive_options
+@json_option
+def deposit(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    files: tuple[Path, ...],
+    *,
+    unpack: bool,
+    record: Path | None,
+    target: str,
+    names: tuple[str, ...],
+    private_list: bool,
+    networks: tuple[str, ...],
+    as_json: bool,
+    **options: Any,  # noqa: ANN401  # the rest of a description
+) -> None:
+    """Give FILES a label, and keep them: files or folders, none for what is not digital.
+
+    A folder alone gives its files; a folder among others keeps its name.
+    """
+    sources = _sources(files)
+    wanted = {
+        "metadata": _metadata(record, options),
+        "target": _target(target, sources) or _usual_target(sources, files, unpack=unpack),
+        "further_names": list(names),
+        "list_public": not private_list,
+        "readers": list(networks),
+        **{
+            name: options[name]
+            for name in ("language", "service", "label", "edition_of", "translation_of")
+        },
+    }
+    answer = _send(archive, wanted, sources, unpack=unpack)
+    facts = _facts(archive, answer) if as_json else {}
+    show(facts, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+def _facts(archive: RemoteArchive, answer: dict[str, Any]) -> dict[str, Any]:
+    label = answer["rep"] or answer["ibip"]
+    metadata = answer.get("metadata", {})
+    return {
+        "rep": answer["rep"],
+        "ibip": answer["ibip"],
+        "persistent_url": answer["persistent_url"],
+        "metadata": {form: metadata.get(form, "") for form in ("rep", "ibip")},
+        "files": [file["path"] for file in archive.files(label)],
+    }
+
+
+@click.command()
+@click.argument("ibi")
+@_file_arguments
+@click.option("--remove", "removed", multiple=True, metavar="PATH", help="A file that goes.")
+@click.option("--target", default="", metavar="FILE", help="To which the label leads from now on.")
+@archive_options
+@json_option
+def revise(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    ibi: str,
+    files: tuple[Path, ...],
+    *,
+    unpack: bool,
+    removed: tuple[str, ...],
+    target: str,
+    as_json: bool,
+) -> None:
+    """Add FILES to the item IBI, or replace its files of the same names.
+
+    Example: ibi archive revise IBI report.pdf --remove draft.pdf
+    """
+    sources = _sources(files)
+    wanted = {"item": ibi, "remove": list(removed), "target": _target(target, sources)}
+    answer = _send(archive, wanted, sources, unpack=unpack)
+    show(answer, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+def _send(
+    archive: RemoteArchive, wanted: dict[str, Any], sources: dict[str, Path], *, unpack: bool
+) -> dict[str, Any]:
+    """Open a deposit, send its files, complete it; give it up if that fails."""
+    kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
+    opened = archive.ask("POST", "deposits", kept)
+    id_ = str(opened["id"])
+    try:
+        for path, source in sources.items():
+            _send_file(archive, id_, path, source)
+            if unpack and path.lower().endswith(_PACKED):
+                archive.ask("POST", f"deposits/{id_}/unpacking", {"path": path})
+        return _completed(archive, id_)
+    except BaseException:
+        if not _was_completed(archive, id_):
+            raise
+    # Only the answer was lost.
+    return _completed(archive, id_)
+
+
+def _completed(archive: RemoteArchive, id_: str) -> dict[str, Any]:
+    answer: dict[str, Any] = archive.insist("POST", f"deposits/{id_}/completion")
+    return answer
+
+
+def _was_completed(archive: RemoteArchive, id_: str) -> bool:
+    """Give a deposit up, unless it was completed."""
+    try:
+        archive.ask("DELETE", f"deposits/{id_}")
+    except ArchiveRefusedError:
+        # Completed, or the archive still waits for the rest of a file.
+        with suppress(ArchiveError):
+            if archive.ask("GET", f"deposits/{id_}").get("completed"):
+                return True
+        click.echo(f"The deposit {id_} is left open; the archive forgets it in a week.", err=True)
+    except ArchiveError:
+        text = f"If the deposit {id_} was completed, 'ibi archive history' shows it; else it goes."
+        click.echo(text, err=True)
+    return False
+
+
+def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> None:
+    size = source.stat().st_size
+    hidden = not is_terminal()
+    with click.progressbar(length=size, label=path[-40:], file=sys.stderr, hidden=hidden) as bar:
+
+        def progress(sent: int) -> None:
+            bar.update(sent - bar.pos)
+
+        archive.send_file(id_, path, source, progress)
+
+
+def _sources(files: Sequence[Path]) -> dict[str, Path]:
+    """Return the files to send, by the paths that they will have; all of them must be there."""
+    sources: dict[str, Path] = {}
+    for given in files:
+        if given.is_dir():
+            folder = Path(os.path.abspath(given))  # noqa: PTH100  # "." has a name, links stay
+            root = folder if len(files) == 1 else folder.parent
+            for source in _within(folder):
+                _take(sources, source.relative_to(root).as_posix(), source)
+        elif given.is_file():
+            _take(sources, given.name, given)
+        else:
+            msg = f"There is no file {shown(str(given))}."
+            raise ArchiveRequestError(msg)
+    return sources
+
+
+def _within(folder: Path) -> list[Path]:
+    """Return all files in a folder and its folders; one that cannot be read is told of."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=_unreadable):
+        inner = [Path(place, name) for name in names]
+        for each in (*inner, *(Path(place, name) for name in folders)):
+            if each.is_symlink() or not (each.is_file() or each.is_dir()):
+                msg = f"{shown(str(each))} is no file: links and devices are not deposited."
+                raise ArchiveRequestError(msg)
+        found += inner
+    if not found:
+        msg = f"There are no files in {shown(str(folder))}."
+        raise ArchiveRequestError(msg)
+    return sorted(found)
+
+
+def _unreadable(failure: OSError) -> None:
+    msg = f"{shown(str(failure.filename))} cannot be read: {failure.strerror}."
+    raise ArchiveRequestError(msg)
+
+
+def _take(sources: dict[str, Path], path: str, source: Path) -> None:
+    path = check_path(path)
+    if path in sources:
+        msg = f"{shown(path)} is given twice."
+        raise ArchiveRequestError(msg)
+    sources[path] = source
+
+
+def _target(target: str, sources: dict[str, Path]) -> str:
+    """Return the target as the item will have it: a file may be named by where it lies here."""
+    if not target or target in sources:
+        return target
+    here = os.path.abspath(target)  # noqa: PTH100  # links stay
+    found = (path for path, source in sources.items() if os.path.abspath(source) == here)  # noqa: PTH100
+    return next(found, target)
+
+
+def _usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
+    """Return the first file that was named, where the archive would not know."""
+    named = len(sources) > 1 and files and files[0].is_file() and not unpack
+    return next(iter(sources)) if named and "index.html" not in sources else ""
+
+
+def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:
+    metadata = {} if record is None else read_record(record)
+    for name, given in (
+        ("titles", [options["title"]] if options["title"] else []),
+        ("creators", list(options["creators"])),
+        ("dates", list(options["dates"])),
+        ("types", list(options["types"])),
+        ("descriptions", [options["description"]] if options["description"] else []),
+        ("languages", [options["language"]] if options["language"] else []),
+        ("licence", options["licence"] or ""),
+    ):
+        if given:
+            metadata[name] = given
+    if not metadata.get("titles") and not metadata.get("title"):
+        msg = "A title is needed: give --title, or a record by --metadata."
+        raise ArchiveRequestError(msg)
+    return metadata

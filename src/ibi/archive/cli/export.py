@@ -1,0 +1,218 @@
+"""`ibi archive export` and `ibi archive key`: items out of an archive, in a bag."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from ibi.archive.cli.bag_export import Exported, Exporting, entries_of, entry_of, incoming_of
+from ibi.archive.cli.options import archive_options
+from ibi.archive.rules import bagit
+from ibi.archive.rules.handover import HandedItem, HandOver, document_id
+from ibi.archive.rules.incoming_item import read_incoming
+from ibi.archive.storage.bags.writer import BagWriter
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveRequestError, StateError
+from ibi.foundation.cli.options import is_terminal, json_option, show
+
+_BATCH: Final = 500
+"""Items that are handed over together."""
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(export)
+    archive.add_command(key)
+
+
+_EXAMPLES = """\b
+Examples:
+  ibi archive export IBI bag
+  ibi archive export --all /media/disk/bag
+  ibi archive export IBI bag --hand-over-to SERVICE_IBI
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("arguments", nargs=-1, required=True, metavar="[IBI]... FOLDER")
+@click.option("--all", "everything", is_flag=True, help="All items but those that were deleted.")
+@click.option(
+    "--hand-over-to",
+    "recipient",
+    default="",
+    metavar="SERVICE_IBI",
+    help="Give the Originals up, to the archive with this service label.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@archive_options
+@json_option
+def export(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    arguments: tuple[str, ...],
+    *,
+    everything: bool,
+    recipient: str,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Write the items IBI, or all, into a new FOLDER: a bag (BagIt, RFC 8493).
+
+    What was interrupted is gone on with by the same command.
+
+    With --hand-over-to the Originals are given up: this archive keeps Copies, and the bag makes the
+    named archive, and no other, have the Originals. That cannot be undone, but by a hand-over of
+    theirs back to here.
+    """
+    *named, folder = arguments
+    if bool(named) == everything:
+        raise click.UsageError("Name the items and then the folder, or --all and the folder.")
+    labels = list(dict.fromkeys(entry["label"] for entry in _named(archive, named)))
+    if recipient:
+        _check_giving(archive, labels, recipient, yes=yes)
+    about = archive.ask("GET", "archive")
+    purpose = {"archive": about["address"], "items": labels, "hand_over_to": recipient}
+    writer = BagWriter(Path(folder), purpose)
+    try:
+        done = _write(archive, writer, labels)
+        tags = {}
+        if recipient:
+            tags[bagit.HAND_OVER_FILE] = _hand_over(archive, writer, labels, recipient)
+        writer.finish(_info(archive, about, labels), tags)
+    finally:
+        writer.close()
+    facts = {"folder": folder, "items": done.items, "files": writer.count, "bytes": writer.size}
+    text = f"exported {done.items} items to {folder}: {writer.count} files, {writer.size} bytes"
+    show(facts, text, as_json=as_json)
+
+
+def _named(archive: RemoteArchive, named: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Go through items that were named, each perhaps more than once."""
+    return (entry_of(archive, label) for label in named)
+
+
+def _write(archive: RemoteArchive, writer: BagWriter, labels: Sequence[str]) -> Exported:
+    with _progress(archive, labels) as report:
+        return Exporting(archive, writer, report).export(entries_of(archive, labels))
+
+
+@contextmanager
+def _progress(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[Any]:
+    """Show how far it is: of one item by its bytes, of several by their number."""
+    hidden = not is_terminal()
+    by_bytes = len(labels) == 1 and not hidden
+    if by_bytes:
+        [entry] = entries_of(archive, labels)
+        length = sum(file.size for file in incoming_of(entry).files)
+    else:
+        length = len(labels) or archive.ask("GET", "archive")["items"]
+    with click.progressbar(
+        length=max(1, length), label="exporting", file=sys.stderr, hidden=hidden
+    ) as bar:
+
+        def report(done: Exported) -> None:
+            bar.update((done.bytes if by_bytes else done.items) - bar.pos)
+
+        yield report
+
+
+def _check_giving(
+    archive: RemoteArchive, labels: Sequence[str], recipient: str, *, yes: bool
+) -> None:
+    """See that all can be given before anything is, and ask whether that is meant."""
+    count = 0
+    for some in _batches(archive, labels):
+        archive.ask("POST", "hand-overs/check", _wanted(some, labels, recipient))
+        count += len(some)
+    if not yes and sys.stdin is not None and sys.stdin.isatty():
+        click.confirm(
+            f"Give {count} Originals up to {recipient}? Only a hand-over back can undo it.",
+            abort=True,
+            err=True,
+        )
+
+
+def _batches(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+    batch: list[dict[str, Any]] = []
+    for entry in entries_of(archive, labels):
+        batch.append(entry)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _wanted(
+    entries: Sequence[dict[str, Any]], labels: Sequence[str], recipient: str
+) -> dict[str, Any]:
+    """Say what to hand over: of all items those that are Originals, of named ones each."""
+    items = [entry["label"] for entry in entries]
+    return {"recipient": recipient, "items": items, "leave_copies": not labels}
+
+
+def _hand_over(
+    archive: RemoteArchive, writer: BagWriter, labels: Sequence[str], recipient: str
+) -> bytes:
+    """Give the Originals up, and return the paper, which is good for what is in the bag."""
+    found: list[HandOver] = []
+    for some in _batches(archive, labels):
+        # What was deposited since then stays: it is not in the bag.
+        written = [entry for entry in some if writer.has(entry["label"])]
+        if written:
+            answer = archive.ask("POST", "hand-overs", _wanted(written, labels, recipient))
+            found.append(msgspec.convert(answer, HandOver))
+    items = [item for paper in found for item in paper.items]
+    if not items:
+        msg = "There is nothing to hand over."
+        raise ArchiveRequestError(msg)
+    for item in items:
+        _check_content(writer.folder, item)
+    id_ = document_id(item.transfer for item in items)
+    document = msgspec.structs.replace(found[0], id=id_, items=items)
+    return msgspec.json.format(msgspec.json.encode(document)) + b"\n"
+
+
+def _check_content(folder: Path, item: HandedItem) -> None:
+    """See that the bag has what was handed over: it may have been changed in between."""
+    texts = [
+        (folder / f"{bagit.ITEMS}{place}/{bagit.MANIFEST}").read_bytes() if place else None
+        for place in (item.label, item.metadata)
+    ]
+    if read_incoming(item.label, texts[0] or b"", texts[1]).digest != item.digest:
+        msg = f"{item.label} was changed before it was handed over: run the same command again."
+        raise StateError(msg)
+
+
+def _info(
+    archive: RemoteArchive, about: dict[str, Any], labels: Sequence[str]
+) -> list[tuple[str, str]]:
+    pairs = [
+        ("Source-Organization", about["name"]),
+        ("Bagging-Date", datetime.now(UTC).date().isoformat()),
+        ("Bag-Software-Agent", f"ibi {metadata.version('ibi')}"),
+        ("Internal-Sender-Identifier", about["address"]),
+    ]
+    contact = archive.ask("GET", "manifests", query={"limit": "1"}).get("contact", "")
+    if contact:
+        pairs.append(("Contact-Email", contact))
+    return [*pairs, *(("External-Identifier", label) for label in labels)]
+
+
+@click.command()
+@archive_options
+@json_option
+def key(archive: RemoteArchive, *, as_json: bool) -> None:
+    """Show the key by which others verify what this archive hands over.
+
+    Example: ibi archive key
+    """
+    about = archive.ask("GET", "archive")
+    show({"address": about["address"], "key": about["key"]}, about["key"], as_json=as_json)

@@ -1,0 +1,148 @@
+"""`ibi archive import`: items of another archive, out of a bag."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ibi.archive.cli.bag_import import BagImport, Imported
+from ibi.archive.cli.options import archive_options
+from ibi.archive.rules import bagit
+from ibi.archive.rules.handover import HandOver, Paper, check_key, paper_of
+from ibi.archive.storage.bags.reader import BagFolder
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveRequestError, BagError, printable, shown
+from ibi.foundation.cli.options import is_terminal, json_option, show
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(import_bag)
+
+
+_EXAMPLES = """\b
+Examples:
+  ibi archive import /media/disk/bag
+  ibi archive import bag --signed-by KEY
+"""
+
+
+@click.command("import", epilog=_EXAMPLES)
+@click.argument("place", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option(
+    "--signed-by",
+    "key",
+    default="",
+    metavar="KEY",
+    help="Take Originals that are handed over to this archive, signed by this key.",
+)
+@click.option(
+    "--trust-address",
+    "giver",
+    default="",
+    metavar="URL",
+    help="The same, by the key that the archive at this address tells.",
+)
+@archive_options
+@json_option
+def import_bag(archive: RemoteArchive, place: Path, *, key: str, giver: str, as_json: bool) -> None:
+    """Take in the items of the bag in FOLDER, which 'ibi archive export' made, as Copies.
+
+    The whole bag is verified first. An item that is here as the Original, or was deleted here, is
+    refused; the others come. What is here already is brought up to date.
+
+    Who hands Originals over tells you their key ('ibi archive key') by another way than the bag.
+    """
+    if key and giver:
+        raise click.UsageError("The key is named, or told by an address: not both.")
+    with closing(BagFolder(place)) as source:
+        with _bar("verifying", source.size()) as advance:
+            source.verify(advance)
+        papers, signed_by = _papers(archive, source, key, giver)
+        with _bar("importing", len(source.places)) as advance:
+            done = _run(archive, source, papers, signed_by, advance)
+    for label, detail in done.refused:
+        named = "" if label in detail else f" {label}"
+        click.echo(f"refused{named}: {printable(detail)}", err=True)
+    words = ("imported", "updated", "here", "refused")
+    counts = {word: done.counts.get(word, 0) for word in words}
+    refused = [{"label": label, "detail": detail} for label, detail in done.refused]
+    text = ", ".join(f"{word} {count}" for word, count in counts.items())
+    show({**counts, "refusals": refused}, text, as_json=as_json)
+    if done.refused:
+        click.get_current_context().exit(1)
+
+
+def _run(
+    archive: RemoteArchive,
+    source: BagFolder,
+    papers: dict[str, Paper],
+    key: str,
+    advance: Callable[[int], None],
+) -> Imported:
+    before = 0
+
+    def report(done: Imported) -> None:
+        nonlocal before
+        advance(done.items - before)
+        before = done.items
+
+    return BagImport(archive, source, papers, key, report).run()
+
+
+@contextmanager
+def _bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
+    lock = threading.Lock()
+    with click.progressbar(
+        length=max(1, length), label=label, file=sys.stderr, hidden=not is_terminal()
+    ) as bar:
+
+        def advance(more: int) -> None:
+            with lock:
+                bar.update(more)
+
+        yield advance
+
+
+def _papers(
+    archive: RemoteArchive, source: BagFolder, key: str, giver: str
+) -> tuple[dict[str, Paper], str]:
+    """Return what is handed over by the bag, and by which key, if somebody vouches for it."""
+    has_paper = (source.folder / bagit.HAND_OVER_FILE).is_file()
+    if not key and not giver:
+        if has_paper:
+            text = "The bag hands Originals over; without --signed-by they come as Copies."
+            click.echo(text, err=True)
+        return {}, ""
+    if not has_paper:
+        raise BagError(f"it hands nothing over: there is no {bagit.HAND_OVER_FILE}")
+    document = _document(source)
+    known = check_key(key) if key else _key_of(archive, document, giver)
+    return {item.label: paper_of(document, item) for item in document.items}, known
+
+
+def _document(source: BagFolder) -> HandOver:
+    try:
+        return msgspec.json.decode(source.read(bagit.HAND_OVER_FILE), type=HandOver)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise BagError(f"its {bagit.HAND_OVER_FILE} cannot be read") from None
+
+
+def _key_of(archive: RemoteArchive, document: HandOver, giver: str) -> str:
+    """Return the key of the archive that somebody trusts, if the bag is by that archive."""
+    address = giver.lower().rstrip("/")
+    if document.address != address:
+        msg = f"The bag is by the archive at {shown(document.address)}, not by {shown(giver)}."
+        raise ArchiveRequestError(msg)
+    told: dict[str, Any] = archive.ask("GET", "keys", query={"address": address})
+    if told["service"] != document.giver:
+        msg = f"At {giver} answers {shown(told['service'])}, and not {shown(document.giver)}."
+        raise ArchiveRequestError(msg)
+    return check_key(told["key"])

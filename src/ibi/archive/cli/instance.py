@@ -1,0 +1,236 @@
+"""`ibi archive`: make an archive, run it, and rebuild its catalogue."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from ibi.archive.cli.options import folder_of, folder_option, usual_folder
+from ibi.archive.recovery import rebuild as rebuilding
+from ibi.archive.settings import (
+    ARCHIVE_FILE,
+    ArchiveSettings,
+    checked,
+    missing_for_linking,
+    read_archive,
+)
+from ibi.archive.wiring.app import archive_app
+from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.stores import open_catalogue
+from ibi.errors import ArchiveRequestError, LabelError, shown
+from ibi.foundation.cli.instance_folder import keep, made, refuse_used
+from ibi.foundation.cli.options import is_terminal, json_option, show, workers_option
+from ibi.foundation.processes.server import address_of, listening_at, run
+from ibi.foundation.settings_file import written
+from ibi.foundation.system import instance_lock
+from ibi.foundation.system.clock import SystemClock
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
+from ibi.identifier.instant import Instant
+from ibi.identifier.repository_name import RepositoryName
+from ibi.metadata.json_record import record_from
+
+_LOCAL = "http://archive.localhost:8801"
+_LOCAL_HOST = "archive.localhost"
+"""Under which labels are minted where no domain name is known: good for a try."""
+
+
+@click.command()
+@folder_option
+@click.option("--name", default="An IBI archive", show_default=True, help="For people.")
+@click.option(
+    "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
+)
+@click.option("--host", default="", help="The domain name in labels.  [default: that of --address]")
+@click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
+@click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
+@click.option("--administrator", default="", help="An e-mail address.")
+@click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
+@click.option(
+    "--storage",
+    default="",
+    help="A folder for the files, or s3://bucket/prefix.  [default: that of --data]",
+)
+@click.option("--storage-endpoint", default="", help="The URL of an object store.")
+@click.option("--storage-region", default="", help="The region of its bucket.")
+@click.option(
+    "--catalogue", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
+)
+@click.option("--ledger", default="", help="A postgresql:// URL.  [default: likewise]")
+@click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
+@click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
+@json_option
+def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> None:
+    """Make an archive in the folder DATA: its settings, its catalogue, its own item.
+
+    The label of the archive service is minted here. A token that may do everything is shown once.
+
+    Example: ibi archive init --name "My archive" --address http://archive.example.org
+    """
+    given = folder or usual_folder()
+    settings = checked(_settings(given, options))
+    place = settings.folder
+    if (place / ARCHIVE_FILE).exists():
+        msg = f"There is an archive in {shown(str(given))} already."
+        raise ArchiveRequestError(msg)
+    # Checked before anything is touched: what is refused leaves nothing behind.
+    record = record_from({"titles": [settings.name], "types": ["Service"]})
+    database = settings.place(settings.catalogue)
+    refuse_used(place, database, partial(open_catalogue, settings), "name another")
+    with made(place, "an archive"):
+        with instance_lock.held(place), _opened(settings) as opened:
+            service = opened.archive.found(record, settings.administrator or "init")
+            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+            for token in opened.catalogue.tokens():
+                opened.catalogue.remove_token(token.name)
+            secret = tokens.add("first", "administer")
+            instance_lock.keep_token(place, tokens.add("local", "administer"))
+        # Last: a folder with settings is an archive.
+        keep(place / ARCHIVE_FILE, written(settings))
+    facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
+    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
+    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
+    if settings.host == _LOCAL_HOST:
+        text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
+        click.echo(text, err=True)
+
+
+def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
+    address = str(options["address"])
+    try:
+        parts = urlsplit(address.lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # no URL at all; `checked` will say so
+        parts, host, port = urlsplit(""), "", None
+    ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
+    return ArchiveSettings(
+        folder=folder.absolute(),
+        name=str(options["name"]),
+        address=address,
+        host=str(options["host"]) or _host_of(host),
+        port=port or (443 if parts.scheme == "https" else 80),
+        ip=ip,
+        ip_port=int(options["ip_port"]),
+        administrator=str(options["administrator"]),
+        listen=str(options["listen"]),
+        storage=str(options["storage"]),
+        storage_endpoint=str(options["storage_endpoint"]),
+        storage_region=str(options["storage_region"]),
+        catalogue=catalogue or "catalogue.sqlite",
+        ledger=ledger or "ledger.sqlite",
+        allow_private=bool(options["allow_private"]),
+        keep_replaced=not options["forget_replaced"],
+    )
+
+
+def _host_of(name: str) -> str:
+    """Return the name that labels are minted under: an IP address or one word alone is none."""
+    try:
+        return RepositoryName.mount(name, 80, Instant(0)).host
+    except LabelError:
+        return _LOCAL_HOST
+
+
+@contextmanager
+def _opened(settings: ArchiveSettings) -> Iterator[Instance]:
+    with closing(Instance(settings)) as opened:
+        yield opened
+
+
+@click.command()
+@folder_option
+@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
+@workers_option
+def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
+    """Run the archive in the folder DATA, until SIGINT or SIGTERM.
+
+    The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP.
+
+    Example: ibi archive serve --data /srv/archive --workers 4
+    """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
+    settings = read_archive(folder_of(folder).absolute())
+    with (
+        instance_lock.held(settings.folder),
+        listening_at(listen or settings.listen) as listener,
+    ):
+        count = workers or settings.workers
+        if count > 1:
+            from ibi.archive.wiring.workers import serve_together  # noqa: PLC0415  # it takes a while
+
+            serve_together(settings.folder, listener, count)
+            return
+        with _opened(settings) as opened:
+            _serve(opened, listener)
+
+
+def _serve(opened: Instance, listener: socket.socket) -> None:
+    app, announcer = archive_app(opened)
+    address = address_of(listener)
+    missing = missing_for_linking(opened.settings)
+
+    def ready() -> None:
+        click.echo(f"ready archive={address}")
+        if not missing:
+            announcer.start()
+        elif opened.catalogue.links():
+            click.echo(missing, err=True)
+
+    with instance_lock.serving(opened.settings.folder, address):
+        run(app, listener, ready, announcer.stop)
+
+
+@click.command()
+@folder_option
+def rebuild(folder: Path | None) -> None:
+    """Write the catalogue anew from the files: items, their names and reserved labels.
+
+    What is in the catalogue and not among the files goes. What only the catalogue knows is kept
+    if it is still there: tokens, history, statistics, tasks and links to resolvers. Stopped at any
+    moment, it can be started again.
+
+    Example: ibi archive rebuild --data /srv/archive
+    """
+    settings = read_archive(folder_of(folder).absolute())
+    with (
+        instance_lock.held(settings.folder),
+        _opened(settings) as opened,
+        click.progressbar(
+            rebuilding.rebuild(opened.archive),
+            label="Items",
+            show_pos=True,
+            file=sys.stderr,
+            hidden=not is_terminal(),
+        ) as items,
+    ):
+        faults = Counter(item.fault for item in items)
+        lost = not opened.catalogue.tokens()
+        if lost:
+            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+            instance_lock.keep_token(settings.folder, tokens.add("local", "administer"))
+    click.echo(f"rebuilt {faults.pop('', 0)} items")
+    if lost:
+        text = (
+            "Tokens and links to resolvers were lost with the catalogue. Commands on this machine "
+            "work again; make the others' tokens anew by 'ibi archive token add', and link by "
+            "'ibi archive link RESOLVER --key KEY' with the key that the resolver knows."
+        )
+        click.echo(text, err=True)
+    for fault in faults:
+        click.echo(fault, err=True)
+    if faults:
+        raise click.exceptions.Exit(1)
+
+
+def add_to(group: click.Group) -> None:
+    """Add these commands to `ibi archive`."""
+    for command in (init, serve, rebuild):
+        group.add_command(command)

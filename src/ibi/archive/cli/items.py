@@ -1,0 +1,223 @@
+"""`ibi archive show`, `describe`, `edition`, `translation`, `delete`: items of an archive."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from ibi.archive.cli.options import archive_options, read_record
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveRequestError, printable
+from ibi.foundation.cli.options import json_option, show
+from ibi.metadata.dublin_core import elements
+from ibi.metadata.json_record import record_from
+
+_WIDTH = 18
+
+
+def written(item: Mapping[str, Any]) -> str:
+    """Write what the API says of an item."""
+    return "\n".join(
+        f"{name:{_WIDTH - 1}} {_indented(text)}"
+        for key, value in item.items()
+        for name, text in _lines(key, value)
+    )
+
+
+def _indented(text: str) -> str:
+    return f"\n{' ' * _WIDTH}".join(map(printable, text.split("\n")))
+
+
+def _lines(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # JSON
+    match name, value:
+        case "record", dict():
+            yield from _elements(value)
+        case "translations", dict():
+            for language, labels in value.items():
+                yield f"translation {language}", _labels(labels)
+        case "tombstone", dict():
+            for inner, fact in value.items():
+                yield from _lines("deleted by" if inner == "who" else inner, fact)
+        case _, dict():
+            yield name, _labels(value)
+        case _, list():
+            for each in value:
+                yield from _lines(name, each)
+        case _, bool():
+            yield name, "yes" if value else "no"
+        case _:
+            yield name, str(value)
+
+
+def _elements(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, text in elements(record_from(record)):
+        yield name, f"{text.value} ({text.language})" if text.language else text.value
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return "  ".join(labels[form] for form in ("rep", "ibip") if form in labels)
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    for command in (list_items, show_item, files, describe, edition, translation, delete):
+        archive.add_command(command)
+
+
+def _item(ibi: str) -> str:
+    """Return where the API has an item; whatever is no label stays one word, and is refused."""
+    return f"items/{quote(ibi, safe='')}"
+
+
+@click.command("list")
+@click.option("--kind", default="data", show_default=True, help="data, metadata or service.")
+@archive_options
+@json_option
+def list_items(archive: RemoteArchive, *, kind: str, as_json: bool) -> None:
+    """List all items, the oldest first.
+
+    Example: ibi archive list
+    """
+    after = "0"
+    while after:
+        page = archive.ask("GET", "items", query={"after": after, "kind": kind, "limit": "1000"})
+        for item in page["items"]:
+            show(item, f"{item['rep']}\t{item['ibip']}\t{item['state']}", as_json=as_json)
+        after = page["after"]
+
+
+@click.command("show")
+@click.argument("ibi")
+@archive_options
+@json_option
+def show_item(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
+    """Show what is known of the item IBI.
+
+    Example: ibi archive show IBI
+    """
+    item = archive.ask("GET", _item(ibi))
+    show(item, written(item), as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@archive_options
+@json_option
+def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
+    """List the files of the item IBI with their checksums, as sha256sum does.
+
+    Example: ibi archive files IBI
+    """
+    for file in archive.files(ibi):
+        show(file, f"{file['sha256']}  {file['path']}", as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@click.option("--metadata", "record", type=click.Path(path_type=Path), help="JSON, or oai_dc XML.")
+@click.option("--title", help="A title; the rest of the record stays.")
+@click.option("--language", metavar="xx[-XX]", help="Of the item.")
+@click.option("--target", metavar="FILE", help="To which the label leads.")
+@click.option("--public-list/--private-list", default=None, help="Who may see which files it has.")
+@click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
+@archive_options
+@json_option
+def describe(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    ibi: str,
+    *,
+    record: Path | None,
+    title: str | None,
+    language: str | None,
+    target: str | None,
+    public_list: bool | None,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Change what is said of the item IBI.
+
+    Example: ibi archive describe IBI --title "A better title"
+    """
+    changes: dict[str, Any] = {}
+    if record is not None and title is not None:
+        raise click.UsageError("A record has its own title: give --metadata or --title, not both.")
+    if record is not None:
+        changes["metadata"] = read_record(record)
+    if title is not None:
+        known = archive.ask("GET", f"{_item(ibi)}/metadata")
+        changes["metadata"] = {**known, "titles": [title]}
+    given = {"language": language, "target": target, "list_public": public_list}
+    changes |= {name: value for name, value in given.items() if value is not None}
+    if names:
+        changes["further_names"] = list(names)
+    if not changes:
+        msg = "Nothing to change: say what is different now."
+        raise ArchiveRequestError(msg)
+    item = archive.ask("PATCH", _item(ibi), changes)
+    show(item, written(item), as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@click.argument("next_ibi", metavar="NEXT")
+@archive_options
+@json_option
+def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -> None:
+    """Say that NEXT, held here or elsewhere, is the next edition of the item IBI.
+
+    Example: ibi archive edition IBI NEXT
+    """
+    item = archive.ask("PATCH", _item(ibi), {"next_edition": next_ibi})
+    show(item, written(item), as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@click.argument("language", metavar="xx[-XX]")
+@click.argument("other")
+@archive_options
+@json_option
+def translation(
+    archive: RemoteArchive, ibi: str, language: str, other: str, *, as_json: bool
+) -> None:
+    """Say that OTHER, held here or elsewhere, is the translation of the item IBI into a language.
+
+    Example: ibi archive translation IBI pt-BR OTHER
+    """
+    item = archive.ask("PATCH", _item(ibi), {"translations": {language: other}})
+    show(item, written(item), as_json=as_json)
+
+
+@click.command()
+@click.argument("ibi")
+@click.option("--reason", required=True, help="Why; readers will see it.")
+@click.option("--replaced-by", default="", metavar="IBI", help="What takes its place.")
+@click.option("--with-metadata", is_flag=True, help="What was said of it goes too.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@archive_options
+@json_option
+def delete(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    ibi: str,
+    *,
+    reason: str,
+    replaced_by: str,
+    with_metadata: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Delete the item IBI: its files go, its tombstone stays for ever.
+
+    Example: ibi archive delete IBI --reason "Deposited twice" --replaced-by OTHER
+    """
+    item = archive.ask("GET", _item(ibi))
+    if not yes and sys.stdin is not None and sys.stdin.isatty():
+        click.confirm(f"Delete {item['rep'] or item['ibip']} for ever?", abort=True, err=True)
+    body = {"reason": reason, "replaced_by": replaced_by, "with_metadata": with_metadata}
+    answer = archive.ask("POST", f"{_item(ibi)}/deletion", body)
+    show(answer, f"deleted {answer['rep'] or answer['ibip']}", as_json=as_json)

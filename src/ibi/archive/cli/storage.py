@@ -1,0 +1,62 @@
+"""`ibi archive move-store`: the files of an archive, from one store to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ibi.archive.cli.options import archive_options
+from ibi.archive.cli.tasks import follow
+from ibi.client.archive import RemoteArchive
+from ibi.errors import printable
+from ibi.foundation.cli.instance_folder import made
+from ibi.foundation.cli.options import json_option, show, typed_options
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(move_store)
+
+
+@click.command("move-store")
+@click.argument("new_storage", metavar="NEW_STORAGE")
+@click.option("--endpoint", default="", help="The URL of an object store that is not Amazon's.")
+@click.option("--region", default="", help="The region of the bucket.")
+@archive_options
+@json_option
+def move_store(
+    archive: RemoteArchive, new_storage: str, *, endpoint: str, region: str, as_json: bool
+) -> None:
+    """Move all files to NEW_STORAGE, a folder or s3://bucket/prefix, while the archive serves.
+
+    Credentials of an object store are those in the environment of the archive, never in its
+    settings. What is in the place of before is left as it is. A move that is interrupted goes on
+    where it was, also when it is begun anew.
+
+    Example: ibi archive move-store s3://archive/files --endpoint https://s3.example.org
+    """
+    if "://" not in new_storage and "address" not in typed_options("address"):
+        new_storage = str(_folder(new_storage))
+    wanted = {"storage": new_storage, "endpoint": endpoint, "region": region}
+    task = follow(archive, archive.ask("POST", "storage", wanted), "Items")
+    result = task["result"]
+    show(result, _summary(result), as_json=as_json)
+
+
+def _folder(given: str) -> Path:
+    """Return a folder of this machine, and make it if need be."""
+    folder = Path(given).absolute()
+    with made(folder, "a storage"):
+        return folder
+
+
+def _summary(result: dict[str, Any]) -> str:
+    moved = ", ".join(f"{result[name]} {name}" for name in ("items", "files", "bytes"))
+    lines = [
+        *(f"damaged before it was moved: {key}" for key in result["damaged"]),
+        f"moved {moved} to {result['to']}",
+        f"What is in {result['from']} is left as it is: remove it when you are sure.",
+    ]
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,83 @@
+"""`ibi archive tasks`: the long work of an archive, and how far it has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import quote
+
+import click
+
+from ibi.archive.cli.options import archive_options
+from ibi.client.archive import RemoteArchive
+from ibi.errors import ArchiveRefusedError, printable
+from ibi.foundation.cli.options import is_terminal, json_option, show
+
+_PAUSE: Final = 0.2
+_LONGEST_PAUSE: Final = 2.0
+_ENDED: Final = ("done", "failed", "cancelled")
+_FAILED: Final = 409
+
+
+def follow(archive: RemoteArchive, task: dict[str, Any], label: str) -> dict[str, Any]:
+    """Show how far a task is until it ends; return how it ended, or raise why it failed.
+
+    Whoever interrupts this stops to look; the archive goes on with the task.
+    """
+    return follow_by(lambda: archive.insist("GET", f"tasks/{task['id']}"), label)
+
+
+def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
+    """Do the same with a task that is looked at otherwise."""
+    pause = _PAUSE
+    task = look()
+    with click.progressbar(
+        length=max(1, task["total"]), label=label, file=sys.stderr, hidden=not is_terminal()
+    ) as bar:
+        while task["state"] not in _ENDED:
+            time.sleep(pause)
+            pause = min(pause * 1.2, _LONGEST_PAUSE)
+            task = look()
+            bar.length = max(1, task["total"])
+            bar.update(max(0, task["done"] - bar.pos))
+    if task["state"] != "done":
+        raise ArchiveRefusedError(_FAILED, task.get("note", ""))
+    return task
+
+
+def add_to(archive: click.Group) -> None:
+    """Add the commands of this module."""
+    archive.add_command(tasks)
+
+
+@click.command()
+@click.option("--kind", default="", help="Only of this kind.")
+@click.option(
+    "--last", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many."
+)
+@click.option("--cancel", "cancelled", default="", metavar="ID", help="Give this one up.")
+@archive_options
+@json_option
+def tasks(archive: RemoteArchive, *, kind: str, last: int, cancelled: str, as_json: bool) -> None:
+    """Show the long work of the archive, the newest first: audits, copies and the like.
+
+    A task goes on when the archive is stopped and started again. One that is given up ends soon;
+    what it did stays done.
+
+    Example: ibi archive tasks --kind audit
+    """
+    if cancelled:
+        given_up = archive.ask("DELETE", f"tasks/{quote(cancelled, safe='')}")
+        show(given_up, f"cancelled {given_up['id']}", as_json=as_json)
+        return
+    query = {"limit": str(last), **({"kind": kind} if kind else {})}
+    for each in archive.ask("GET", "tasks", query=query)["tasks"]:
+        show(each, _line(each), as_json=as_json)
+
+
+def _line(task: dict[str, Any]) -> str:
+    done = f"{task['done']}/{task['total']}" if task["total"] else str(task["done"])
+    facts = (task["id"], task["kind"], task["state"], done, task["begun"], task.get("note", ""))
+    return printable("  ".join(facts).rstrip())

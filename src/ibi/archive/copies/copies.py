@@ -1,0 +1,277 @@
+"""Copies: items of other archives kept here, whole, verified, and as current as may be.
+
+    find the Original  ->  look what it says  ->  pull what is not here  ->  one change
+
+A Copy stays when its Original vanishes: that is what it is for. It is only said, on the record of
+each, how it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import structlog
+
+from ibi.archive.archive import Archive
+from ibi.archive.copies.fetch import Sources
+from ibi.archive.copies.pull import Manifests, Pulling, Report
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.maintenance import CopyRecord, Source
+from ibi.archive.rules.copies import (
+    as_copy,
+    check_asked,
+    check_copyable,
+    check_droppable,
+    check_offered,
+)
+from ibi.errors import (
+    ArchiveError,
+    AtWorkError,
+    DeletedError,
+    IbiError,
+    StateError,
+    StorageError,
+    UnknownError,
+    shown,
+)
+from ibi.identifier.label import Label
+from ibi.model.change import ItemChange
+from ibi.model.item import Item, State
+
+FindOriginal: TypeAlias = Callable[[Label], str]
+"""Asks resolvers for the address of the archive that has an Original; ArchiveError if none says."""
+
+_LOG: Final = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A Copy, and how it stands."""
+
+    record: CopyRecord
+    item: Item | None
+    """None if it is no Copy any more."""
+
+
+class Copies:
+    """The copies of one archive; any number of threads may copy."""
+
+    def __init__(self, archive: Archive, find_original: FindOriginal, address: str) -> None:
+        """Take the archive, its own address, and who knows where Originals are."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._pulling = Pulling(archive)
+        self._find = find_original
+        self._own = address
+        self.counted = (0, 0)
+        """How many copies there were lately, and of how many the Original was missing."""
+
+    def copy(
+        self,
+        sources: Sources,
+        label: Label,
+        who: str,
+        address: str = "",
+        report: Report = lambda _done, _total: None,
+    ) -> bool:
+        """Copy an item from where its Original is, or from a given archive; True if that is news.
+
+        Whatever it raises, what was here is as it was.
+        """
+        held = self._held(label)
+        check_copyable(held.item if held else None)
+        if address:
+            source = self._at(sources, address)
+            return self._bring(source, label, self._look(source, label), who, report)
+        return self._bring(*self._original(sources, label, held), who, report)
+
+    def refresh(
+        self,
+        sources: Sources,
+        label: Label,
+        who: str,
+        report: Report = lambda _done, _total: None,
+    ) -> bool:
+        """Bring a Copy up to date; True if there was news. What is in the way goes on record."""
+        held = self._held(label)
+        if held is None or held.item.state is not State.COPY:
+            self._catalogue.drop_copy(label.canonical)
+            return False
+        if held.item.transfer is not None:
+            self._keep(label, "")
+            return False
+        is_found = False
+        try:
+            source, label, looked = self._original(sources, label, held)
+            is_found = True
+            return self._bring(source, label, looked, who, report)
+        except StorageError:
+            raise
+        except AtWorkError:  # somebody else brings it up to date just now
+            return False
+        except IbiError as fault:
+            self._keep(label, str(fault), is_missing=not is_found)
+            return False
+
+    def is_from_elsewhere(self, label: Label, address: str) -> bool:
+        """Tell whether a Copy is here that came from another archive than that at an address."""
+        held = self._held(label)
+        return held is not None and held.item.origin not in {"", address.rstrip("/")}
+
+    def _held(self, label: Label) -> Held | None:
+        """Return what is here of an item; of metadata, of the item that they describe."""
+        held = self._catalogue.find(label.canonical)
+        if held is not None and held.item.describes is not None:
+            return self._catalogue.find(held.item.describes.label.canonical) or held
+        return held
+
+    def _at(self, sources: Sources, address: str) -> Source:
+        source = sources.at(address.rstrip("/"))
+        if source.address == self._own:
+            msg = f"{address} is this archive itself: name another one."
+            raise StateError(msg)
+        return source
+
+    @staticmethod
+    def _look(source: Source, label: Label) -> Manifests:
+        try:
+            return Pulling.look(source, label)
+        except UnknownError:
+            msg = f"The archive at {source.address} does not have {label}."
+            raise StateError(msg) from None
+        except DeletedError:
+            msg = f"{label} was deleted at {source.address}."
+            raise StateError(msg) from None
+
+    def _original(
+        self, sources: Sources, label: Label, held: Held | None
+    ) -> tuple[Source, Label, Manifests]:
+        """Find the Original: where it was last, or else where resolvers say.
+
+        A Copy that came from a Copy goes on to come from there as long as nobody knows better.
+        """
+        origin = held.item.origin if held is not None else ""
+        copy: tuple[Source, Label, Manifests] | None = None
+        failure: ArchiveError | None = None
+        if origin:
+            try:
+                source = self._at(sources, origin)
+                copy = source, label, self._look(source, label)
+            except ArchiveError as fault:
+                failure = fault
+        if copy is not None and copy[2][0][0].state is State.ORIGINAL:
+            return copy
+        try:
+            found = self._at(sources, self._find(label))
+            looked = self._look(found, label)
+            check_offered(looked[0][0], found.address)
+        except ArchiveError as fault:
+            if copy is not None:
+                return copy
+            raise (failure or fault) from None
+        return found, label, looked
+
+    def _bring(
+        self, source: Source, label: Label, looked: Manifests, who: str, report: Report
+    ) -> bool:
+        self._before(source, label, looked)
+        try:
+            pulled = self._pulling.pull(source, label, looked=looked, report=report)
+        except UnknownError as gone:
+            msg = f"{shown(gone.name)} of {label} went from {source.address} meanwhile: try again."
+            raise StateError(msg) from gone
+        archive = self._archive
+        with archive.changing(), self._pulling.sealed(pulled):
+            archive.settle()
+            before = self._before(source, label, looked)
+            items = [
+                as_copy(item, source.address, known)
+                for (item, _), known in zip(pulled.items, before, strict=True)
+            ]
+            changes = self._pulling.changes(pulled, items)
+            main = items[0].forms.label
+            is_news = _is_news(changes, before)
+            if is_news:
+                detail: dict[str, object] = {"from": source.address}
+                now = archive.clock.wall()
+                archive.make(
+                    archive.change(
+                        "copy", who, main, changes, now, detail=detail, deposit=pulled.deposit
+                    )
+                )
+        self._keep(main, "")
+        return is_news
+
+    def _before(self, source: Source, asked: Label, looked: Manifests) -> list[Item | None]:
+        """Return what is here of the items, in the place of which they may come."""
+        before = [self._archive.find(item.forms) for item, _ in looked]
+        for item in before:
+            check_copyable(item)
+        known = self._held(asked)
+        check_asked(known.item if known else None, before[0], asked, source.address)
+        return before
+
+    def _keep(self, label: Label, fault: str, *, is_missing: bool = False) -> None:
+        """Put on record how a Copy stands."""
+        known = self._catalogue.copy_record(label.canonical)
+        now = self._archive.clock.wall()
+        since = known.missing if known is not None else 0
+        if is_missing and not since:
+            _LOG.warning("the original of a copy is missing", item=label.spelling, reason=fault)
+        elif fault and (known is None or known.fault != fault):
+            _LOG.warning("a copy could not be refreshed", item=label.spelling, reason=fault)
+        missing = (since or now) if is_missing else 0
+        self._catalogue.keep_copy(
+            CopyRecord(label=label.canonical, checked=now, missing=missing, fault=fault)
+        )
+
+    def drop(self, label: Label, who: str) -> None:
+        """Let go of a Copy, and of what describes it."""
+        archive = self._archive
+        with archive.changing():
+            archive.settle()
+            look = archive.look(label)
+            main = look.item.forms.label
+            check_droppable(look.item, main)
+            gone = [look.held]
+            if look.metadata is not None and look.metadata != look.held:
+                check_droppable(look.metadata.item, main)
+                gone.append(look.metadata)
+            changes = [
+                ItemChange(item=held.item, version=held.version, dropped=True) for held in gone
+            ]
+            archive.make(archive.change("drop", who, main, changes, archive.clock.wall()))
+            self._catalogue.drop_copy(main.canonical)
+            self.recount()
+
+    def due(self, before: int, limit: int) -> list[str]:
+        """Return copies that were not looked at since a moment, the longest ago first."""
+        return [record.label for record in self._catalogue.copy_records(before, limit)]
+
+    def take_stock(self) -> int:
+        """Put every Copy on record, however it came here, and return how many there are."""
+        self._catalogue.match_copies()
+        return self.recount()
+
+    def recount(self) -> int:
+        """Count the copies, and those whose Original is missing."""
+        self.counted = self._catalogue.count_copies()
+        return self.counted[0]
+
+    def standing(self, after: str, limit: int, *, faulty: bool = False) -> list[Standing]:
+        """Return how copies stand, in the order of their labels."""
+        records = self._catalogue.copies(after, limit, faulty=faulty)
+        return [Standing(record, self._copy_of(record)) for record in records]
+
+    def _copy_of(self, record: CopyRecord) -> Item | None:
+        held = self._catalogue.find(record.label)
+        return held.item if held is not None and held.item.state is State.COPY else None
+
+
+def _is_news(changes: Sequence[ItemChange], before: Sequence[Item | None]) -> bool:
+    return any(
+        change.put or change.removed or change.item != item
+        for change, item in zip(changes, before, strict=True)
+    )

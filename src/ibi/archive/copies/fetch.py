@@ -1,0 +1,169 @@
+"""Fetching: one file of another archive into the staging of a deposit, verified.
+
+A file goes on from the byte at which it broke off, when the connection is there again or when the
+archive was started again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from threading import Lock
+from typing import Final, Self, TypeAlias
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.file_store import pieces_of
+from ibi.archive.ports.maintenance import Source
+from ibi.errors import ArchiveUnreachableError, ChecksumError, StateError, UnknownError, shown
+from ibi.identifier.label import Label
+from ibi.model.item import File, is_same
+
+OpenSource: TypeAlias = Callable[[str], Source]
+"""Returns the archive at an address; ArchiveRequestError if that is none."""
+
+
+class Sources:
+    """Sources by their addresses: one for each, whichever thread asks."""
+
+    def __init__(self, open_source: OpenSource) -> None:
+        """Open none yet."""
+        self._open = open_source
+        self._opened: dict[str, Source] = {}
+        self._lock = Lock()
+
+    def at(self, address: str) -> Source:
+        """Return the archive at an address."""
+        with self._lock:
+            if address not in self._opened:
+                self._opened[address] = self._open(address)
+            return self._opened[address]
+
+    def __enter__(self) -> Self:
+        """Use them."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of all."""
+        for source in self._opened.values():
+            source.close()
+
+
+Arrived = Callable[[int], None]
+"""Is told how many bytes of a file have come; what it raises ends the fetching."""
+
+_ATTEMPTS: Final = 5
+"""In a row of which none brought anything to speak of."""
+_LEAST: Final = 1 << 16
+"""Bytes that are: who sends one after the other, and hangs up each time, is not waited for."""
+_PAUSE: Final = 250_000_000
+"""Nanoseconds, doubled with each such attempt."""
+
+
+class Fetching:
+    """Fetches files into the staging of one archive; any number of threads may."""
+
+    def __init__(self, archive: Archive) -> None:
+        """Take the archive."""
+        self._store = archive.store
+        self._clock = archive.clock
+
+    def fetch(
+        self,
+        source: Source,
+        label: Label,
+        file: File,
+        deposit: str,
+        arrived: Arrived = lambda _: None,
+    ) -> File:
+        """Stage a file of an item as the source describes it; ChecksumError if it is another."""
+        staged = self._store.staged_file(deposit, file.path)
+        if staged is not None and is_same(staged.file, file) and staged.file is not None:
+            return staged.file
+        offset = 0 if staged is None or staged.file is not None else staged.size
+        if 0 < offset <= file.size:
+            with suppress(ChecksumError):  # then what lay here was of another version of the file
+                return self._insist(source, label, file, deposit, offset, arrived)
+        return self._insist(source, label, file, deposit, 0, arrived)
+
+    def _insist(  # noqa: PLR0913, PLR0917  # what, from where and to where
+        self,
+        source: Source,
+        label: Label,
+        file: File,
+        deposit: str,
+        offset: int,
+        arrived: Arrived,
+    ) -> File:
+        """Fetch a file; when the connection breaks, go on from there."""
+        failures = 0
+        while True:
+            try:
+                return self._receive(source, label, file, deposit, offset, arrived)
+            except ArchiveUnreachableError:
+                staged = self._store.staged_file(deposit, file.path)
+                come = staged.size if staged else 0
+                failures = 0 if come - offset >= _LEAST else failures + 1
+                if failures == _ATTEMPTS:
+                    raise
+                offset = come
+            self._clock.sleep(_PAUSE << failures)
+            arrived(offset)
+
+    def _receive(  # noqa: PLR0913, PLR0917
+        self,
+        source: Source,
+        label: Label,
+        file: File,
+        deposit: str,
+        offset: int,
+        arrived: Arrived,
+    ) -> File:
+        come = offset
+        with (
+            self._store.receive(deposit, file.path, offset) as sink,
+            _reading(source, label, file, offset) as pieces,
+        ):
+            for piece in pieces:
+                come += len(piece)
+                if come > file.size:
+                    break
+                sink.write(piece)
+                arrived(come)
+            if come == file.size:
+                found = sink.finish(file.media_type, ("sha256", file.sha256))
+        if come == file.size:
+            return self._verified(found, file, deposit)
+        if come < file.size:
+            raise ArchiveUnreachableError(source.address, "the connection broke")
+        self._store.unstage(deposit, file.path)
+        msg = f"{shown(file.path)} is longer at {source.address} than its manifest says."
+        raise StateError(msg)
+
+    def _verified(self, found: File, file: File, deposit: str) -> File:
+        """Return a file whose SHA-256 is right, if the rest is too."""
+        if found.sha512 != file.sha512:
+            self._store.unstage(deposit, file.path)
+            raise ChecksumError(file.path, file.sha512, found.sha512)
+        return found
+
+    def take(self, label: Label, path: str, file: File, deposit: str) -> bool:
+        """Stage a file whose bytes this archive has at another path; False if it has not."""
+        with suppress(ChecksumError, UnknownError):
+            with (
+                closing(self._store.open(label.spelling, path)) as here,
+                self._store.receive(deposit, file.path, 0) as sink,
+            ):
+                for piece in pieces_of(here):
+                    sink.write(piece)
+                found = sink.finish(file.media_type, ("sha256", file.sha256))
+            self._verified(found, file, deposit)
+            return True
+        return False
+
+
+def _reading(
+    source: Source, label: Label, file: File, offset: int
+) -> AbstractContextManager[Iterator[bytes]]:
+    if offset == file.size:
+        return nullcontext(iter(()))  # only its end was missed
+    return source.read(label.spelling, file.path, offset)

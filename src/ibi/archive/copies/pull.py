@@ -1,0 +1,228 @@
+"""Pulling: an item of another archive, its files and its metadata, brought here and verified.
+
+What comes lies in the staging of an open deposit of its own, which is found again by its name
+after a broken connection or a restart. Nothing of it belongs to the item before a change says so,
+and nobody but the change completes that deposit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ibi.archive.archive import Archive
+from ibi.archive.copies.fetch import Fetching
+from ibi.archive.ports.catalogue import Deposit, Held
+from ibi.archive.ports.maintenance import Source
+from ibi.archive.rules.copies import check_same
+from ibi.archive.rules.foreign_manifest import check_described, read_foreign
+from ibi.errors import AtWorkError, DeletedError, StateError, StorageFullError
+from ibi.identifier.label import Label
+from ibi.model.change import ItemChange
+from ibi.model.item import File, Item, State, content, is_same
+
+
+def named_deposit(archive: Archive, prefix: str, facts: str, who: str, request: bytes) -> str:
+    """Return the id of the deposit that was begun before, or of a new one that makes a request.
+
+    Whoever calls this is changing the archive: no other thread begins the same one meanwhile.
+    """
+    catalogue = archive.catalogue
+    ids = (_id(prefix, facts, number) for number in itertools.count())
+    rows = ((id_, catalogue.deposit(id_)) for id_ in ids)
+    id_, known = next((id_, row) for id_, row in rows if row is None or not row.completed)
+    if known is None:
+        catalogue.open_deposit(Deposit(id_, archive.clock.wall(), who, request.decode()))
+    return id_
+
+
+def _id(prefix: str, facts: str, number: int) -> str:
+    return prefix + hashlib.sha256(f"{facts} {number}".encode()).hexdigest()[:40]
+
+
+Report: TypeAlias = Callable[[int, int], None]
+"""Is told how many bytes have come, and how many there are; what it raises ends the pull."""
+_Manifest: TypeAlias = tuple[Item, tuple[File, ...]]
+Manifests: TypeAlias = tuple[_Manifest, ...]
+"""Of an item, and of what describes it, if anything does."""
+
+_PREFIX: Final = "copy"
+_WHO: Final = "archive"
+_DAY: Final = 86_400 * 1_000_000_000
+
+
+def is_pull(deposit: str) -> bool:
+    """Tell whether a deposit is that of a pull: no depositor has anything to do with it."""
+    return deposit.startswith(_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What was pulled."""
+
+    items: Manifests
+    """As the source has them."""
+    deposit: str = ""
+    """Where the files lie that came; empty if none had to. The change must complete it."""
+
+
+class Pulling:
+    """Pulls items into one archive; any number of threads may."""
+
+    def __init__(self, archive: Archive) -> None:
+        """Take the archive."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._store = archive.store
+        self._fetching = Fetching(archive)
+
+    def pull(
+        self,
+        source: Source,
+        label: Label,
+        *,
+        report: Report = lambda _done, _total: None,
+        looked: Manifests = (),
+    ) -> Pulled:
+        """Bring what is not here of an item; of metadata, of the item that they describe.
+
+        Whatever it raises, the item here is as it was, and what came stays for the next time.
+        Whoever has `looked` before says what they saw.
+        """
+        items = looked or self.look(source, label)
+        item, files = items[0]
+        held, *_ = [self._held(each) for each, _ in items]
+        here = self._here(held)
+        missing = [file for file in files if not is_same(here.get(file.path), file)]
+        if not missing:
+            return Pulled(items)
+        deposit = self._opened(item.forms.label, held.version if held else 0)
+        with self._store.busy(deposit):
+            self._tidy(deposit, missing)
+            try:
+                self._stage(source, item, missing, here, deposit, report)
+            except StorageFullError:
+                self._store.discard(deposit)  # others need the room
+                raise
+            self._renew(deposit)
+        return Pulled(items, deposit)
+
+    @staticmethod
+    def look(source: Source, label: Label) -> Manifests:
+        """Return what a source says of an item, and of what describes it."""
+        item, files = _manifest(source, label)
+        if item.kind == "metadata" and item.describes is not None:
+            item, files = _manifest(source, item.describes.label)
+        if item.kind != "data":
+            msg = f"{item.forms.label} is the service of another archive: it has no copies."
+            raise StateError(msg)
+        if item.state is State.DELETED:
+            raise DeletedError(str(item.forms.label))
+        if item.metadata is None:
+            return ((item, files),)
+        metadata, none = _manifest(source, item.metadata.label)
+        check_described(item, metadata, source.address)
+        return (item, files), (metadata, none)
+
+    def _held(self, item: Item) -> Held | None:
+        """Return the item as it is here; StateError if its labels name another one here."""
+        held = self._catalogue.find(item.forms.label.canonical)
+        if held is not None:
+            check_same(held.item, item)
+        return held
+
+    def _here(self, held: Held | None) -> dict[str, File]:
+        files = () if held is None else self._archive.files(held)
+        return {file.path: file for file in files}
+
+    def _opened(self, label: Label, version: int) -> str:
+        """Return the deposit of this pull: the one that was begun before, or a new one."""
+        with self._archive.changing():
+            self._archive.settle()
+            request = msgspec.json.encode({"copy": label.canonical})
+            facts = f"{label.canonical} {version}"
+            return named_deposit(self._archive, _PREFIX, facts, _WHO, request)
+
+    def _renew(self, id_: str) -> None:
+        """Make a deposit as young as what came last: old ones are swept away."""
+        known = self._catalogue.deposit(id_)
+        now = self._archive.clock.wall()
+        if known is not None and now - known.opened > _DAY:
+            self._catalogue.drop_deposit(id_)
+            self._catalogue.open_deposit(replace(known, opened=now))
+
+    def _tidy(self, deposit: str, wanted: Sequence[File]) -> None:
+        """Remove what came before and is not wanted any more: the item may have changed since."""
+        self._renew(deposit)
+        paths = {file.path for file in wanted}
+        for staged in self._store.staged(deposit):
+            if staged.path not in paths:
+                self._store.unstage(deposit, staged.path)
+
+    def _stage(  # noqa: PLR0913, PLR0917  # what, from where and to where
+        self,
+        source: Source,
+        item: Item,
+        files: Sequence[File],
+        here: dict[str, File],
+        deposit: str,
+        report: Report,
+    ) -> None:
+        label = item.forms.label
+        total = sum(file.size for file in files)
+        alike = {content(file): file.path for file in here.values()}
+        done = 0
+
+        def arrived(come: int) -> None:
+            report(done + come, total)
+
+        for file in files:
+            arrived(0)
+            path = alike.get(content(file))
+            if path is None or not self._fetching.take(label, path, file, deposit):
+                self._fetching.fetch(source, label, file, deposit, arrived)
+            done += file.size
+        arrived(0)
+
+    def sealed(self, pulled: Pulled) -> AbstractContextManager[None]:
+        """Keep another pull of the same item from what this one brought; AtWorkError if it is."""
+        return self._store.sealed(pulled.deposit) if pulled.deposit else nullcontext()
+
+    def changes(self, pulled: Pulled, items: Sequence[Item]) -> list[ItemChange]:
+        """Return what makes the items here, as they are given, have the files that were pulled."""
+        come = self._store.staged(pulled.deposit) if pulled.deposit else []
+        staged = {each.path: each.file for each in come if each.file is not None}
+        changes = []
+        for item, (_, files) in zip(items, pulled.items, strict=True):
+            held = self._held(item)
+            here = self._here(held)
+            # Metadata have no files: all that came are of the item that they describe.
+            new = {path: file for path, file in staged.items() if item.kind == "data"}
+            after = [new.get(file.path) or here.get(file.path) for file in files]
+            paths = {file.path for file in files}
+            is_other = any(not is_same(file, each) for file, each in zip(after, files, strict=True))
+            # Somebody else may have pulled another version to the same place.
+            if is_other or not new.keys() <= paths:
+                msg = f"{item.forms.label} was changed meanwhile: pull it again."
+                raise AtWorkError(msg)
+            changes.append(
+                ItemChange(
+                    item=item,
+                    files=tuple(sorted(filter(None, after), key=lambda file: file.path)),
+                    version=held.version if held else 0,
+                    adopted=pulled.deposit if held is None and new else "",
+                    put=tuple(new) if held else (),
+                    removed=tuple(path for path in here if path not in paths),
+                )
+            )
+        return changes
+
+
+def _manifest(source: Source, label: Label) -> _Manifest:
+    return read_foreign(source.manifest(label.spelling), label, source.address)

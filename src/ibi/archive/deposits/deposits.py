@@ -1,0 +1,300 @@
+"""Deposits: files come in, as many and as slowly as they like; then all of it is there at once.
+
+    open  ->  receive files, one by one, resumable, or unpack them  ->  complete
+
+Completed twice, a deposit answers what it answered the first time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from ibi.archive.archive import Archive, Described
+from ibi.archive.copies.pull import is_pull
+from ibi.archive.deposits.unpack import Unpacking, unpack
+from ibi.archive.ports.catalogue import Deposit, Held
+from ibi.archive.ports.file_store import Sink, Staged
+from ibi.archive.rules import editions, item_transitions, translations
+from ibi.archive.rules.deposit_request import DepositRequest, Description, Revision, read, target_of
+from ibi.archive.rules.file_path import FilePaths, check_path
+from ibi.archive.rules.incoming_item import is_import
+from ibi.archive.rules.item_transitions import Draft
+from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
+from ibi.identifier.label import Label
+from ibi.model.change import ItemChange
+from ibi.model.item import File, Item
+from ibi.model.label_pair import Forms
+
+DAY: Final = 86_400 * 1_000_000_000
+LIFE: Final = 7 * DAY
+"""How long an open deposit is kept: a large one may take days to send, and break at week-ends."""
+
+
+class Deposits:
+    """The deposits of one archive."""
+
+    def __init__(self, archive: Archive, unpacking: Unpacking) -> None:
+        """Take the archive, and who takes zip and tar files apart."""
+        self._archive = archive
+        self._unpacking = unpacking
+        self._catalogue = archive.catalogue
+        self._store = archive.store
+
+    def open(self, request: DepositRequest, who: str) -> Deposit:
+        """Begin a deposit; what is wrong with it is said now."""
+        self._check(read(request))
+        deposit = Deposit(
+            uuid.uuid4().hex,
+            self._archive.clock.wall(),
+            who,
+            msgspec.json.encode(request).decode(),
+        )
+        self._catalogue.open_deposit(deposit)
+        return deposit
+
+    def _check(self, wanted: Description | Revision) -> None:
+        if isinstance(wanted, Revision):
+            self._revisable(wanted.item)
+            return
+        if wanted.label is not None:
+            self._reserved(wanted.label)
+        for name in wanted.further_names:
+            self._check_free(name)
+        if wanted.edition_of is not None:
+            held = self._catalogue.find(wanted.edition_of.canonical)
+            if held is not None:
+                editions.check_last(held.item, self._archive.find)
+        if wanted.translation_of is not None and wanted.language is not None:
+            item = self._archive.alive(wanted.translation_of).item
+            item_transitions.check_editable(item)
+            translations.check_free(item, wanted.language)
+
+    def _check_free(self, name: Label) -> None:
+        if self._catalogue.find(name.canonical) is not None:
+            msg = f"{name} names another item already: no label is given twice."
+            raise StateError(msg)
+
+    def _revisable(self, label: Label) -> Held:
+        held = self._archive.alive(label)
+        item_transitions.check_editable(held.item)
+        if held.item.kind != "data" or held.item.runs_at:
+            msg = f"{held.item.forms.label} is not an item that has files."
+            raise StateError(msg)
+        return held
+
+    def _reserved(self, label: Label) -> Forms:
+        reservation = self._catalogue.reservation(label.canonical)
+        if reservation is None:
+            self._check_free(label)
+            raise UnknownError("reserved label", label.spelling)
+        return reservation.forms
+
+    def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
+        """Return a deposit, open or completed; what is pulled from elsewhere is nobody's."""
+        deposit = self._catalogue.deposit(id)
+        if deposit is None or is_pull(id):
+            raise UnknownError("deposit", id)
+        return deposit
+
+    def _opened(self, id: str) -> Deposit:  # noqa: A002
+        self._archive.settle()  # its completion may have been decided
+        deposit = self.get(id)
+        if deposit.completed:
+            msg = f"This deposit is completed: {deposit.completed}."
+            raise StateError(msg)
+        return deposit
+
+    def receive(self, id: str, path: str, offset: int) -> AbstractContextManager[Sink]:  # noqa: A002
+        """Take bytes of a file from an offset on; 0 begins it anew."""
+        return self._receiving(self._opened(id).id, check_path(path), offset)
+
+    @contextmanager
+    def _receiving(self, id: str, path: str, offset: int) -> Iterator[Sink]:  # noqa: A002
+        with self._store.receive(id, path, offset) as sink:
+            self._opened(id)  # by now nobody completes it, but somebody may have
+            yield sink
+
+    def staged(self, id: str) -> list[Staged]:  # noqa: A002
+        """Return the files that have come."""
+        return self._store.staged(self.get(id).id)
+
+    def staged_file(self, id: str, path: str) -> Staged:  # noqa: A002
+        """Return one of them."""
+        found = self._store.staged_file(self._opened(id).id, check_path(path))
+        if found is None:
+            raise UnknownError("file", path)
+        return found
+
+    def remove(self, id: str, path: str) -> None:  # noqa: A002
+        """Take a file out again."""
+        if not self._store.unstage(self._opened(id).id, check_path(path)):
+            raise UnknownError("file", path)
+
+    def unpack(self, id: str, path: str, folder: str = "") -> list[str]:  # noqa: A002
+        """Put the files that are in a zip or tar file in its place; all of them, or none."""
+        within = f"{check_path(folder)}/" if folder else ""
+        source = check_path(path)
+        with self._store.busy(id):
+            self._opened(id)
+            return unpack(self._store, id, source, within, self._unpacking)
+
+    def abandon(self, id: str) -> None:  # noqa: A002
+        """Give a deposit up."""
+        with self._archive.changing(), self._store.sealed(id):
+            self._opened(id)
+            self._catalogue.drop_deposit(id)
+            self._store.discard(id)
+
+    def sweep(self) -> None:
+        """Give up what has lain open for too long, and remove what belongs to nobody."""
+        for deposit in self._catalogue.deposits(self._archive.clock.wall() - LIFE):
+            with suppress(StateError), self._alone(deposit.id):
+                if self._catalogue.deposit(deposit.id) == deposit:  # nobody goes on with it
+                    self._catalogue.drop_deposit(deposit.id)
+        for id_ in self._store.deposits():
+            if self._under_way(id_):
+                continue  # no door is shut to who goes on with it just now
+            with suppress(StateError), self._alone(id_):
+                if not self._under_way(id_):
+                    self._store.discard(id_)
+
+    def _under_way(self, id: str) -> bool:  # noqa: A002
+        known = self._catalogue.deposit(id)
+        return known is not None and not known.completed
+
+    @contextmanager
+    def _alone(self, id: str) -> Iterator[None]:  # noqa: A002
+        """Keep others from a deposit; StateError if something still comes."""
+        with self._archive.changing(), self._store.sealed(id):
+            self._archive.settle()
+            yield
+
+    def complete(self, id: str, who: str, target: str = "") -> Described:  # noqa: A002
+        """Make the item, or give its new files to the one that is there.
+
+        The target may be named only now, when it is known what came out of a zip file.
+        """
+        archive = self._archive
+        with archive.changing(), self._store.sealed(id):
+            archive.settle()
+            deposit = self.get(id)
+            if deposit.completed:
+                return archive.look(deposit.completed)
+            if is_import(id):
+                raise StateError("What is imported is completed as an import.")
+            self.check_whole(id)
+            files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
+            wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
+            if target:
+                wanted = replace(wanted, target=check_path(target))
+            if isinstance(wanted, Revision):
+                label = self._revise(deposit, wanted, files, who)
+            else:
+                label = self._deposit(deposit, wanted, files, who)
+            return archive.look(label)
+
+    def check_whole(self, id: str) -> None:  # noqa: A002
+        """Refuse to go on with a deposit of which something is still missing."""
+        if self._store.unpacking(id):
+            msg = (
+                "A zip or tar file was taken apart only half: do it again, or give the deposit up."
+            )
+            raise StateError(msg)
+        if self._store.unfinished(id):
+            parts = [staged.path for staged in self._store.staged(id) if staged.file is None]
+            names = ", ".join(map(shown, parts[:3])) or "a file"
+            raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
+
+    def _deposit(
+        self, deposit: Deposit, wanted: Description, files: Sequence[File], who: str
+    ) -> Label:
+        archive = self._archive
+        if wanted.runs_at and files:
+            msg = "A web service that runs elsewhere has no files here."
+            raise ArchiveRequestError(msg)
+        _check_clashes(file.path for file in files)
+        self._check(wanted)
+        target = target_of(wanted.target, (file.path for file in files))
+        now = archive.clock.wall()
+        if wanted.label is None:
+            forms, metadata = archive.mint(2)
+        else:
+            forms, [metadata] = self._reserved(wanted.label), archive.mint(1)
+        item, describing = item_transitions.new_items(forms, metadata, wanted, target, now)
+        draft = archive.draft(now)
+        item = self._related(draft, item, wanted)
+        changes = [
+            ItemChange(item=item, files=tuple(files), adopted=deposit.id if files else ""),
+            ItemChange(item=describing),
+            *archive.drafted(draft),
+        ]
+        archive.make(archive.change("deposit", who, forms.label, changes, now, deposit=deposit.id))
+        return forms.label
+
+    def _related(self, draft: Draft, item: Item, wanted: Description) -> Item:
+        """Tie a new item to those that it is an edition or a translation of."""
+        draft.add(item)
+        if wanted.edition_of is not None:
+            editions.join(draft, self._forms(draft, wanted.edition_of), item.forms)
+        if wanted.translation_of is not None and wanted.language is not None:
+            original = self._forms(draft, wanted.translation_of)
+            translations.join(draft, original, wanted.language, item.forms)
+        return draft.find(item.forms) or item
+
+    @staticmethod
+    def _forms(draft: Draft, label: Label) -> Forms:
+        found = draft.find(Forms.of(label))
+        return Forms.of(label) if found is None else found.forms
+
+    def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
+        archive = self._archive
+        held = self._revisable(wanted.item)
+        before = {file.path: file for file in archive.files(held)}
+        put = {file.path: file for file in files}
+        for path in wanted.removed:
+            if path not in before or path in put:
+                msg = f"{shown(path)} cannot be removed: it is not there, or comes anew."
+                raise ArchiveRequestError(msg)
+        if not put and not wanted.removed:
+            msg = "Nothing comes and nothing goes: send a file, or say what to remove."
+            raise ArchiveRequestError(msg)
+        after = {path: before[path] for path in before if path not in wanted.removed} | put
+        _check_clashes(after)
+        now = archive.clock.wall()
+        item = item_transitions.revised(
+            held.item, target_of(wanted.target or _kept(held, after), after), now
+        )
+        change = ItemChange(
+            item=item,
+            files=tuple(after[path] for path in sorted(after)),
+            version=held.version,
+            put=tuple(put),
+            removed=wanted.removed,
+        )
+        detail: dict[str, object] = {"put": sorted(put), "removed": list(wanted.removed)}
+        label = held.item.forms.label
+        archive.make(
+            archive.change("revise", who, label, [change], now, detail=detail, deposit=deposit.id)
+        )
+        return label
+
+
+def _kept(held: Held, after: Iterable[str]) -> str:
+    """Return the target as it was, if it still is there."""
+    return held.item.target if held.item.target in set(after) else ""
+
+
+def _check_clashes(paths: Iterable[str]) -> None:
+    taken = FilePaths()
+    for path in sorted(paths):
+        clash = taken.clash(path)
+        if clash is not None:
+            msg = f"{shown(path)} and {shown(clash)} cannot lie side by side on every system."
+            raise ArchiveRequestError(msg)
+        taken.add(path)

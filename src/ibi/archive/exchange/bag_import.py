@@ -1,0 +1,340 @@
+"""Importing: items of another archive, brought in a bag, with their labels.
+
+    open  ->  receive files, as those of any deposit  ->  complete
+
+As a Copy, or as the Original by a signed paper. Each item comes whole or not at all, and by itself:
+what is wrong with one is no matter to the others. The same item is found under the same id when it
+is brought again, so that whoever is interrupted goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from ibi.archive.archive import Archive, Described
+from ibi.archive.copies.pull import named_deposit
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.ports.catalogue import Catalogue, Held
+from ibi.archive.ports.file_store import Staged
+from ibi.archive.ports.maintenance import CopyRecord, Exchange
+from ibi.archive.rules import handover
+from ibi.archive.rules.copies import as_copy, check_copyable, check_same
+from ibi.archive.rules.handover import Paper, Verify, signing_text
+from ibi.archive.rules.incoming_item import (
+    PREFIX,
+    Incoming,
+    is_import,
+    is_news,
+    needed,
+    read_incoming,
+)
+from ibi.errors import (
+    ArchiveError,
+    ArchiveRequestError,
+    IbiError,
+    ReadingError,
+    StateError,
+    StorageError,
+    UnknownError,
+    shown,
+)
+from ibi.metadata.web_address import is_web_address
+from ibi.model.change import ItemChange
+from ibi.model.item import File, Item
+from ibi.model.label_pair import Forms
+
+
+@dataclass(frozen=True, slots=True)
+class Counterpart:
+    """The item as this archive has it."""
+
+    look: Described
+    files: tuple[File, ...]
+
+    @property
+    def helds(self) -> list[Held]:
+        """The item, and what describes it if anything does."""
+        found = (self.look.held, self.look.metadata)
+        return [held for held in found if held is not None]
+
+    @property
+    def known(self) -> Incoming:
+        """The same, as if it came from here."""
+        metadata = self.look.metadata
+        return Incoming(self.look.item, self.files, metadata.item if metadata else None)
+
+
+def counterpart_of(archive: Archive, incoming: Incoming) -> Counterpart | None:
+    """Return what is here of an item; StateError if its names are not free for it."""
+    held = _held(archive.catalogue, incoming.item)
+    described = incoming.metadata
+    metadata = None if described is None else _held(archive.catalogue, described)
+    if held is None:
+        if metadata is not None:
+            msg = f"{metadata.item.forms.label} is here, and describes another item."
+            raise StateError(msg)
+        return None
+    known = held.item.metadata
+    if known != incoming.item.metadata or (known is not None and metadata is None):
+        msg = f"{incoming.label} is described by another item here."
+        raise StateError(msg)
+    return Counterpart(Described(held, metadata), archive.files(held))
+
+
+def _held(catalogue: Catalogue, item: Item) -> Held | None:
+    here: Held | None = None
+    for name in item.names:
+        found = catalogue.find(name.canonical)
+        if found is None:
+            if catalogue.reservation(name.canonical) is not None:
+                msg = f"{name} is reserved in this archive, for an item that comes later."
+                raise StateError(msg)
+        elif found.item.forms != item.forms or found.item.kind != item.kind:
+            msg = f"{name} names another item here, {found.item.forms.label}."
+            raise StateError(msg)
+        else:
+            check_same(found.item, item)
+            here = found
+    return here
+
+
+def standing_of(counterpart: Counterpart | None) -> str:
+    """Say how it is here, for people."""
+    return "" if counterpart is None else f"it is here already, as {counterpart.look.item.state}"
+
+
+MOST_ITEMS: Final = 1000
+"""At a time."""
+
+NOTHING: Final = msgspec.Raw(b"null")
+
+Outcome: TypeAlias = Literal["open", "here", "refused", "imported", "updated"]
+
+
+class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item that somebody brings: its manifests, and the paper that goes with an Original."""
+
+    label: str
+    item: msgspec.Raw
+    metadata: msgspec.Raw
+    """Null if nothing describes it."""
+    paper: Paper | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reception:
+    """What becomes of an item that was brought."""
+
+    label: str
+    outcome: Outcome
+    detail: str = ""
+    """Why it is refused, or what is here."""
+    deposit: str = ""
+    needed: tuple[str, ...] = ()
+    """Paths of files that have to come."""
+    staged: tuple[Staged, ...] = field(default=())
+    """What of them is here from an earlier time."""
+
+
+class Importing:
+    """Takes items into one archive; any number of threads may."""
+
+    def __init__(
+        self, archive: Archive, deposits: Deposits, service: Forms, verify: Verify
+    ) -> None:
+        """Take Originals that are handed over to a service, if the signature is verified."""
+        self._archive = archive
+        self._deposits = deposits
+        self._service = service
+        self._verify = verify
+        self._catalogue = archive.catalogue
+        self._store = archive.store
+
+    def open(self, brought: Sequence[Brought], key: str, who: str) -> list[Reception]:
+        """Say of each item whether it may come, and what of it has to."""
+        if not 1 <= len(brought) <= MOST_ITEMS:
+            msg = f"{len(brought)} items cannot be imported at a time: 1 to {MOST_ITEMS} can."
+            raise ArchiveRequestError(msg)
+        checked = handover.check_key(key) if key else ""
+        self._archive.settle()
+        return [self._received(each, checked, who) for each in brought]
+
+    def _received(self, brought: Brought, key: str, who: str) -> Reception:
+        try:
+            return self._open(brought, key, who)
+        except StorageError:
+            raise
+        except (ArchiveError, ReadingError) as fault:
+            return _refused(brought.label, fault)
+
+    def _open(self, brought: Brought, key: str, who: str) -> Reception:
+        incoming = _read(brought)
+        if brought.paper is not None:
+            self._check_paper(brought.paper, incoming, key)
+        here = counterpart_of(self._archive, incoming)
+        if self._is_done(incoming, here, brought.paper):
+            return Reception(label=brought.label, outcome="here", detail=standing_of(here))
+        missing = needed(incoming, None if here is None else here.known)
+        id_ = self._opened(brought, incoming, here, who)
+        return Reception(
+            label=brought.label,
+            outcome="open",
+            deposit=id_,
+            needed=tuple(file.path for file in missing),
+            staged=tuple(self._store.staged(id_)),
+        )
+
+    def _check_paper(self, paper: Paper, incoming: Incoming, key: str) -> None:
+        if not key:
+            msg = "Whoever brings a signed hand-over has to name the key that it is signed by."
+            raise ArchiveRequestError(msg)
+        is_signed = handover.is_well_written(paper) and self._verify(
+            key, signing_text(paper), paper.item.signature
+        )
+        handover.check_paper(paper, incoming.item, incoming.digest, self._service, is_signed)
+
+    @staticmethod
+    def _is_done(incoming: Incoming, here: Counterpart | None, paper: Paper | None) -> bool:
+        """Tell whether nothing has to be done; refuse what cannot be."""
+        held = None if here is None else here.look.item
+        if paper is not None:
+            if handover.is_taken(held, paper.item.transfer):
+                return True
+            handover.check_takable(held)
+            return False
+        if here is None:
+            return False
+        for each in here.helds:
+            check_copyable(each.item)
+        return not is_news(incoming, here.known)
+
+    def _opened(
+        self, brought: Brought, incoming: Incoming, here: Counterpart | None, who: str
+    ) -> str:
+        """Return the deposit of an item: the one that was begun before, or a new one."""
+        version = 0 if here is None else here.look.held.version
+        transfer = "" if brought.paper is None else brought.paper.item.transfer
+        facts = f"{incoming.label.canonical} {version} {incoming.digest} {transfer}"
+        with self._archive.changing():
+            return named_deposit(self._archive, PREFIX, facts, who, msgspec.json.encode(brought))
+
+    def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> Reception:
+        """Make an item of what came, and of small files that come only now."""
+        deposit = self._catalogue.deposit(id_) if is_import(id_) else None
+        if deposit is None:
+            raise UnknownError("import", id_)
+        brought = msgspec.json.decode(deposit.request, type=Brought)
+        try:
+            return self._complete(id_, brought, contents, who)
+        except StorageError:
+            raise
+        except IbiError as fault:
+            return _refused(brought.label, fault)
+
+    def _complete(
+        self, id_: str, brought: Brought, contents: Mapping[str, bytes], who: str
+    ) -> Reception:
+        incoming = _read(brought)
+        if not self._deposits.get(id_).completed:
+            for path, content in contents.items():
+                with self._deposits.receive(id_, path, 0) as sink:
+                    sink.write(content)
+                    sink.finish()
+        with self._archive.changing(), self._store.sealed(id_):
+            self._archive.settle()
+            if self._deposits.get(id_).completed:
+                return Reception(label=brought.label, outcome="imported", deposit=id_)
+            self._deposits.check_whole(id_)
+            here = counterpart_of(self._archive, incoming)
+            if self._is_done(incoming, here, brought.paper):
+                return Reception(label=brought.label, outcome="here", detail=standing_of(here))
+            self._make(id_, incoming, here, brought.paper, who)
+        outcome: Outcome = "imported" if here is None else "updated"
+        return Reception(label=brought.label, outcome=outcome, deposit=id_)
+
+    def _make(
+        self, id_: str, incoming: Incoming, here: Counterpart | None, paper: Paper | None, who: str
+    ) -> None:
+        archive = self._archive
+        helds = [None, None] if here is None else [*here.helds, None]
+        changes = []
+        for (item, files), held in zip(incoming.items, helds, strict=False):
+            known = None if held is None else held.item
+            becomes = (
+                as_copy(item, _origin(item), known)
+                if paper is None
+                else handover.taken(item, known, paper.item.transfer)
+            )
+            changes.append(self._change(id_, becomes, files, held))
+        detail: dict[str, object] = {"origin": changes[0].item.origin}
+        if paper is not None:
+            detail = {"from": paper.giver, "transfer": paper.item.transfer}
+        now = archive.clock.wall()
+        label = incoming.label
+        archive.make(archive.change("import", who, label, changes, now, detail=detail, deposit=id_))
+        self._remember(label.canonical, paper, now)
+
+    def _change(self, id_: str, item: Item, files: Sequence[File], held: Held | None) -> ItemChange:
+        """Return how an item gets its files: those that came, and those that are here."""
+        staged = self._store.staged(id_) if item.kind == "data" else []
+        new = {each.path: each.file for each in staged if each.file is not None}
+        here = {} if held is None else {file.path: file for file in self._archive.files(held)}
+        wanted = {file.path for file in files}
+        for path in new:
+            if path not in wanted:
+                raise StateError(f"{shown(path)} came, and is no file of {item.forms.label}.")
+        return ItemChange(
+            item=item,
+            files=tuple(
+                _matching(file, new.get(file.path) or here.get(file.path)) for file in files
+            ),
+            version=0 if held is None else held.version,
+            adopted=id_ if held is None and new else "",
+            put=tuple(new) if held is not None else (),
+            removed=tuple(path for path in here if path not in wanted),
+        )
+
+    def _remember(self, label: str, paper: Paper | None, now: int) -> None:
+        if paper is None:
+            self._catalogue.keep_copy(CopyRecord(label=label, checked=now))
+            return
+        self._catalogue.drop_copy(label)
+        self._catalogue.keep_exchange(
+            Exchange(
+                id=paper.item.transfer,
+                label=label,
+                role="receiving",
+                peer=paper.giver,
+                secret="",
+                since=now,
+                state="done",
+            )
+        )
+
+
+def _read(brought: Brought) -> Incoming:
+    metadata = bytes(brought.metadata)
+    return read_incoming(
+        brought.label, bytes(brought.item), None if metadata == bytes(NOTHING) else metadata
+    )
+
+
+def _origin(item: Item) -> str:
+    """Return where a Copy comes from, if that is a place that can be asked."""
+    return item.origin if is_web_address(item.origin) else ""
+
+
+def _refused(label: str, fault: IbiError) -> Reception:
+    return Reception(label=label, outcome="refused", detail=str(fault))
+
+
+def _matching(file: File, found: File | None) -> File:
+    """Return a file that came as it will be kept; refuse one that is not as the manifest says."""
+    facts = (file.size, file.sha256, file.sha512)
+    if found is None or (found.size, found.sha256, found.sha512) != facts:
+        raise StateError(f"{shown(file.path)} has not come, or is not as its manifest says.")
+    return replace(found, media_type=file.media_type)

@@ -1,0 +1,280 @@
+"""One audit: every file of an archive, or of some items, is read and judged.
+
+Others go on to change the archive meanwhile. Whoever seems damaged is looked at once more, as the
+catalogue has it by then: only what did not change in between is judged. An audit that is
+interrupted goes on after the last file that it judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+from ibi.archive.archive import Archive
+from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.fixity.repair import Repairing, check_store, manifest_text
+from ibi.archive.fixity.stray_files import StrayFiles
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.file_store import OpenFile, pieces_of
+from ibi.archive.ports.maintenance import Damage
+from ibi.archive.rules.fixity import DOC, MANIFEST, Found, Pace, file_fault, manifest_fault
+from ibi.archive.tasks import Progress
+from ibi.errors import StorageError, UnknownError
+from ibi.identifier.label import Label
+from ibi.model.item import File, Item
+
+PIECE: Final = 1 << 20
+_WORTH_A_THREAD: Final = 1 << 18
+"""Bytes from which on it is quicker to compute both checksums at once."""
+
+Tell = Callable[[int], None]
+"""Is told of each piece how many bytes it has; what it raises ends the reading."""
+
+
+class Rereading:
+    """Computes what files are; one thread reads, another helps it."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._helper = ThreadPoolExecutor(1, "ibi-checksums")
+
+    def found(self, opened: OpenFile, tell: Tell) -> Found:
+        """Read an open file to its end, and close it; StorageError if the disk does not let us."""
+        sha256, sha512, size = hashlib.sha256(), hashlib.sha512(), 0
+        try:
+            for piece in _pieces(opened):
+                if len(piece) < _WORTH_A_THREAD:
+                    sha256.update(piece)
+                    sha512.update(piece)
+                else:
+                    # Both let go of the interpreter meanwhile.
+                    helped = self._helper.submit(sha256.update, piece)
+                    sha512.update(piece)
+                    helped.result()
+                size += len(piece)
+                tell(len(piece))
+        finally:
+            opened.close()
+        return Found(size, sha256.hexdigest(), sha512.hexdigest())
+
+    def close(self) -> None:
+        """Let the helper go."""
+        self._helper.shutdown()
+
+
+def _pieces(opened: OpenFile) -> Iterator[bytes]:
+    """Read from the disk, not from memory, and leave nothing in memory that nobody else reads."""
+    _forget(opened, 0, 0)
+    at = 0
+    for piece in pieces_of(opened, count=PIECE):
+        yield piece
+        _forget(opened, at, len(piece))
+        at += len(piece)
+
+
+def _forget(opened: OpenFile, offset: int, count: int) -> None:
+    if opened.fd is not None and hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(opened.fd, offset, count, os.POSIX_FADV_DONTNEED)
+
+
+_ITEMS: Final = 100
+_FILES: Final = 1000
+"""Rows that are read at once."""
+_SLICE: Final = 200_000_000
+"""Nanoseconds of rest after which it is asked whether the audit is to end."""
+_TREE: Final = "tree"
+"""Up to where an audit has come that has judged all files that should be there."""
+
+
+class Audit:
+    """What is looked at, what was found so far, and who repairs it, if anybody does."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        damages: Damages,
+        progress: Progress,
+        pace: Pace,
+        repairing: Repairing | None,
+    ) -> None:
+        """Go on from where the task has come to."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._damages = damages
+        self._progress = progress
+        self._pace = pace
+        self._repairing = repairing
+        self._rereading = Rereading()
+        self._labels: list[str] = progress.request.get("items", [])
+        counted = {"files": 0, "bytes": 0, "damaged": 0, "repaired": 0}
+        self._tally = {name: progress.result.get(name, count) for name, count in counted.items()}
+        self._canonical = sorted({held.item.forms.label.canonical for held in self._named()})
+        """Labels to which the audit is limited; none if it is of the whole archive."""
+        self._read = 0
+        """Bytes of the file that is being looked at."""
+
+    def run(self) -> None:
+        """Look at everything."""
+        self._damages.load()
+        self._progress.report(total=self._extent(), note="")
+        if self._progress.task.place != _TREE:
+            for held, after in self._items():
+                self._item(held, after)
+        self._report(_TREE)
+        strays = StrayFiles(self._archive, self._progress.report)
+        for damage in strays.found([held.item.forms.label.spelling for held in self._named()]):
+            self._damages.keep(damage)
+        self._forget(strays)
+        self._tally["damaged"] = self._damages.among(self._canonical)
+        self._report(_TREE)
+
+    def close(self) -> None:
+        """Let go of threads."""
+        self._rereading.close()
+
+    def _extent(self) -> int:
+        if not self._labels:
+            return sum(holding.size for holding in self._catalogue.holdings())
+        return sum(file.size for held in self._named() for file in self._archive.files(held))
+
+    def _items(self) -> Iterator[tuple[Held, str]]:
+        """Return items that are not done yet, and after which of their files to go on."""
+        number, within, path = self._progress.task.place.partition(" ")
+        last = int(number or 0)
+        for held in self._later(last - 1 if within else last):
+            yield held, path if held.id == last else ""
+
+    def _later(self, after: int) -> Iterator[Held]:
+        if self._labels:
+            yield from (held for held in self._named() if held.id > after)
+            return
+        while held := self._catalogue.items(after, _ITEMS):
+            yield from held
+            after = held[-1].id
+
+    def _named(self) -> list[Held]:
+        """Return the items that were asked for with those that describe them, in their order."""
+        found: dict[int, Held] = {}
+        for label in self._labels:
+            with suppress(UnknownError):  # a Copy that is not kept any more
+                look = self._archive.look(label)
+                found |= {held.id: held for held in (look.held, look.metadata) if held is not None}
+        return [found[number] for number in sorted(found)]
+
+    def _item(self, held: Held, after: str) -> None:
+        while files := self._catalogue.files(held.id, after, _FILES):
+            for file in files:
+                self._file(held.item, file)
+                self._tally["files"] += 1
+                self._tally["bytes"] += file.size
+                self._report(f"{held.id} {file.path}")
+            after = files[-1].path
+        self._manifest(held)
+        self._report(f"{held.id}")
+
+    def _report(self, place: str) -> None:
+        result = {**self._tally, "labels": self._canonical}
+        self._progress.report(place=place, done=self._tally["bytes"], result=result)
+
+    def _file(self, item: Item, file: File) -> None:
+        label, name = item.forms.label, f"{DOC}/{file.path}"
+        if self._fault(label, file):
+            with self._damages.judging:
+                self._conclude(label, name, self._judged_file(item, file.path))
+        else:
+            self._damages.drop(label.canonical, name)
+
+    def _judged_file(self, item: Item, path: str) -> str:
+        """Look again at a file that seems damaged, and repair it; return what is wrong with it."""
+        label, mended = item.forms.label, None
+        file = self._known(label, path)
+        while file is not None:
+            what = self._fault(label, file)
+            if not what:
+                self._tally["repaired"] += file == mended
+                return ""
+            if self._known(label, path) == file:
+                # What was repaired is read back: the disk that damaged it may do so again.
+                if self._repairing is None or mended is not None:
+                    return what
+                mended = file
+                reason = self._repairing.mend_file(item, file, lambda _: self._progress.report())
+                if reason and self._known(label, path) == file:
+                    return f"{what}; {reason}"
+            file = self._known(label, path)
+        return ""
+
+    def _known(self, label: Label, path: str) -> File | None:
+        """Return what the catalogue has of a file, with all that is decided."""
+        with self._archive.changing():
+            self._archive.settle()
+            held = self._catalogue.find(label.canonical)
+            return None if held is None else self._catalogue.file(held.id, path)
+
+    def _fault(self, label: Label, file: File) -> str:
+        self._read = 0
+        try:
+            opened = self._archive.store.open(label.spelling, file.path)
+            return file_fault(file, self._rereading.found(opened, self._tell))
+        except UnknownError:
+            what = file_fault(file, None)
+        except StorageError as fault:
+            what = f"it cannot be read: {fault.reason}"
+        check_store(self._archive, label.spelling)
+        return what
+
+    def _tell(self, count: int) -> None:
+        """Take note of bytes that were read, and rest if they were read too fast."""
+        self._read += count
+        self._progress.report(done=self._tally["bytes"] + self._read)
+        rest = self._pace.wait(count, self._archive.clock.uptime())
+        while rest > 0:
+            self._archive.clock.sleep(min(rest, _SLICE))
+            rest -= _SLICE
+            self._progress.report()
+
+    def _manifest(self, held: Held) -> None:
+        label = held.item.forms.label
+        if self._manifest_fault(held):
+            with self._damages.judging:
+                self._conclude(label, MANIFEST, self._judged_manifest(label))
+        else:
+            self._damages.drop(label.canonical, MANIFEST)
+
+    def _judged_manifest(self, label: Label) -> str:
+        """Look again at a manifest that seems damaged, and repair it; return what is wrong."""
+        what = self._settled_manifest_fault(label)
+        if what and self._repairing is not None:
+            reason = self._repairing.mend_manifest(label)
+            what = f"{what}; {reason}" if reason else self._settled_manifest_fault(label)
+            self._tally["repaired"] += not what
+        return what
+
+    def _settled_manifest_fault(self, label: Label) -> str:
+        with self._archive.changing():
+            self._archive.settle()
+            held = self._catalogue.find(label.canonical)
+            return "" if held is None else self._manifest_fault(held)
+
+    def _manifest_fault(self, held: Held) -> str:
+        text = manifest_text(self._archive, held.item.forms.label.spelling)
+        return manifest_fault(text, held, self._archive.files(held))
+
+    def _conclude(self, label: Label, name: str, what: str) -> None:
+        if what:
+            now = self._archive.clock.wall()
+            self._damages.keep(Damage(label=label.canonical, path=name, found=now, what=what))
+        else:
+            self._damages.drop(label.canonical, name)
+
+    def _forget(self, strays: StrayFiles) -> None:
+        """Take from the list what is not there any more, by right."""
+        for label in self._canonical if self._labels else self._damages.labels():
+            for name in self._damages.known(label):
+                with self._damages.judging:
+                    if not strays.still(label, name):
+                        self._damages.drop(label, name)

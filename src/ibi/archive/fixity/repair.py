@@ -1,0 +1,140 @@
+"""Repairing: what is damaged here is fetched from an archive that still has it whole.
+
+Nobody is believed: what comes must have the checksums of our own catalogue. It is put in the place
+of the damaged bytes at once, so that a reader gets either these or those.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from ibi.archive.archive import Archive
+from ibi.archive.copies.fetch import Fetching, Sources
+from ibi.archive.ports.catalogue import HistoryEntry
+from ibi.archive.rules.fixity import MANIFEST, is_ahead, manifest_fault
+from ibi.archive.rules.manifest import manifest
+from ibi.errors import ArchiveUnreachableError, IbiError, StorageError
+from ibi.identifier.label import Label
+from ibi.model.item import File, Item
+
+AHEAD = "the catalogue is older than it: 'ibi archive rebuild' reads the tree again"
+
+
+class Repairing:
+    """Repairs what one audit finds."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        sources: Sources,
+        holders: Callable[[Label], list[str]],
+        given: str,
+        who: str,
+    ) -> None:
+        """Repair for somebody, from the archive that is given before all others.
+
+        `holders` returns the addresses of those that are known to have an item.
+        """
+        self._archive = archive
+        self._sources = sources
+        self._find_holders = holders
+        self._given = given
+        self._who = who
+        self._fetching = Fetching(archive)
+        self._silent: dict[str, str] = {}
+        """Who did not answer, and why: it is not waited for again."""
+        self._holders: tuple[Label | None, list[str]] = (None, [])
+
+    def mend_file(self, item: Item, file: File, arrived: Callable[[int], None]) -> str:
+        """Fetch a file anew; return why that cannot be, nothing if it was done."""
+        reasons = []
+        for address in self._addresses(item):
+            try:
+                self._fetch(address, item, file, arrived)
+            except ArchiveUnreachableError as fault:
+                self._silent[address] = str(fault)
+                reasons.append(str(fault))
+            except IbiError as fault:
+                reasons.append(f"{address}: {fault}")
+            else:
+                return ""
+        reasons += self._silent.values()
+        return " ".join(dict.fromkeys(reasons)) or "No other archive is known to have it."
+
+    def _addresses(self, item: Item) -> Iterator[str]:
+        given = (self._given, item.origin)
+        asked = {""} | self._silent.keys()
+        for address in given:
+            if address not in asked:
+                asked.add(address)
+                yield address
+        label = item.forms.label
+        if self._holders[0] != label:
+            self._holders = (label, self._find_holders(label))
+        yield from (address for address in self._holders[1] if address not in asked)
+
+    def _fetch(self, address: str, item: Item, file: File, arrived: Callable[[int], None]) -> None:
+        store, label = self._archive.store, item.forms.label
+        deposit = uuid.uuid4().hex
+        with store.busy(deposit):
+            try:
+                self._fetching.fetch(self._sources.at(address), label, file, deposit, arrived)
+                with self._archive.changing():
+                    self._archive.settle()
+                    # What was replaced or removed meanwhile needs no repair.
+                    held = self._archive.catalogue.find(label.canonical)
+                    if (
+                        held is not None
+                        and self._archive.catalogue.file(held.id, file.path) == file
+                    ):
+                        store.mend(label.spelling, file, deposit)
+            finally:
+                store.discard(deposit)
+        self._note(label, f"doc/{file.path}", address)
+
+    def mend_manifest(self, label: Label) -> str:
+        """Write a manifest anew; return why that must not be, nothing if it was done."""
+        archive = self._archive
+        with archive.changing():
+            archive.settle()
+            held = archive.catalogue.find(label.canonical)
+            if held is None:
+                return ""
+            files = archive.files(held)
+            place = held.item.forms.label.spelling
+            text = manifest_text(archive, place)
+            if not manifest_fault(text, held, files):
+                return ""
+            if text is not None and is_ahead(text, held, files):
+                return AHEAD
+            anew = manifest(held.item, files, held.id, held.version)
+            try:
+                archive.store.mend_manifest(place, anew)
+            except StorageError as fault:
+                check_store(archive, place)
+                return f"it cannot be written: {fault.reason}"
+        self._note(label, MANIFEST, "the catalogue")
+        return ""
+
+    def _note(self, label: Label, path: str, source: str) -> None:
+        detail = msgspec.json.encode({"path": path, "from": source}).decode()
+        now = self._archive.clock.wall()
+        entry = HistoryEntry(0, uuid.uuid4().hex, now, self._who, "repair", label.canonical, detail)
+        self._archive.catalogue.note(entry)
+
+
+def manifest_text(archive: Archive, place: str) -> bytes | None:
+    """Return the manifest that lies at a place; None if there is none that can be read."""
+    try:
+        return archive.store.manifest(place)
+    except StorageError:
+        check_store(archive, place)
+        return None
+
+
+def check_store(archive: Archive, place: str) -> None:
+    """StorageError if it is the whole store that cannot be read, not just something in it."""
+    next(iter(archive.store.keys(place)), None)

@@ -1,0 +1,222 @@
+"""Keeps the resolvers told that the archive is on: the rule of `announcement`, carried out.
+
+One thread watches; each request has a thread of its own, so that a resolver which does not answer
+keeps nobody else waiting. All are daemons: a process never waits for a resolver in order to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Condition, Lock, Thread
+from typing import Final, Protocol
+
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.rules.announcement import (
+    SECOND,
+    Link,
+    LinkRequest,
+    Outcome,
+    Unreachable,
+    after,
+    document,
+    due,
+    leaving,
+    read_document,
+)
+from ibi.errors import ArchiveError, UnknownError
+from ibi.model.archive_record import ArchiveRecord
+from ibi.model.clock import Clock
+
+
+class CatalogueLinks:
+    """The links of one archive."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        """Keep them in a catalogue."""
+        self._catalogue = catalogue
+
+    def all(self) -> list[Link]:
+        """Return all links."""
+        kept = self._catalogue.links()
+        return [read_document(resolver, text) for resolver, text in kept.items()]
+
+    def save(self, link: Link) -> None:
+        """Keep a link, in the place of the one to the same resolver."""
+        self._catalogue.keep_link(link.resolver, document(link))
+
+    def remove(self, resolver: str) -> None:
+        """Forget a link."""
+        self._catalogue.drop_link(resolver)
+
+
+PATIENCE: Final = 10.0
+"""Seconds that a resolver has for its answer, in which it asks the archive for confirmation."""
+PATIENCE_AT_THE_END: Final = 4.0
+LONGEST_STOP: Final = 5.0
+LONGEST_NAP: Final = 60 * SECOND
+"""A change that nobody told of, of the machine's address say, is noticed within a minute."""
+REST: Final = 5.0
+"""Seconds after which a catalogue that failed is tried again."""
+MOST_AT_ONCE: Final = 16
+
+
+class Links(Protocol):
+    """Where links are kept; every method raises ArchiveError when that fails."""
+
+    def all(self) -> list[Link]:
+        """Return all links."""
+        ...
+
+    def save(self, link: Link) -> None:
+        """Keep a link, in the place of the one to the same resolver."""
+        ...
+
+    def remove(self, resolver: str) -> None:
+        """Forget a link."""
+        ...
+
+
+class ResolverClient(Protocol):
+    """Speaks to resolvers."""
+
+    def ask(self, link: Link, request: LinkRequest, seconds: float) -> Outcome:
+        """Send a request and tell what became of it, within so many seconds."""
+        ...
+
+
+class Announcer:
+    """Says to all resolvers that the archive is on, until it is stopped; then, that it is off."""
+
+    def __init__(  # noqa: PLR0913  # what it needs of the world, by name
+        self,
+        links: Links,
+        client: ResolverClient,
+        record: Callable[[], ArchiveRecord],
+        clock: Clock,
+        *,
+        observe: Callable[[Link], None],
+        jitter: Callable[[], float],
+    ) -> None:
+        """Get ready; `observe` is told of each link after each attempt, in some thread."""
+        self._links = links
+        self._client = client
+        self._record = record
+        self._clock = clock
+        self._observe = observe
+        self._jitter = jitter
+        self._said: dict[str, LinkRequest] = {}
+        self._asking: set[str] = set()
+        self._news = False
+        self._on = True
+        self._over = False
+        self._changed = Condition()
+        self._writing = Lock()
+        self._thread = Thread(target=self._run, name="announcer", daemon=True)
+
+    def start(self) -> None:
+        """Begin, once the archive answers at its address: resolvers ask it at once."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the links and at the archive's record now: something changed."""
+        with self._changed:
+            self._news = True
+            self._changed.notify_all()
+
+    def link(self, link: Link) -> None:
+        """Link the archive to a resolver, or anew to one that it is linked to."""
+        with self._writing:
+            self._links.save(link)
+        self.wake()
+
+    def unlink(self, resolver: str) -> None:
+        """Leave a resolver: the link is forgotten as soon as it has excluded the archive."""
+        with self._writing:
+            found = [link for link in self._links.all() if link.resolver == resolver]
+            if not found:
+                raise UnknownError("link to the resolver", resolver)
+            self._links.save(leaving(found[0], self._clock.wall()))
+        self.wake()
+
+    def stop(self) -> None:
+        """Tell all resolvers that the archive is off, as far as they answer within moments."""
+        self._on = False
+        self.wake()
+        if self._thread.is_alive():
+            self._thread.join(LONGEST_STOP)
+        self._over = True
+        self.wake()
+
+    def fall_silent(self) -> None:
+        """Say nothing more: the archive stays on, and another process goes on saying so."""
+        self._over = True
+        self.wake()
+
+    def _run(self) -> None:
+        while True:
+            on = self._on
+            nap = self._attend(on=on)
+            with self._changed:
+                if self._over or not (on or self._asking):
+                    return
+                if not self._news:
+                    self._changed.wait(nap)
+                self._news = False
+
+    def _attend(self, *, on: bool) -> float:
+        """Begin all requests that are due; return for how many seconds there is nothing to do."""
+        try:
+            links, record = self._links.all(), self._record()
+        except ArchiveError:
+            return REST
+        now = self._clock.wall()
+        nap = LONGEST_NAP
+        for link in links:
+            said = self._said.get(link.resolver)
+            request = due(link, now, on=on, record=record, said=said)
+            if request is None:
+                nap = min(nap, max(link.next_try - now, SECOND))
+            else:
+                self._begin(link, request)
+        return nap / SECOND
+
+    def _begin(self, link: Link, request: LinkRequest) -> None:
+        with self._changed:
+            # Whoever ends a request gives news, and those left out here are seen to then.
+            if link.resolver in self._asking or len(self._asking) >= MOST_AT_ONCE:
+                return
+            self._asking.add(link.resolver)
+        self._said[link.resolver] = request
+        Thread(target=self._ask, args=(link, request), name="announcement", daemon=True).start()
+
+    def _ask(self, link: Link, request: LinkRequest) -> None:
+        try:
+            self._conclude(link, self._outcome(link, request))
+        except ArchiveError:
+            # The link stands as it stood, and would be due again at once.
+            with self._changed:
+                self._changed.wait_for(lambda: not self._on, REST)
+        finally:
+            with self._changed:
+                self._asking.discard(link.resolver)
+            self.wake()
+
+    def _outcome(self, link: Link, request: LinkRequest) -> Outcome:
+        try:
+            seconds = PATIENCE if self._on else PATIENCE_AT_THE_END
+            return self._client.ask(link, request, seconds)
+        except Exception as fault:  # noqa: BLE001  # or a fault of ours would be tried without a pause
+            return Unreachable(f"something unforeseen happened ({type(fault).__name__})")
+
+    def _conclude(self, link: Link, outcome: Outcome) -> None:
+        concluded = after(link, outcome, self._clock.wall(), self._jitter())
+        with self._writing:
+            # Of a link that was changed or removed meanwhile, this outcome says nothing.
+            if self._over or link not in self._links.all():
+                return
+            if concluded is None:
+                self._links.remove(link.resolver)
+            else:
+                self._links.save(concluded)
+        self._observe(concluded or replace(link, state="excluded", reason=""))

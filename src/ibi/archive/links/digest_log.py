@@ -1,0 +1,103 @@
+"""The digest of an archive: which names it holds, for resolvers that would know whom to ask.
+
+It is read page by page as a log, from the beginning or from where a reader was. Within a page the
+last word on a name counts; full pages never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Event, Thread
+from typing import Final
+
+import structlog
+
+from ibi.archive.ports.catalogue import DigestState, NameChange, NameLog
+from ibi.errors import IbiError
+from ibi.identifier.fingerprint import OCTETS
+from ibi.wire.digest import MOST, DigestPage
+
+ROWS: Final = MOST // 2
+"""Changes to a page: most items have two names."""
+_REST: Final = 30.0
+"""Seconds after which filling goes on where the catalogue failed."""
+_BREATH: Final = 0.01
+"""Seconds for everybody else between two parts of filling."""
+
+_LOG: Final = structlog.get_logger()
+
+
+class Digest:
+    """The pages of one archive's digest."""
+
+    def __init__(self, log: NameLog) -> None:
+        """Read them from its log of names."""
+        self._log = log
+
+    def place(self, epoch: str, after: int) -> tuple[DigestState, int]:
+        """Return how far the log has come, and where to read on: 0 if it is not that log."""
+        state = self._log.digest_state()
+        if epoch != state.epoch or after > state.last:
+            return state, 0
+        if after not in {0, state.last} and not self._log.has_name_change(after):
+            return state, 0
+        return state, after
+
+    def page(self, state: DigestState, after: int) -> DigestPage:
+        """Return the page that follows a place."""
+        rows = self._log.name_changes(after, state.last, ROWS + 1)
+        return gathered(state, after, rows)
+
+
+def gathered(state: DigestState, after: int, rows: Sequence[NameChange]) -> DigestPage:
+    """Gather a page from rows, as many as it takes; one row more than it takes tells of more."""
+    said: dict[bytes, bool] = {}
+    taken = 0
+    for _, names, held in rows[:ROWS]:
+        if len(said) + len(names) // OCTETS > MOST:
+            break
+        for start in range(0, len(names), OCTETS):
+            said[names[start : start + OCTETS]] = held
+        taken += 1
+    more = taken < len(rows)
+    return DigestPage(
+        state.epoch,
+        after,
+        rows[taken - 1].number if taken else after,
+        more,
+        _sorted([name for name, held in said.items() if held]),
+        _sorted([name for name, held in said.items() if not held]),
+    )
+
+
+def _sorted(names: list[bytes]) -> tuple[int, ...]:
+    return tuple(map(int.from_bytes, sorted(names)))
+
+
+class Filling:
+    """Writes down what was there before the log, while the archive serves."""
+
+    def __init__(self, log: NameLog) -> None:
+        """Fill one log."""
+        self._log = log
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, name="ibi-digest", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, and wait until it has."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if not self._log.fill_digest():
+                    return
+            except IbiError as failure:
+                _LOG.warning("the digest cannot be filled", error=str(failure))
+                self._stopping.wait(_REST)
+            self._stopping.wait(_BREATH)

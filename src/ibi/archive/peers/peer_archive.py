@@ -1,0 +1,227 @@
+"""Another archive, over HTTP: what it lets others have of its items.
+
+An administrator names it, or a resolver leads there; either may be wrong or misled. So connections
+go only where the guard allows, and no redirection is followed.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from ibi.errors import (
+    ArchiveRefusedError,
+    ArchiveRequestError,
+    ArchiveUnreachableError,
+    StateError,
+    UnknownError,
+    shown,
+)
+from ibi.foundation.http_client.api_client import detail_of, reason_of
+from ibi.foundation.http_client.guarded_pool import guarded_pool
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.metadata.web_address import is_web_address
+from ibi.wire.percent_encoding import path as in_url
+
+LARGEST_MANIFEST: Final = 256 << 20
+"""Bytes: of an item of more than half a million files."""
+CONNECTIONS: Final = 16
+"""That are kept open, for threads which ask at once."""
+_LONGEST: Final = 600.0
+"""Seconds for a manifest, however slowly it drips in."""
+_PIECE: Final = 1 << 18
+_LARGEST_PROBLEM: Final = 1 << 16
+_PAGE: Final = 500
+_LARGEST_PAGE: Final = 1 << 20
+_LONGEST_PLACE: Final = 200
+"""Characters of that after which a list goes on."""
+_UNKNOWN: Final = b'"urn:ibi:problem:unknown"'
+_REDIRECTION: Final = 3
+_STRANGE: Final = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.GONE,
+)
+"""What no archive of ours answers who asks for a manifest."""
+_LATER: Final = (
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+)
+"""What another moment may mend."""
+
+
+class _Holding(msgspec.Struct):
+    label: str
+
+
+class _Holdings(msgspec.Struct):
+    items: list[_Holding]
+    after: str
+
+
+class HttpArchiveSource:
+    """Reads from one archive; threads may share it."""
+
+    def __init__(
+        self,
+        address: str,
+        guard: OutboundGuard,
+        ticket: str = "",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Connect when needed; a ticket or token opens what is not everybody's."""
+        if not is_web_address(address):
+            msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+            raise ArchiveRequestError(msg)
+        self.address = address.rstrip("/")
+        self._pool = guarded_pool(self.address, guard, CONNECTIONS, tls)
+        # Nobody is followed elsewhere, so that is asked for which is here.
+        self._headers = {"Accept-Encoding": "identity", "Ibi-Direct": "1", "User-Agent": "ibi"}
+        if ticket:
+            self._headers["Authorization"] = f"Bearer {ticket}"
+        self._tags: dict[tuple[str, str], str] = {}
+        """Of files that are being read: what comes after a break must be of the same."""
+
+    def manifest(self, label: str) -> bytes:
+        """Return the manifest of an item, as far as it is for others."""
+        deadline = time.monotonic() + _LONGEST
+        with self._get(f"/col/{in_url(label)}/ibi.json", {"Accept": "application/json"}) as answer:
+            if answer.status != HTTPStatus.OK:
+                raise self._no_manifest(answer, label)
+            if not answer.headers.get("Content-Type", "").startswith("application/json"):
+                raise self._not_ours(answer.status)
+            body = bytearray()
+            for piece in self._pieces(answer):
+                body += piece
+                if len(body) > LARGEST_MANIFEST:
+                    msg = f"The manifest of {label} at {self.address} is too large to be read."
+                    raise StateError(msg)
+                if time.monotonic() > deadline:
+                    raise ArchiveUnreachableError(self.address, "it takes too long")
+            return bytes(body)
+
+    def holdings(self, after: str) -> tuple[list[str], str]:
+        """Return labels of Originals that it has, and after what to go on; empty at the end."""
+        target = f"/api/v1/holdings?limit={_PAGE}&after={quote(after, safe='')}"
+        with self._get(target, {"Accept": "application/json"}) as answer:
+            body = self._body(answer, _LARGEST_PAGE)
+            if answer.status != HTTPStatus.OK:
+                raise self._refusal(answer, body)
+        try:
+            page = msgspec.json.decode(body, type=_Holdings)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise self._not_ours(answer.status) from None
+        if len(page.after) > _LONGEST_PLACE or not page.after.isprintable():
+            raise self._not_ours(answer.status)
+        return [item.label for item in page.items], page.after
+
+    def _no_manifest(self, answer: urllib3.BaseHTTPResponse, label: str) -> Exception:
+        problem = self._body(answer)
+        if answer.status == HTTPStatus.NOT_FOUND and _UNKNOWN in problem:
+            return UnknownError("item", label)
+        if answer.status in _STRANGE:
+            return self._not_ours(answer.status)
+        return self._refusal(answer, problem)
+
+    def _not_ours(self, status: int) -> ArchiveRefusedError:
+        sentence = f"What answers at {self.address} tells no manifests: it is no archive like this."
+        return ArchiveRefusedError(status, sentence)
+
+    @contextmanager
+    def read(self, place: str, path: str, offset: int) -> Iterator[Iterator[bytes]]:
+        """Return the bytes of a file of an item from an offset on."""
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        tag = self._tags.get((place, path), "")
+        if offset and tag:
+            headers["If-Range"] = tag
+        with self._get(f"/col/{in_url(place)}/doc/{in_url(path)}", headers) as answer:
+            skipped = self._skipped(answer, path, offset, tag)
+            self._tags[place, path] = answer.headers.get("ETag", "")
+            yield self._pieces(answer, skipped)
+        del self._tags[place, path]
+
+    def _skipped(self, answer: urllib3.BaseHTTPResponse, path: str, offset: int, tag: str) -> int:
+        """Return how many bytes come that are here already; refuse what is not that file."""
+        changed = f"{shown(path)} is being changed at {self.address}: try again."
+        match answer.status:
+            case HTTPStatus.PARTIAL_CONTENT if offset:
+                if answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-"):
+                    return 0
+                raise ArchiveUnreachableError(self.address, "its answer makes no sense")
+            case HTTPStatus.OK:
+                if offset and tag and answer.headers.get("ETag", "") != tag:
+                    raise StateError(changed)
+                return offset
+            case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise StateError(changed)
+            case HTTPStatus.NOT_FOUND:
+                raise UnknownError("file", path)
+            case _:
+                raise self._refusal(answer, self._body(answer))
+
+    @contextmanager
+    def _get(self, target: str, headers: Mapping[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
+        try:
+            answer = self._pool.urlopen(
+                "GET",
+                target,
+                headers={**self._headers, **headers},
+                redirect=False,
+                preload_content=False,
+                decode_content=False,
+            )
+        except HTTPError as failure:
+            raise ArchiveUnreachableError(self.address, reason_of(failure)) from failure
+        try:
+            if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
+                raise ArchiveUnreachableError(self.address, "its answer makes no sense")
+            yield answer
+        finally:
+            answer.close()  # of one that was read to its end, the connection went back before
+
+    def _pieces(self, answer: urllib3.BaseHTTPResponse, skipped: int = 0) -> Iterator[bytes]:
+        while True:
+            try:
+                piece = answer.read1(_PIECE)
+            except HTTPError as failure:
+                raise ArchiveUnreachableError(self.address, reason_of(failure)) from failure
+            if not piece:
+                return
+            if skipped < len(piece):
+                yield piece[skipped:]
+            skipped = max(0, skipped - len(piece))
+
+    def _body(self, answer: urllib3.BaseHTTPResponse, largest: int = _LARGEST_PROBLEM) -> bytes:
+        body = b""
+        for piece in self._pieces(answer):
+            body += piece
+            if len(body) > largest:
+                break
+        return body
+
+    def _refusal(self, answer: urllib3.BaseHTTPResponse, problem: bytes) -> Exception:
+        status = answer.status
+        if status in _LATER:
+            return ArchiveUnreachableError(self.address, f"it answered {status}")
+        if status // 100 == _REDIRECTION:
+            sentence = f"The archive at {self.address} sends elsewhere, which is not followed."
+            return ArchiveRefusedError(status, sentence)
+        said = detail_of(problem) or f"it answered {status}."
+        return ArchiveRefusedError(status, f"The archive at {self.address} refuses: {said}")
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._pool.close()

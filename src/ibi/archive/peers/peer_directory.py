@@ -1,0 +1,116 @@
+"""The other archives, as the resolvers know them that this archive is linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.peers.peer_archive import HttpArchiveSource
+from ibi.client.resolver import RemoteResolver
+from ibi.errors import ResolverError, StateError
+from ibi.foundation.http_client.api_client import reason_of
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.identifier.label import Label
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.metadata.web_address import is_web_address
+
+_TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
+_REDIRECTION: Final = 3
+_WORDS: Final[dict[int, str]] = {
+    HTTPStatus.NOT_FOUND: "it knows of none",
+    HTTPStatus.GONE: "it was deleted",
+    HTTPStatus.CONFLICT: "archives contend for it",
+    HTTPStatus.SERVICE_UNAVAILABLE: "not all archives have answered",
+}
+
+
+class OriginalFinder:
+    """Asks resolvers; threads may share it."""
+
+    def __init__(self, resolvers: Callable[[], Sequence[str]]) -> None:
+        """Take who knows their addresses just now."""
+        self._resolvers = resolvers
+        self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT, maxsize=16)
+
+    def __call__(self, label: Label) -> str:
+        """Return the address of the archive that has the Original of an item."""
+        resolvers = self._resolvers()
+        if not resolvers:
+            msg = "This archive is linked to no resolver that would know: name the other archive."
+            raise StateError(msg)
+        reasons = []
+        for resolver in resolvers:
+            address, reason = self._ask(resolver, label)
+            if address:
+                return address
+            reasons.append(f"{resolver}: {reason}")
+        msg = f"No resolver says where the Original of {label} is ({'; '.join(reasons)})."
+        raise StateError(msg)
+
+    def _ask(self, resolver: str, label: Label) -> tuple[str, str]:
+        """Return the address of an archive, or why there is none."""
+        url = PersistentUrl(label, original_required=True).at(resolver)
+        try:
+            answer = self._pool.request("HEAD", url, redirect=False)
+        except HTTPError as failure:
+            return "", reason_of(failure)
+        location = answer.headers.get("Location", "")
+        if answer.status // 100 != _REDIRECTION or not is_web_address(location):
+            return "", _WORDS.get(answer.status, f"it answered {answer.status}")
+        parts = urlsplit(location)
+        return f"{parts.scheme.lower()}://{parts.netloc.lower()}", ""
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._pool.clear()
+
+
+_HAVE_IT: Final = ("original", "copy", "has-it")
+_SECURE: Final = ":443"
+"""Nobody answers http at this port."""
+
+
+class OtherArchives:
+    """Finds archives that have an item, and speaks to them."""
+
+    def __init__(self, links: CatalogueLinks, guard: OutboundGuard, own: str) -> None:
+        """Ask the resolvers of these links; our own address is none of the others'."""
+        self._links = links
+        self._guard = guard
+        self._own = own
+
+    def connect(self, address: str) -> HttpArchiveSource:
+        """Return an archive; it is spoken to when something is read."""
+        return HttpArchiveSource(address, self._guard)
+
+    def holders(self, label: Label) -> list[str]:
+        """Return the addresses of archives that say that they have an item."""
+        found: dict[str, None] = {}
+        for link in self._links.all():
+            # One that does not answer, or knows nothing, is no help and no fault.
+            with suppress(ResolverError):
+                query = {"url": label.spelling}
+                explained = RemoteResolver(link.resolver, "").ask("GET", "explain", query=query)
+                found |= dict.fromkeys(_addresses(explained))
+        found.pop(self._own, None)
+        return list(found)
+
+
+def _addresses(explained: Any) -> list[str]:  # noqa: ANN401  # whatever a resolver says
+    """Return who has the item, by what a resolver said; nobody if that makes no sense."""
+    with suppress(LookupError, TypeError, AttributeError):
+        asked = explained["steps"][0]["asked"]
+        addresses = [str(each["address"]) for each in asked if each["said"] in _HAVE_IT]
+        return [_url(address) for address in addresses if address]
+    return []
+
+
+def _url(address: str) -> str:
+    return f"{'https' if address.endswith(_SECURE) else 'http'}://{address}"

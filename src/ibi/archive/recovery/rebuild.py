@@ -1,0 +1,114 @@
+"""The catalogue anew, from the tree alone: what nobody finds there is not in it any more.
+
+Of a place that cannot be read, what the catalogue knows stays: it may be all that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, TypeVar
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.catalogue import Kept, Renewal
+from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.rules.manifest import read_kept
+from ibi.archive.rules.reserved_labels import read_reserved
+from ibi.archive.rules.transfer import exchange_of
+from ibi.errors import LabelError, StorageError
+from ibi.identifier.label import parse
+
+T = TypeVar("T")
+
+_AT_ONCE: Final = 200
+"""Items to a step: on a server each step is a journey."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A place in the tree whose item is in the new catalogue, or why it is not as it lies there."""
+
+    place: str
+    fault: str = ""
+
+
+def rebuild(archive: Archive) -> Iterator[Rebuilt]:
+    """Write the catalogue anew; one item that cannot be read does not keep the others out.
+
+    The new one takes the place of the old when all was read: whoever stops before that changes
+    nothing.
+    """
+    with archive.changing():
+        archive.settle()
+        renewal = archive.catalogue.renewal()
+        if renewal.is_whole:  # somebody was interrupted in its last step
+            renewal.finish()
+            renewal = archive.catalogue.renewal()
+        rebuilt = faulty = 0
+        exchanges: list[Exchange] = []
+        for each in _gather(archive, renewal, exchanges):
+            rebuilt += not each.fault
+            faulty += bool(each.fault)
+            yield each
+        renewal.finish()
+        for exchange in exchanges:
+            if archive.catalogue.exchange(exchange.id) is None:
+                archive.catalogue.keep_exchange(exchange)
+        archive.note("rebuild", "rebuild", {"items": rebuilt, "faults": faulty})
+
+
+def _gather(archive: Archive, renewal: Renewal, exchanges: list[Exchange]) -> Iterator[Rebuilt]:
+    """Read all that lies in the tree; transfers that were under way are added to the others."""
+    unread: list[str] = []
+    for places in _parts(archive.store.manifests()):
+        found: list[tuple[str, Kept]] = []
+        for place, text in places:
+            try:
+                found.append((place, _read(place, text)))
+            except StorageError as fault:
+                unread.append(place)
+                yield Rebuilt(place, str(fault))
+        exchanges += filter(None, (exchange_of(kept.item) for _, kept in found))
+        yield from _put(renewal, found)
+    for part in _parts(unread):
+        # Its fault is told already; what is known of it may be refused, if others have its names.
+        renewal.put([kept for place in part for kept in _known(archive, place)])
+    yield from _reserve(archive, renewal)
+
+
+def _parts(things: Iterable[T]) -> Iterator[list[T]]:
+    left = iter(things)
+    while part := list(islice(left, _AT_ONCE)):
+        yield part
+
+
+def _read(place: str, text: bytes) -> Kept:
+    kept = read_kept(text, place)
+    if kept.item.forms.label.spelling != place:
+        raise StorageError(place, f"its manifest is that of {kept.item.forms.label}")
+    return kept
+
+
+def _put(renewal: Renewal, found: list[tuple[str, Kept]]) -> Iterator[Rebuilt]:
+    faults = renewal.put([kept for _, kept in found])
+    for (place, _), fault in zip(found, faults, strict=True):
+        yield Rebuilt(place, str(StorageError(place, fault)) if fault else "")
+
+
+def _known(archive: Archive, place: str) -> Iterator[Kept]:
+    """Yield what the catalogue knows of a place, if it can be read there."""
+    try:
+        held = archive.catalogue.find(parse(place, strict=True).canonical)
+    except (LabelError, StorageError):
+        return
+    if held is not None and held.item.forms.label.spelling == place:
+        yield Kept(held.item, archive.files(held), held.id, held.version)
+
+
+def _reserve(archive: Archive, renewal: Renewal) -> Iterator[Rebuilt]:
+    for text in archive.store.reservations():
+        try:
+            renewal.reserve(read_reserved(text))
+        except StorageError as fault:
+            yield Rebuilt("reserved", str(fault))

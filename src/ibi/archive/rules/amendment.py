@@ -1,0 +1,130 @@
+"""What an administrator changes of an item that is there: as the JSON of the API, and done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from ibi.archive.rules import access, editions, item_transitions, translations
+from ibi.archive.rules.file_path import check_path
+from ibi.archive.rules.item_transitions import Draft
+from ibi.errors import StateError
+from ibi.identifier.label import Label, parse
+from ibi.identifier.language import Language
+from ibi.metadata.json_record import record_from
+from ibi.model.item import Item
+from ibi.model.label_pair import Forms
+
+
+class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What is to be different; what is left out stays, null takes it away."""
+
+    metadata: dict[str, Any] | UnsetType = UNSET
+    language: str | UnsetType | None = UNSET
+    target: str | UnsetType = UNSET
+    list_public: bool | UnsetType = UNSET
+    readers: list[str] | UnsetType | None = UNSET
+    """Networks from which its files may be read; none, or null, is everybody."""
+    next_edition: str | UnsetType | None = UNSET
+    previous_edition: str | UnsetType | None = UNSET
+    translations: dict[str, str | None] | UnsetType = UNSET
+    """By language; those that are not named stay."""
+    further_names: list[str] | UnsetType = UNSET
+    """Names that are added; a name that was given stays for ever."""
+
+
+def described(metadata: Item, amendment: Amendment) -> Item:
+    """Return the metadata item with what it says from now on."""
+    if isinstance(amendment.metadata, UnsetType):
+        return metadata
+    item_transitions.check_editable(metadata)
+    return replace(metadata, record=record_from(amendment.metadata))
+
+
+def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -> Item:
+    """Return the item with what concerns it alone; the same one if nothing changes."""
+    item_transitions.check_editable(item)
+    if not isinstance(amendment.target, UnsetType):
+        item = replace(item, target=_target(item, amendment.target, has_file))
+    if not isinstance(amendment.list_public, UnsetType):
+        item = replace(item, list_public=amendment.list_public)
+    if not isinstance(amendment.readers, UnsetType):
+        item = replace(item, readers=_readers(item, amendment.readers or []))
+    if not isinstance(amendment.further_names, UnsetType):
+        names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
+        new = [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
+        item = replace(item, further_names=(*item.further_names, *new))
+    return item
+
+
+def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
+    """Change what concerns others too: the language of an item, its editions and translations."""
+    if not isinstance(amendment.language, UnsetType):
+        translations.move(draft, forms, _language(amendment.language))
+    if not isinstance(amendment.previous_edition, UnsetType):
+        _set_previous(draft, forms, _forms(amendment.previous_edition, draft.find))
+    if not isinstance(amendment.next_edition, UnsetType):
+        _set_next(draft, forms, _forms(amendment.next_edition, draft.find))
+    if not isinstance(amendment.translations, UnsetType):
+        for code, text in amendment.translations.items():
+            _translate(draft, forms, Language.parse(code), _forms(text, draft.find))
+
+
+def _set_previous(draft: Draft, forms: Forms, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else item.previous_edition
+    if before is not None and (wanted is None or not before.names(wanted)):
+        editions.part(draft, before, forms)
+    if wanted is not None:
+        editions.join(draft, wanted, forms)
+
+
+def _set_next(draft: Draft, forms: Forms, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else item.next_edition
+    if before is not None and (wanted is None or not before.names(wanted)):
+        editions.part(draft, forms, before)
+    if wanted is not None:
+        editions.join(draft, forms, wanted)
+
+
+def _translate(draft: Draft, forms: Forms, language: Language, wanted: Forms | None) -> None:
+    item = draft.find(forms)
+    before = None if item is None else dict(item.translations).get(language)
+    if before is not None and (wanted is None or not before.names(wanted)):
+        translations.part(draft, forms, language)
+    if wanted is not None:
+        translations.join(draft, forms, language, wanted)
+
+
+def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:
+    target = check_path(path)
+    if item.kind != "data" or item.runs_at or not has_file(target):
+        msg = f"{item.forms.label} has no file {target!r} that could be its target."
+        raise StateError(msg)
+    return target
+
+
+def _readers(item: Item, texts: list[str]) -> tuple[str, ...]:
+    readers = access.networks(texts)
+    if readers and (item.kind != "data" or item.runs_at):
+        msg = f"{item.forms.label} has no files here whose readers could be limited."
+        raise StateError(msg)
+    return readers
+
+
+def _language(text: str | None) -> Language | None:
+    return Language.parse(text) if text else None
+
+
+def _forms(text: str | None, find: Callable[[Forms], Item | None]) -> Forms | None:
+    """Return all forms that are known of a label: those of the item, if it is held here."""
+    if not text:
+        return None
+    forms = Forms.of(parse(text))
+    held = find(forms)
+    return forms if held is None else held.forms

@@ -1,0 +1,279 @@
+"""An archive's answers to a resolver: Algorithms 1 and 2 of 004, section 7.2.
+
+Pure functions of what the archive knows and of the request. Two deviations: only the relations of
+interest are worked out, rather than all of them and then filtered; and a key is given out only
+with a URL, as Section 8.2 prints it, for which alone it can ever come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeAlias
+
+from ibi.archive.rules.access import MayRead, reads_from
+from ibi.archive.rules.relations import (
+    Knowledge,
+    Reached,
+    all_related,
+    fitting,
+    follow,
+    held,
+    reach,
+)
+from ibi.errors import MessageError
+from ibi.identifier.instant import Instant
+from ibi.identifier.verbs import GetLastEdition, GetTranslation, Verb
+from ibi.model.archive_record import UrlKey
+from ibi.model.item import ContentType, Item, State
+from ibi.model.label_pair import Forms
+from ibi.model.relation import Relation
+from ibi.wire.percent_encoding import path as in_url
+from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, Request, UrlRequest
+from ibi.wire.responses import Confirmation, Notice
+from ibi.wire.url_list import Related, UrlList
+
+__all__ = [
+    "Identity",
+    "IssueKey",
+    "Knowledge",
+    "answer",
+    "filtered",
+    "relations_of",
+    "respond",
+    "url_list",
+]
+
+_NANO: Final = 1_000_000_000
+
+IssueKey: TypeAlias = Callable[[Sequence[Related]], UrlKey]
+"""Gives out a fresh key for the URLs of one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the archive is."""
+
+    base: str
+    """Scheme, host and port of its URLs: http://mtc-m16d.sid.inpe.br."""
+    service: Forms
+    platform_software: Forms | None = None
+    formats: tuple[str, ...] = ("oai_dc",)
+    """In which it gives metadata, besides a free form."""
+
+    @property
+    def address(self) -> str:
+        """Host and port."""
+        return self.base.partition("://")[2]
+
+
+def respond(
+    knowledge: Knowledge, identity: Identity, request: Request, issue_key: IssueKey
+) -> UrlList | Confirmation | Notice | None:
+    """Algorithm 1, MontarResposta. To count an acknowledgment is the caller's business."""
+    match request:
+        case InclusionConfirmationRequest():
+            return Confirmation()
+        case UrlRequest():
+            return answer(knowledge, identity, request, issue_key)
+        case Acknowledgment():
+            return Notice()
+        case _:
+            raise MessageError("unknown-subject", "This is an archive: resolvers serve that.")
+
+
+def answer(
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    issue_key: IssueKey,
+    may_read: MayRead | None = None,
+) -> UrlList | None:
+    """Return what the verbs of a request can lead to; None if the archive has no such item.
+
+    The same as Algorithm 1, lines 16 and 17: MontarListaDeUrl, and then FiltrarListaDeUrl.
+    `may_read` is for whoever knows more of the reader than the request says.
+    """
+    may_read = may_read or reads_from(*request.clients)
+    item = knowledge.find(request.label)
+    if item is None:
+        return None
+    related: dict[Relation, Related] = {}
+    for relation, reached in follow(knowledge, identity.formats, item, request.verbs):
+        complete = len(relation.steps) == len(request.verbs)
+        described = _related(knowledge, identity, request, reached, may_read)
+        related[relation] = described if complete else Related(described.forms)
+    listed = _listed(identity, item, related, issue_key)
+    return _without_next_edition(listed, request.verbs)
+
+
+def relations_of(
+    knowledge: Knowledge, identity: Identity, item: Item, verbs: Sequence[Verb]
+) -> tuple[Relation, ...]:
+    """Return the relations to which verbs can lead, each as far as the archive knows it."""
+    return tuple(relation for relation, _ in follow(knowledge, identity.formats, item, verbs))
+
+
+def url_list(
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    issue_key: IssueKey,
+    relations: Iterable[Relation] | None = None,
+) -> UrlList | None:
+    """Algorithm 2, MontarListaDeUrl: what is known of an item, in all relations or in some."""
+    # Lines 2 to 4, CriarParState: nothing of what is not here.
+    item = knowledge.find(request.label)
+    if item is None:
+        return None
+    # Lines 21 to 32.
+    may_read = reads_from(*request.clients)
+    related = {
+        relation: _related(knowledge, identity, request, reached, may_read)
+        for relation, reached in _reached(knowledge, identity, item, relations)
+    }
+    return _listed(identity, item, related, issue_key)
+
+
+def _reached(
+    knowledge: Knowledge, identity: Identity, item: Item, relations: Iterable[Relation] | None
+) -> Iterator[tuple[Relation, Reached]]:
+    if relations is None:
+        yield from all_related(knowledge, identity.formats, item)
+        return
+    for relation in relations:
+        reached = reach(knowledge, identity.formats, item, relation)
+        if reached is not None:
+            yield relation, reached
+
+
+def _listed(
+    identity: Identity, item: Item, related: Mapping[Relation, Related], issue_key: IssueKey
+) -> UrlList:
+    # Lines 6 to 10: whose answer it is.
+    listed = partial(
+        UrlList, identity.address, identity.service, identity.platform_software, item.forms
+    )
+    # Lines 11 to 15. The pair `state Deleted` is compared with "Deleted" as printed: its value is
+    # meant.
+    if item.state is State.DELETED:
+        deleted = item.tombstone.deleted if item.tombstone is not None else item.updated
+        return listed(deleted=_timestamp(deleted))
+    related = {relation: each for relation, each in related.items() if relation.steps or each.url}
+    with_url = [each for each in related.values() if each.url]
+    return listed(
+        next_edition=item.next_edition,  # lines 17 and 18, CriarParNextEdition
+        key=issue_key(with_url) if with_url else None,  # lines 19 and 20
+        related=related,
+    )
+
+
+def filtered(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
+    """FiltrarListaDeUrl: leave out what the verbs cannot lead to.
+
+    Where the archive knows of no item at the end of a relation, the item before it is left with
+    its labels alone: from there a resolver can go on.
+    """
+    if listed.deleted:
+        return listed
+    kept: dict[Relation, Related] = {}
+    for relation in _followed(listed.related, Relation(), verbs):
+        related = listed.related.get(relation)
+        if related is not None and len(relation.steps) == len(verbs):
+            kept[relation] = related
+        elif related is not None and relation.steps:
+            kept[relation] = Related(related.forms)
+    key = listed.key if any(related.url for related in kept.values()) else None
+    return _without_next_edition(replace(listed, key=key, related=kept), verbs)
+
+
+def _followed(
+    related: Mapping[Relation, Related], relation: Relation, verbs: Sequence[Verb]
+) -> Iterator[Relation]:
+    offered = [
+        each.steps[-1] for each in related if each.steps and each.steps[:-1] == relation.steps
+    ]
+    chosen = _chosen(verbs[0], offered) if verbs else []
+    if not chosen:
+        yield relation
+    for step in chosen:
+        yield from _followed(related, Relation((*relation.steps, step)), verbs[1:])
+
+
+def _chosen(verb: Verb, offered: Sequence[Verb]) -> Sequence[Verb]:
+    if not isinstance(verb, GetTranslation):
+        return [verb] if verb in offered else []
+    languages = {step.language for step in offered if isinstance(step, GetTranslation)}
+    return [GetTranslation(language) for language in fitting(verb.language, languages)]
+
+
+def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
+    """Leave the next edition out, unless the last edition of this very item is asked for.
+
+    Section 8.1 does so: its item has a next edition, as 8.2 shows, and its answer does not say so.
+    """
+    asked = bool(verbs) and isinstance(verbs[0], GetLastEdition)
+    if asked or listed.next_edition is None:
+        return listed
+    return replace(listed, next_edition=None)
+
+
+def _related(
+    knowledge: Knowledge,
+    identity: Identity,
+    request: UrlRequest,
+    reached: Reached,
+    may_read: MayRead,
+) -> Related:
+    """CriarParIbi, CriarParUrl and, if there is a URL, CriarPar for the rest (lines 22 to 32)."""
+    item = reached.present
+    if item is None:
+        return Related(reached.forms)
+    url, content = _url(knowledge, identity, request, reached.format, item)
+    if url and not request.file_list and not may_read(item):
+        # "A critério do Arquivo": for reasons of licence, to the item or to its metadata,
+        # depending on the IP of the user (004, 7.2, CriarParUrl).
+        url, content = _page(knowledge, identity, item)
+    if not url:
+        return Related(reached.forms)
+    return Related(reached.forms, url, content, item.state, _timestamp(item.updated))
+
+
+def _url(
+    knowledge: Knowledge, identity: Identity, request: UrlRequest, format_name: str, item: Item
+) -> tuple[str, ContentType]:
+    """CriarParUrl: of the list of files, of one file, or of the target file."""
+    content = ContentType.METADATA if item.kind == "metadata" else ContentType.DATA
+    folder = _folder(identity, item)
+    if request.file_list:
+        short = item.forms.short.spelling
+        return f"{identity.base}/displaydoccontent.cgi/{short}?displaytype=FileList", content
+    if request.file:
+        is_there = _is_downward if item.runs_at else partial(knowledge.has_file, item)
+        return (folder + in_url(request.file) if is_there(request.file) else ""), content
+    if item.runs_at:
+        return folder, content
+    if item.target:
+        choice = f"?choice={format_name}" if format_name else ""
+        return folder + in_url(item.target) + choice, content
+    # What is not digital, and the archive service, are seen by their metadata.
+    return _page(knowledge, identity, item)
+
+
+def _page(knowledge: Knowledge, identity: Identity, item: Item) -> tuple[str, ContentType]:
+    page = Reached(item.metadata, held(knowledge, item.metadata)).present if item.metadata else None
+    url = _folder(identity, page) + in_url(page.target) if page and page.target else ""
+    return url, ContentType.METADATA
+
+
+def _folder(identity: Identity, item: Item) -> str:
+    return f"{identity.base}/col/{item.forms.label.spelling}/doc/"
+
+
+def _is_downward(path: str) -> bool:
+    return not {".", ".."} & set(path.split("/"))
+
+
+def _timestamp(nanoseconds: int) -> str:
+    return Instant(nanoseconds // _NANO).iso8601

@@ -1,0 +1,91 @@
+"""Copies: what may become one, stay one, and be let go of. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ibi.archive.rules.transfer import check_droppable as check_not_transferred
+from ibi.errors import DeletedError, StateError
+from ibi.identifier.label import Label
+from ibi.model.item import Item, State
+
+
+def as_copy(item: Item, origin: str, before: Item | None) -> Item:
+    """Return an item of another archive as it is here: all that is said of it, but whose it is."""
+    return replace(
+        item,
+        state=State.COPY,
+        origin=origin,
+        transfer=None,
+        # By which transfers its Original was here once is known here, and there not of here.
+        custody=() if before is None else before.custody,
+    )
+
+
+def check_copyable(before: Item | None) -> None:
+    """Refuse to put a Copy in the place of what is here, unless that is one itself."""
+    if before is None:
+        return
+    label = before.forms.label
+    if before.kind == "service":
+        msg = f"{label} is the service of this archive: it has no copies."
+        raise StateError(msg)
+    if before.state is State.ORIGINAL:
+        msg = f"{label} is the Original in this archive: it is not copied over."
+        raise StateError(msg)
+    if before.state is State.DELETED:
+        raise DeletedError(str(label))
+    if before.transfer is not None:
+        msg = f"{label} is being transferred: it is not copied meanwhile."
+        raise StateError(msg)
+
+
+def check_same(before: Item, item: Item) -> None:
+    """Refuse to put an item of another archive in the place of another one that is here.
+
+    Its label is the name of its folder: spelled otherwise, it would leave its files behind.
+    """
+    here, label = before.forms.label, item.forms.label
+    if here != label:
+        msg = f"{label} names another item here, {here}."
+        raise StateError(msg)
+    if here.spelling != label.spelling:
+        msg = f"{label} is spelled otherwise here, {here}: it keeps its spelling."
+        raise StateError(msg)
+    if before.kind != item.kind:
+        msg = f"{label} is {before.kind} here, and not {item.kind}."
+        raise StateError(msg)
+    if before.describes and item.describes and not before.describes.names(item.describes):
+        msg = f"{label} describes another item here, {before.describes.label}."
+        raise StateError(msg)
+
+
+def check_asked(known: Item | None, before: Item | None, asked: Label, address: str) -> None:
+    """Refuse to change one item here when another was asked for, whatever an archive says."""
+    if before is None or (known is not None and known.forms.label == before.forms.label):
+        return
+    msg = (
+        f"{address} says that {asked} is {before.forms.label}, which is here without that name: "
+        "copy it by its own label."
+    )
+    raise StateError(msg)
+
+
+def check_offered(item: Item, address: str) -> None:
+    """Refuse what another archive has only as a Copy, which nobody named for it."""
+    if item.state is not State.ORIGINAL:
+        msg = (
+            f"{address} has {item.forms.label} only as a Copy: "
+            "name that archive if its Copy will do, or the one that has the Original."
+        )
+        raise StateError(msg)
+
+
+def check_droppable(item: Item, label: Label) -> None:
+    """Refuse to let go of anything but a Copy on which nobody relies."""
+    if item.state is State.DELETED:
+        raise DeletedError(str(label))
+    if item.state is not State.COPY:
+        msg = f"{label} is the Original: only a Copy is let go of, and this is deleted if at all."
+        raise StateError(msg)
+    check_not_transferred(item)

@@ -1,0 +1,131 @@
+"""What a depositor says: as the JSON of the API, and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ibi.archive.rules.access import networks
+from ibi.archive.rules.file_path import check_path
+from ibi.errors import ArchiveRequestError, shown
+from ibi.identifier.label import Label, parse
+from ibi.identifier.language import Language
+from ibi.metadata.json_record import record_from
+from ibi.metadata.web_address import is_web_address
+from ibi.model.metadata_record import Record
+
+
+class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """A deposit: a new item, or with `item` new files for one that is there."""
+
+    metadata: dict[str, Any] = {}
+    language: str = ""
+    target: str = ""
+    """The file that the item's label leads to; needed if there are several and no index.html."""
+    service: str = ""
+    """The address of a web service that runs elsewhere, in the place of files."""
+    list_public: bool = True
+    readers: list[str] = []
+    """Networks from which its files may be read; everybody may if there are none."""
+    label: str = ""
+    """A label that was reserved for this item."""
+    further_names: list[str] = []
+    edition_of: str = ""
+    translation_of: str = ""
+    item: str = ""
+    remove: list[str] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """A new item, as its depositor describes it."""
+
+    record: Record
+    language: Language | None = None
+    target: str = ""
+    runs_at: str = ""
+    list_public: bool = True
+    readers: tuple[str, ...] = ()
+    label: Label | None = None
+    further_names: tuple[Label, ...] = ()
+    edition_of: Label | None = None
+    translation_of: Label | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """New files for an item that is there, and files that it loses."""
+
+    item: Label
+    target: str = ""
+    removed: tuple[str, ...] = ()
+
+
+def read(request: DepositRequest) -> Description | Revision:
+    """Read it; whatever is wrong with it is said now, before a file is sent."""
+    if request.item:
+        return _revision(request)
+    if request.remove:
+        msg = "Only an item that is there can lose files: 'remove' goes with 'item'."
+        raise ArchiveRequestError(msg)
+    if request.service and not is_web_address(request.service):
+        msg = f"{shown(request.service)} is not the address of a web service: expected http(s)."
+        raise ArchiveRequestError(msg)
+    if request.service and (request.target or request.readers):
+        msg = "A web service that runs elsewhere has no files here: neither target nor readers."
+        raise ArchiveRequestError(msg)
+    if request.translation_of and not request.language:
+        msg = "A translation needs a language: say which."
+        raise ArchiveRequestError(msg)
+    return Description(
+        record=record_from(request.metadata),
+        language=Language.parse(request.language) if request.language else None,
+        target=check_path(request.target) if request.target else "",
+        runs_at=request.service,
+        list_public=request.list_public,
+        readers=networks(request.readers),
+        label=_label(request.label),
+        further_names=tuple(
+            dict.fromkeys(parse(name, strict=True) for name in request.further_names)
+        ),
+        edition_of=_label(request.edition_of),
+        translation_of=_label(request.translation_of),
+    )
+
+
+def _revision(request: DepositRequest) -> Revision:
+    kept = DepositRequest(item=request.item, target=request.target, remove=request.remove)
+    if request != kept:
+        msg = (
+            "With 'item' only files come, or go by 'remove', and 'target' may say which is the "
+            "main one: the rest of a description is changed where the item is."
+        )
+        raise ArchiveRequestError(msg)
+    return Revision(
+        item=parse(request.item),
+        target=check_path(request.target) if request.target else "",
+        removed=tuple(dict.fromkeys(map(check_path, request.remove))),
+    )
+
+
+def _label(text: str) -> Label | None:
+    return parse(text) if text else None
+
+
+def target_of(wanted: str, paths: Iterable[str]) -> str:
+    """Return the target file among the files of an item."""
+    present = set(paths)
+    if wanted:
+        if wanted not in present:
+            msg = f"The target file {shown(wanted)} is not among the files."
+            raise ArchiveRequestError(msg)
+        return wanted
+    if len(present) <= 1:
+        return next(iter(present), "")
+    if "index.html" in present:
+        return "index.html"
+    msg = "There are several files: say which is the target, to which the label leads."
+    raise ArchiveRequestError(msg)

@@ -1,0 +1,104 @@
+"""Manifests of other archives: what one must be before anything of it is believed.
+
+Another archive may be damaged, hostile, or not an archive at all. What its manifest says becomes
+names of folders and files, addresses and networks here; so it is held against the same rules as
+what a depositor says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ibi.archive.rules.access import networks
+from ibi.archive.rules.file_path import FilePaths, check_path
+from ibi.archive.rules.manifest import document, read_manifest
+from ibi.errors import IbiError, StateError, StorageError, shown
+from ibi.identifier.label import Label
+from ibi.metadata.json_record import record_as_dict, record_from
+from ibi.metadata.web_address import is_web_address
+from ibi.model.item import File, Item, State
+
+_SHA256: Final = re.compile("[0-9a-f]{64}")
+_SHA512: Final = re.compile("[0-9a-f]{128}")
+_MEDIA_TYPE: Final = re.compile(r"(?:[!#$&^_.+\w-]{1,127}/[!#$&^_.+\w-]{1,127})?", re.ASCII)
+_MOST: Final = 1 << 63
+"""What a database can count: nanoseconds, bytes."""
+_LARGEST_ITEM: Final = 2 << 20
+"""Bytes of what is said of an item, without its files: whoever reads of it reads them all."""
+
+
+def read_foreign(text: bytes, asked: Label, address: str) -> tuple[Item, tuple[File, ...]]:
+    """Read what another archive says of an item; StateError if nobody should believe it."""
+    try:
+        item, files = read_manifest(text)
+        if asked not in tuple(item.names):
+            raise StateError(f"it is that of {item.forms.label}")
+        _check_item(item)
+        _check_files(item, files)
+    except StorageError as fault:
+        raise _refusal(asked, address, fault.reason) from fault
+    except (IbiError, ValueError) as fault:
+        raise _refusal(asked, address, str(fault).rstrip(".")) from fault
+    return item, files
+
+
+def _refusal(asked: Label, address: str, reason: str) -> StateError:
+    return StateError(f"The manifest of {asked} at {address} cannot be used: {reason}.")
+
+
+def check_described(item: Item, metadata: Item, address: str) -> None:
+    """See that an item and its metadata belong to each other."""
+    if metadata.kind != "metadata" or metadata.describes is None:
+        raise _refusal(metadata.forms.label, address, "it is not that of metadata")
+    if not metadata.describes.names(item.forms):
+        raise _refusal(metadata.forms.label, address, f"it does not describe {item.forms.label}")
+
+
+def _check_item(item: Item) -> None:
+    if item.runs_at and not is_web_address(item.runs_at):
+        raise StateError(f"{shown(item.runs_at)} is not the address of a web service")
+    if not (0 <= item.created < _MOST and 0 <= item.updated < _MOST):
+        raise StateError("its times are none")
+    if item.target:
+        check_path(item.target)
+    networks(item.readers)
+    if item.record is not None:
+        record_from(record_as_dict(item.record))
+    _check_state(item)
+    if len(document(item)) > _LARGEST_ITEM:
+        raise StateError("it says more of the item than anybody would read")
+
+
+def _check_state(item: Item) -> None:
+    is_there = item.state is not State.DELETED
+    if (item.kind == "metadata") != (item.describes is not None):
+        raise StateError("only metadata describe something, and all of them do")
+    if is_there and item.kind == "metadata" and item.record is None:
+        raise StateError("it says nothing of what it describes")
+    if is_there and item.tombstone is not None:
+        raise StateError("it has a tombstone, and was not deleted")
+
+
+def _check_files(item: Item, files: Sequence[File]) -> None:
+    paths = FilePaths()
+    seen = set()
+    for file in files:
+        if check_path(file.path) != file.path or file.path in seen:
+            raise StateError(f"{shown(file.path)} is not written as it should be, or stands twice")
+        clash = paths.clash(file.path)
+        if clash is not None:
+            raise StateError(f"{shown(file.path)} and {shown(clash)} cannot lie side by side")
+        paths.add(file.path)
+        seen.add(file.path)
+        if file.size < 0 or not (_SHA256.fullmatch(file.sha256) and _SHA512.fullmatch(file.sha512)):
+            raise StateError(f"size and checksums of {shown(file.path)} are none")
+        if _MEDIA_TYPE.fullmatch(file.media_type) is None:
+            raise StateError(f"the media type of {shown(file.path)} is none")
+    if sum(file.size for file in files) >= _MOST:
+        raise StateError("its files are larger than any disk")
+    if files and (item.kind != "data" or item.runs_at or item.state is State.DELETED):
+        raise StateError("it has files, and should have none")
+    if item.kind == "data" and item.target and item.target not in seen:
+        raise StateError("it does not say which files the item has; perhaps they are not public")

@@ -1,0 +1,100 @@
+"""Items that come in a bag: what one must be, and what it becomes here.
+
+Nothing is believed of who brings it: the manifest is read like that of any other archive, and what
+it makes of an item depends on what is here of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.archive.rules.foreign_manifest import check_described, read_foreign
+from ibi.archive.rules.transfer import digest
+from ibi.errors import ArchiveRequestError, DeletedError
+from ibi.identifier.label import Label, parse
+from ibi.model.item import File, Item, State, is_same
+
+PREFIX: Final = "import"
+"""Of the id of a deposit by which an item comes in from a bag."""
+_PLACE: Final = "the bag"
+
+
+def is_import(deposit: str) -> bool:
+    """Tell whether a deposit is that of an import: it has its own end."""
+    return deposit.startswith(PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """An item, its files, and what describes it."""
+
+    item: Item
+    files: tuple[File, ...]
+    metadata: Item | None
+
+    @property
+    def label(self) -> Label:
+        """The label under which it lies."""
+        return self.item.forms.label
+
+    @property
+    def items(self) -> tuple[tuple[Item, tuple[File, ...]], ...]:
+        """Both, each with its files."""
+        first = ((self.item, self.files),)
+        return first if self.metadata is None else (*first, (self.metadata, ()))
+
+    @property
+    def digest(self) -> str:
+        """Of all that would have to be alike in two archives."""
+        return digest(self.items)
+
+    @property
+    def age(self) -> int:
+        """When it was last changed."""
+        return max(item.updated for item, _ in self.items)
+
+
+def read_incoming(place: str, item: bytes, metadata: bytes | None) -> Incoming:
+    """Read the manifests of an item and of what describes it, which lie at a place."""
+    label = parse(place, strict=True)
+    found, files = read_foreign(item, label, _PLACE)
+    _check_place(found, label)
+    if found.kind != "data":
+        msg = f"{label} comes only with the item that it belongs to: its kind is {found.kind}."
+        raise ArchiveRequestError(msg)
+    if found.state is State.DELETED:
+        raise DeletedError(label.spelling)
+    return Incoming(found, files, _described(found, metadata))
+
+
+def _described(item: Item, text: bytes | None) -> Item | None:
+    if item.metadata is None or text is None:
+        if item.metadata is not None or text is not None:
+            msg = f"{item.forms.label} and what describes it have to come together."
+            raise ArchiveRequestError(msg)
+        return None
+    metadata, _ = read_foreign(text, item.metadata.label, _PLACE)
+    _check_place(metadata, item.metadata.label)
+    check_described(item, metadata, _PLACE)
+    if metadata.state is State.DELETED:
+        raise DeletedError(metadata.forms.label.spelling)
+    return metadata
+
+
+def _check_place(item: Item, label: Label) -> None:
+    if item.forms.label.spelling != label.spelling:
+        msg = f"At {label} lies the manifest of {item.forms.label}."
+        raise ArchiveRequestError(msg)
+
+
+def is_news(incoming: Incoming, here: Incoming) -> bool:
+    """Tell whether a Copy is to be brought up to date: it is another, and not a later one."""
+    return here.age <= incoming.age and here.digest != incoming.digest
+
+
+def needed(incoming: Incoming, here: Incoming | None) -> list[File]:
+    """Return the files that have to come."""
+    files = () if here is None else here.files
+    known = {file.path: file for file in files}
+    return [file for file in incoming.files if not is_same(known.get(file.path), file)]

@@ -1,0 +1,171 @@
+"""What each act makes of the items that it touches: pure, the time is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.rules.deposit_request import Description
+from ibi.errors import ArchiveRequestError, DeletedError, StateError, shown
+from ibi.model.item import Item, State, Tombstone
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record
+
+METADATA_TARGET: Final = "metadata"
+"""The page that describes an item; `?choice=` and a format ask for it in another form."""
+
+_LONGEST_REASON: Final = 2000
+
+
+def new_items(
+    forms: Forms, metadata: Forms, description: Description, target: str, now: int
+) -> tuple[Item, Item]:
+    """Return a new item, and the one that describes it."""
+    item = Item(
+        forms=forms,
+        further_names=tuple(name for name in description.further_names if name not in tuple(forms)),
+        language=description.language,
+        target=target,
+        runs_at=description.runs_at,
+        created=now,
+        updated=now,
+        metadata=metadata,
+        list_public=description.list_public,
+        readers=description.readers,
+    )
+    return item, describing(item, metadata, description.record, now)
+
+
+def describing(item: Item, forms: Forms, record: Record, now: int) -> Item:
+    """Return the item that describes another."""
+    return Item(
+        forms=forms,
+        kind="metadata",
+        target=METADATA_TARGET,
+        created=now,
+        updated=now,
+        describes=item.forms,
+        record=record,
+    )
+
+
+def service_items(forms: Forms, metadata: Forms, record: Record, now: int) -> tuple[Item, Item]:
+    """Return the archive service's own item, an Original that is never transferred (004, 3.2)."""
+    service = Item(
+        forms=forms,
+        kind="service",
+        transferable=False,
+        created=now,
+        updated=now,
+        metadata=metadata,
+        list_public=False,
+    )
+    return service, describing(service, metadata, record, now)
+
+
+def check_editable(item: Item) -> None:
+    """Refuse whoever would change what is not theirs to change."""
+    if item.state is State.DELETED:
+        raise DeletedError(str(item.forms.label))
+    if item.state is State.COPY:
+        msg = f"{item.forms.label} is a Copy here: it is changed where its Original is."
+        raise StateError(msg)
+    check_at_rest(item)
+
+
+def check_at_rest(item: Item) -> None:
+    """Refuse whoever would change what is on its way: what arrives must be what was offered."""
+    if item.transfer is not None:
+        msg = f"{item.forms.label} is being transferred to {item.transfer.peer}: wait, or undo it."
+        raise StateError(msg)
+
+
+def is_editable(item: Item) -> bool:
+    """Tell whether an item may be changed here."""
+    return item.state is State.ORIGINAL
+
+
+def revised(item: Item, target: str, now: int) -> Item:
+    """Return an item whose files were changed."""
+    return replace(item, target=target, updated=now)
+
+
+def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: int) -> Item:
+    """Return the tombstone of an item: its names stay, and who, when, why, what replaces it."""
+    check_editable(item)
+    if item.kind == "service":
+        msg = "The archive service's own item cannot be deleted."
+        raise StateError(msg)
+    text = reason.strip()
+    if not text or len(text) > _LONGEST_REASON or not text.isprintable():
+        msg = f"A deletion needs a reason, of at most {_LONGEST_REASON} characters in one line."
+        raise ArchiveRequestError(msg)
+    if replaced_by is not None and replaced_by.names(item.forms):
+        msg = f"{shown(item.forms.label.spelling)} cannot be replaced by itself."
+        raise StateError(msg)
+    return replace(
+        item,
+        state=State.DELETED,
+        target="",
+        runs_at="",
+        updated=now,
+        tombstone=Tombstone(now, who, text, replaced_by),
+    )
+
+
+def silenced(metadata: Item) -> Item:
+    """Return a deleted metadata item that says nothing any more."""
+    return replace(metadata, record=None)
+
+
+class Draft:
+    """What an act makes of the items that it touches; the first state of each is remembered."""
+
+    def __init__(self, hold: Callable[[Forms], Held | None], now: int) -> None:
+        """Take who knows the items as they are, and the time of the change."""
+        self._hold = hold
+        self._now = now
+        self._held: dict[str, Held] = {}
+        self._items: dict[str, Item] = {}
+        """By every name in its canonical spelling, as those who refer to it may know one only."""
+
+    def add(self, item: Item) -> None:
+        """Take a new item."""
+        self._items |= {label.canonical: item for label in item.names}
+
+    def find(self, forms: Forms) -> Item | None:
+        """Return the item that has one of these labels, as it will be."""
+        for label in forms:
+            if label.canonical in self._items:
+                return self._items[label.canonical]
+        held = self._hold(forms)
+        if held is None:
+            return None
+        if held.item.forms.label.canonical not in self._items:
+            self._held[held.item.forms.label.canonical] = held
+            self.add(held.item)
+        return self._items[held.item.forms.label.canonical]
+
+    def editable(self, forms: Forms) -> Item | None:
+        """Return it if it may be changed here."""
+        item = self.find(forms)
+        return item if item is not None and is_editable(item) else None
+
+    def put(self, item: Item) -> None:
+        """Say how an item will be; it is updated by that, if it is another."""
+        before = self.find(item.forms)
+        if item != before:
+            check_at_rest(item)
+            self.add(replace(item, updated=self._now))
+
+    def changed(self) -> list[tuple[Held, Item]]:
+        """Return the items that were there and will be different."""
+        pairs = ((held, self._items[name]) for name, held in self._held.items())
+        return [(held, item) for held, item in pairs if _differ(held.item, item)]
+
+
+def _differ(one: Item, other: Item) -> bool:
+    """Tell whether items differ; what was changed and changed back does not."""
+    return replace(other, updated=one.updated) != one

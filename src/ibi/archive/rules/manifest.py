@@ -1,0 +1,204 @@
+"""The manifest of an item: all that is known of it, in the JSON that lies beside its files.
+
+The catalogue keeps the same text, without the files. Whoever has the tree alone can rebuild the
+catalogue from it, and whoever has neither this program nor its catalogue can still read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from ibi.archive.ports.catalogue import Kept
+from ibi.errors import IbiError, StorageError
+from ibi.identifier.label import Label, parse
+from ibi.identifier.language import Language
+from ibi.model.item import File, Item, Kind, State, Tombstone, Transfer
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Record
+
+VERSION: Final = 1
+
+
+class _Tombstone(msgspec.Struct, omit_defaults=True):
+    deleted: int
+    who: str
+    reason: str
+    replaced_by: str = ""
+
+
+class _Document(msgspec.Struct, omit_defaults=True):
+    """An item, every label as text in its spelling; what is empty is left out."""
+
+    version: int
+    forms: str
+    further_names: list[str] = []
+    state: str = "Original"
+    kind: Kind = "data"
+    transferable: bool = True
+    language: str = ""
+    target: str = ""
+    runs_at: str = ""
+    created: int = 0
+    updated: int = 0
+    metadata: str = ""
+    describes: str = ""
+    previous_edition: str = ""
+    next_edition: str = ""
+    translations: dict[str, str] = {}
+    list_public: bool = True
+    readers: list[str] = []
+    origin: str = ""
+    transfer: Transfer | None = None
+    custody: list[str] = []
+    record: Record | None = None
+    tombstone: _Tombstone | None = None
+
+
+class _Manifest(_Document, omit_defaults=True, kw_only=True):
+    """The same with its files, and with what only a catalogue knows of an item otherwise."""
+
+    files: list[File] = []
+    number: int = 0
+    changes: int = 0
+
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_DECODE: Final = msgspec.json.Decoder(_Document).decode
+_DECODE_MANIFEST: Final = msgspec.json.Decoder(_Manifest).decode
+
+
+def document(item: Item) -> str:
+    """Write an item as the catalogue keeps it."""
+    return _ENCODE(_Document(**_fields(item))).decode()
+
+
+def manifest(item: Item, files: Sequence[File], number: int = 0, version: int = 0) -> bytes:
+    """Write an item and its files, for people as much as for programs: a field a line.
+
+    Its number in the catalogue and its version there make a rebuilt catalogue the same again.
+    """
+    written = _Manifest(**_fields(item), files=list(files), number=number, changes=version)
+    return _text_of(written)
+
+
+def _text_of(written: _Manifest) -> bytes:
+    return msgspec.json.format(_ENCODE(written)) + b"\n"
+
+
+def read_document(text: str | bytes) -> Item:
+    """Read what `document` wrote; StorageError if somebody else wrote there."""
+    with _readable("of the catalogue"):
+        return _item(_DECODE(text))
+
+
+def read_manifest(text: bytes, place: str = "a manifest") -> tuple[Item, tuple[File, ...]]:
+    """Read what `manifest` wrote; StorageError if it is damaged or of a later version."""
+    kept = read_kept(text, place)
+    return kept.item, kept.files
+
+
+def read_kept(text: bytes, place: str = "a manifest") -> Kept:
+    """Read the same with number and version, which are 0 in manifests that have none."""
+    with _readable(place):
+        read = _DECODE_MANIFEST(text)
+        if read.version > VERSION:
+            raise StorageError(place, f"its manifest is of version {read.version}, newer than this")
+        return Kept(_item(read), tuple(read.files), read.number, read.changes)
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    # The last of them is raised by what is nested too deep.
+    except (msgspec.MsgspecError, ValueError, IbiError, RecursionError) as fault:
+        reason = f": {fault}" if isinstance(fault, IbiError) else ""
+        raise StorageError(place, f"its manifest cannot be read{reason}".rstrip(".")) from fault
+
+
+def _fields(item: Item) -> dict[str, Any]:
+    tombstone = item.tombstone
+    return {
+        "version": VERSION,
+        "forms": str(item.forms),
+        "further_names": [name.spelling for name in item.further_names],
+        "state": str(item.state),
+        "kind": item.kind,
+        "transferable": item.transferable,
+        "language": str(item.language) if item.language else "",
+        "target": item.target,
+        "runs_at": item.runs_at,
+        "created": item.created,
+        "updated": item.updated,
+        "metadata": _text(item.metadata),
+        "describes": _text(item.describes),
+        "previous_edition": _text(item.previous_edition),
+        "next_edition": _text(item.next_edition),
+        "translations": {str(language): str(forms) for language, forms in item.translations},
+        "list_public": item.list_public,
+        "readers": list(item.readers),
+        "origin": item.origin,
+        "transfer": item.transfer,
+        "custody": list(item.custody),
+        "record": item.record,
+        "tombstone": None
+        if tombstone is None
+        else _Tombstone(
+            tombstone.deleted, tombstone.who, tombstone.reason, _text(tombstone.replaced_by)
+        ),
+    }
+
+
+def _item(read: _Document) -> Item:
+    buried = read.tombstone
+    return Item(
+        forms=Forms.parse(read.forms),
+        further_names=tuple(map(_label, read.further_names)),
+        state=State(read.state),
+        kind=read.kind,
+        transferable=read.transferable,
+        language=_language(read.language),
+        target=read.target,
+        runs_at=read.runs_at,
+        created=read.created,
+        updated=read.updated,
+        metadata=_forms(read.metadata),
+        describes=_forms(read.describes),
+        previous_edition=_forms(read.previous_edition),
+        next_edition=_forms(read.next_edition),
+        translations=tuple(
+            (Language.parse(language), Forms.parse(forms))
+            for language, forms in read.translations.items()
+        ),
+        list_public=read.list_public,
+        readers=tuple(read.readers),
+        origin=read.origin,
+        transfer=read.transfer,
+        custody=tuple(read.custody),
+        record=read.record,
+        tombstone=None
+        if buried is None
+        else Tombstone(buried.deleted, buried.who, buried.reason, _forms(buried.replaced_by)),
+    )
+
+
+def _text(forms: Forms | None) -> str:
+    return "" if forms is None else str(forms)
+
+
+def _forms(text: str) -> Forms | None:
+    return Forms.parse(text) if text else None
+
+
+def _language(text: str) -> Language | None:
+    return Language.parse(text) if text else None
+
+
+def _label(text: str) -> Label:
+    return parse(text, strict=True)

@@ -1,0 +1,165 @@
+"""Related items: where the steps of a relation lead, as far as an archive knows (004, 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, Protocol
+
+from ibi.identifier.label import Label
+from ibi.identifier.language import Language
+from ibi.identifier.verbs import (
+    COMPOSITIONS,
+    GetLastEdition,
+    GetMetadata,
+    GetTranslation,
+    Verb,
+    read_modifiers,
+)
+from ibi.model.item import Item, State
+from ibi.model.label_pair import Forms
+from ibi.model.relation import Relation
+
+MOST_EDITIONS: Final = 256
+"""How many editions are gone through for the last one. More than one a year since Gutenberg would
+be needed to pass it; a longer chain is a resolver's to follow, which has limits of its own."""
+
+
+class Knowledge(Protocol):
+    """What an archive has."""
+
+    def find(self, label: Label) -> Item | None:
+        """Return the item that has the label, deleted or not."""
+        ...
+
+    def has_file(self, item: Item, path: str) -> bool:
+        """Tell whether the item has a file of that path, below `doc/`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A related item: its labels, and the item if the archive has it."""
+
+    forms: Forms
+    """As whoever refers to it knows them, which need not be all (Example 7.2)."""
+    item: Item | None
+    format: str = ""
+    """The format in which it is wanted, of metadata; empty for a free form."""
+
+    @property
+    def present(self) -> Item | None:
+        """The item, if the archive has it and it was not deleted."""
+        return None if self.item is None or self.item.state is State.DELETED else self.item
+
+
+def held(knowledge: Knowledge, forms: Forms) -> Item | None:
+    """Return the item that has any of the labels."""
+    return next((item for label in forms if (item := knowledge.find(label)) is not None), None)
+
+
+def follow(
+    knowledge: Knowledge, formats: Collection[str], item: Item, verbs: Sequence[Verb]
+) -> Iterator[tuple[Relation, Reached]]:
+    """Go where verbs lead: every branch to its end, or as far as the archive knows it."""
+    return _follow(knowledge, formats, (Relation(), Reached(item.forms, item)), verbs)
+
+
+def _follow(
+    knowledge: Knowledge,
+    formats: Collection[str],
+    so_far: tuple[Relation, Reached],
+    verbs: Sequence[Verb],
+) -> Iterator[tuple[Relation, Reached]]:
+    relation, reached = so_far
+    branches = list(_steps(knowledge, formats, reached, verbs[0])) if verbs else []
+    if not branches:
+        yield so_far
+    for step, further in branches:
+        longer = Relation((*relation.steps, step))
+        yield from _follow(knowledge, formats, (longer, further), verbs[1:])
+
+
+def reach(
+    knowledge: Knowledge, formats: Collection[str], item: Item, relation: Relation
+) -> Reached | None:
+    """Return the item in exactly this relation; None if the archive knows of none."""
+    followed = dict(follow(knowledge, formats, item, relation.steps))
+    return followed.get(relation)
+
+
+def all_related(
+    knowledge: Knowledge, formats: Collection[str], item: Item
+) -> Iterator[tuple[Relation, Reached]]:
+    """Yield the item itself, and all in a relation to it (Tables 6.2 and 7.5)."""
+    for composition in ("", *COMPOSITIONS):
+        for verbs in _in_all_formats(read_modifiers(composition)[0], formats):
+            for relation, reached in follow(knowledge, formats, item, verbs):
+                if len(relation.steps) == len(verbs):
+                    yield relation, reached
+
+
+def _in_all_formats(verbs: Iterable[Verb], formats: Collection[str]) -> Iterator[tuple[Verb, ...]]:
+    in_formats = [GetMetadata(name) for name in ("", *formats)]
+    return product(*(in_formats if verb == GetMetadata() else [verb] for verb in verbs))
+
+
+def _steps(
+    knowledge: Knowledge, formats: Collection[str], start: Reached, verb: Verb
+) -> Iterator[tuple[Verb, Reached]]:
+    """Yield the steps to which a verb leads from an item."""
+    item = start.present
+    match verb:
+        case _ if item is None:
+            return
+        case GetLastEdition():
+            last = _last_edition(knowledge, start, item)
+            if last is not None:
+                yield verb, last
+        case GetMetadata(format=name):
+            if name not in {"", *formats}:
+                return
+            if item.metadata is not None:
+                yield verb, Reached(item.metadata, held(knowledge, item.metadata), name)
+            elif item.kind == "metadata" and name:
+                # A resolver that was led to metadata from another archive asks for their format.
+                yield verb, Reached(start.forms, item, name)
+        case GetTranslation(language=wanted):
+            known = dict(item.translations)
+            for language in fitting(wanted, {item.language, *known}):
+                forms = known.get(language) if language is not None else None
+                # Its own language counts as a translation, unless the item says otherwise.
+                other = forms and Reached(forms, held(knowledge, forms), start.format)
+                yield GetTranslation(language), other or start
+
+
+def _last_edition(knowledge: Knowledge, start: Reached, item: Item) -> Reached | None:
+    """Return the last edition; None if it is elsewhere, or if the editions go in a circle.
+
+    Where there is no next edition, the last one is the item itself, under the same labels.
+    """
+    seen = {item.forms.label}
+    reached = start
+    while item.next_edition is not None:
+        edition = held(knowledge, item.next_edition)
+        if edition is None or edition.forms.label in seen or len(seen) == MOST_EDITIONS:
+            return None
+        seen.add(edition.forms.label)
+        item, reached = edition, Reached(edition.forms, edition, start.format)
+    return reached
+
+
+def fitting(
+    wanted: Language | None, offered: Collection[Language | None]
+) -> Sequence[Language | None]:
+    """Return the languages of translations that fit a verb; None is one of no language.
+
+    A verb without a parameter leaves the choice to the resolver, which gets them all. One with a
+    parameter gets the very language, or else the same in general, or else of some country.
+    """
+    if wanted is None:
+        return sorted(offered, key=str)
+    same = [each for each in offered if each is not None and each.code == wanted.code]
+    # By its text, a language in general comes before the same of any country.
+    return [wanted] if wanted in same else sorted(same, key=str)[:1]

@@ -1,0 +1,126 @@
+"""Translations: a group of items, one for each language, of which each knows all the others.
+
+Those that are held elsewhere, or are Copies here, are known and not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ibi.archive.rules.item_transitions import Draft
+from ibi.errors import StateError
+from ibi.identifier.language import Language
+from ibi.model.item import Item
+from ibi.model.label_pair import Forms
+
+_Group = dict[Language, Forms]
+
+
+def check_free(item: Item, language: Language) -> None:
+    """Refuse a translation into a language that the group of an item has already."""
+    _check_data(item)
+    if language in _group(item):
+        raise StateError(f"{item.forms.label} has a translation into {language} already.")
+
+
+def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
+    """Make another item, and its group, the translation of an item, and its group."""
+    item, translation = _found(draft, forms), draft.find(other)
+    _check_data(item)
+    if item.language == language and not item.forms.names(other):
+        msg = f"{forms.label} is in {language} itself: {other.label} is no translation of it."
+        raise StateError(msg)
+    theirs: _Group = {}
+    if translation is not None:
+        _check_data(translation)
+        _check_language(translation, language)
+        theirs = _group(translation)
+    theirs = {language: other} | {
+        into: each for into, each in theirs.items() if not each.names(other)
+    }
+    ours = _group(item)
+    for into in ours.keys() & theirs.keys():
+        if not ours[into].names(theirs[into]):
+            raise StateError(f"{forms.label} has a translation into {into} already.")
+    for member in (forms, *ours.values()):
+        _tell(draft, member, theirs)
+    for member in theirs.values():
+        _tell(draft, member, ours)
+
+
+def part(draft: Draft, forms: Forms, language: Language) -> None:
+    """Take the translation into a language out of the group of an item."""
+    group = _group(_found(draft, forms))
+    leaving = dict(_found(draft, forms).translations).get(language)
+    if leaving is None:
+        return
+    staying = [forms, *(each for each in group.values() if not each.names(leaving))]
+    for member in staying:
+        _forget(draft, member, [leaving])
+    if not leaving.names(forms):
+        _forget(draft, leaving, staying)
+
+
+def move(draft: Draft, forms: Forms, language: Language | None) -> None:
+    """Say that an item is in another language than was said, to the whole group."""
+    item = _found(draft, forms)
+    group = _group(item)
+    taken = group.get(language) if language is not None else None
+    if taken is not None and not taken.names(forms):
+        raise StateError(f"{forms.label} has a translation into {language} already.")
+    others = [each for each in group.values() if not each.names(forms)]
+    draft.put(replace(item, language=language))
+    for member in others:
+        _forget(draft, member, [forms])
+        if language is not None:
+            _tell(draft, member, {language: forms})
+
+
+def _found(draft: Draft, forms: Forms) -> Item:
+    item = draft.find(forms)
+    assert item is not None  # noqa: S101  # it is the one that the act is about
+    return item
+
+
+def _group(item: Item) -> _Group:
+    own = {} if item.language is None else {item.language: item.forms}
+    return dict(item.translations) | own
+
+
+def _check_language(item: Item, language: Language) -> None:
+    if item.language is not None and item.language.code != language.code:
+        msg = f"{item.forms.label} is in {item.language}: it is no translation into {language}."
+        raise StateError(msg)
+
+
+def _check_data(item: Item) -> None:
+    if item.kind != "data":
+        raise StateError(f"{item.forms.label} is not an item that has translations.")
+
+
+def _tell(draft: Draft, forms: Forms, news: _Group) -> None:
+    item = draft.editable(forms)
+    if item is None:
+        return
+    known = dict(item.translations)
+    for language, other in news.items():
+        if other.names(item.forms):
+            continue
+        if language == item.language or not known.get(language, other).names(other):
+            raise StateError(f"{forms.label} has a translation into {language} already.")
+        known.setdefault(language, other)
+    draft.put(replace(item, translations=_sorted(known.items())))
+
+
+def _forget(draft: Draft, forms: Forms, others: Iterable[Forms]) -> None:
+    item = draft.editable(forms)
+    if item is None:
+        return
+    gone = tuple(others)
+    kept = [pair for pair in item.translations if not any(pair[1].names(each) for each in gone)]
+    draft.put(replace(item, translations=_sorted(kept)))
+
+
+def _sorted(pairs: Iterable[tuple[Language, Forms]]) -> tuple[tuple[Language, Forms], ...]:
+    return tuple(sorted(pairs, key=lambda pair: str(pair[0])))

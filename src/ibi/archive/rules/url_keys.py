@@ -1,0 +1,192 @@
+"""The urlkey of an answer: whoever brings it back was told of this URL (004, Tables 5.1 and 6.11).
+
+Nothing is kept when a key is issued: it proves itself. It reads
+
+    <time>-<nonce><block of the first URL><block of the second>...<seal>
+
+where a block is a keyed digest of all that an acknowledgment of that URL has to say, and the seal
+one of everything before it. That a key counts once is for whoever keeps the counts to see to, by
+the time and the nonce (`Issuing`), never by the text of the key. Times are seconds of POSIX time,
+because the key shows them.
+
+How many accesses an acknowledgment tells of is no part of what is sealed: it is not known when the
+key is issued. That gives nobody a power that he lacks. Whoever may ask for a key may ask for a
+thousand, and have each counted; a number that is altered on its way still counts once by its key,
+and never for more than `MOST_ACCESSES`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import Final, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from ibi.errors import ArchiveRequestError
+from ibi.model.archive_record import LONGEST_KEY, UrlKey
+from ibi.model.item import ContentType, State
+from ibi.model.label_pair import Forms
+from ibi.wire.percent_encoding import text_of
+from ibi.wire.requests import Acknowledgment
+
+LIFE: Final = 15 * 60
+"""Seconds. A resolver acknowledges before it redirects: within moments, if it is not in trouble."""
+SKEW: Final = 5
+"""Seconds by which a key may be ahead of the clock: it was set back since."""
+SHORTEST_SECRET: Final = 32
+
+_TIME: Final = 10
+_NONCE: Final = 12
+_BLOCK: Final = 20
+"""Digits: 66 bits, of which nobody tries many in the life of a key."""
+NONCES: Final[int] = 10**_NONCE
+"""How many nonces there are: `secrets.randbelow(NONCES)` is one."""
+MOST_OFFERS: Final = (LONGEST_KEY - 20 - 1 - _NONCE - _BLOCK) // _BLOCK
+"""URLs in one key: no longer key is read. Beyond the 184 languages of ISO 639-1."""
+
+_SIGNED: Final = re.compile(rf"([0-9]{{10,20}})-([0-9]{{{_NONCE}}})((?:[0-9]{{{_BLOCK}}})+)")
+_MOST_ENCODINGS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an answer says of one URL."""
+
+    forms: Forms
+    url: str
+    content: ContentType
+    state: State
+
+
+class Issuing(NamedTuple):
+    """When a key was issued, and which of that second. It counts once, whatever is done to it."""
+
+    time: int
+    nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a good acknowledgment acknowledges."""
+
+    issued: Issuing
+    offer: Offer
+
+
+class Refusal(StrEnum):
+    """Why an acknowledgment is not counted."""
+
+    FORGED = "forged"
+    """No key of this archive, or none for what the acknowledgment says."""
+    EXPIRED = "expired"
+    EARLY = "early"
+    """Issued at a time that has not come yet."""
+
+
+class UrlKeys:
+    """Issues and checks urlkeys."""
+
+    def __init__(self, secret: bytes, life: int = LIFE, *, previous: bytes | None = None) -> None:
+        """Take the secret to issue with, and the one before it, whose keys are still about."""
+        self._secrets = (secret,) if previous is None else (secret, previous)
+        if any(len(each) < SHORTEST_SECRET for each in self._secrets):
+            msg = f"The secret of the urlkeys needs {SHORTEST_SECRET} bytes or more."
+            raise ArchiveRequestError(msg)
+        self._life = life
+
+    def issue(
+        self, clients: Iterable[str], offers: Iterable[Offer], *, now: int, nonce: int
+    ) -> UrlKey:
+        """Return the key of an answer; equal offers count as one, more than MOST_OFFERS not."""
+        head = f"{now:0{_TIME}}-{nonce:0{_NONCE}}"
+        client = " ".join(clients)
+        blocks = [_block(self._secrets[0], head, client, offer) for offer in offers]
+        text = head + "".join(list(dict.fromkeys(blocks))[:MOST_OFFERS])
+        return UrlKey(text + _seal(self._secrets[0], text))
+
+    def check(
+        self, acknowledgment: Acknowledgment, *, now: int, forms: Iterable[Forms] = ()
+    ) -> Receipt | Refusal:
+        """Tell what is acknowledged, or why nothing is.
+
+        `forms` are those of the item at this URL, for an acknowledgment that leaves them out.
+        """
+        text = acknowledgment.key.text
+        match = _SIGNED.fullmatch(text)
+        secret = self._sealed_with(text)
+        if match is None or secret is None:
+            return Refusal.FORGED
+        issued = Issuing(int(match[1]), int(match[2]))
+        if issued.time > now + SKEW:
+            return Refusal.EARLY
+        if self.until(issued) < now:
+            return Refusal.EXPIRED
+        head, blocks = text[: match.start(3)], match[3][:-_BLOCK]
+        client = " ".join(acknowledgment.clients)
+        for offer in _offers(acknowledgment, forms):
+            if _is_among(_block(secret, head, client, offer), blocks):
+                return Receipt(issued, offer)
+        return Refusal.FORGED
+
+    def until(self, issued: Issuing) -> int:
+        """Return the last second of a key; that it was used may be forgotten afterwards."""
+        return issued.time + self._life
+
+    def _sealed_with(self, text: str) -> bytes | None:
+        body, seal = text[:-_BLOCK], text[-_BLOCK:]
+        for secret in self._secrets:
+            if hmac.compare_digest(_seal(secret, body), seal):
+                return secret
+        return None
+
+
+def normalised(url: str) -> str:
+    """Return a URL without its percent-encoding, however often that was applied.
+
+    The examples of 004 do not encode the URL of an acknowledgment once more, so that it arrives
+    decoded.
+    """
+    if "%" not in url and url.isascii():
+        return url
+    octets = url.encode("utf-8", "surrogatepass")
+    for _ in range(_MOST_ENCODINGS):
+        decoded = unquote_to_bytes(octets)
+        if decoded == octets:
+            break
+        octets = decoded
+    return text_of(octets)
+
+
+def _offers(acknowledgment: Acknowledgment, forms: Iterable[Forms]) -> Iterable[Offer]:
+    """Go through what an acknowledgment may mean; example 6.9 leaves the state out."""
+    given, state = acknowledgment.forms, acknowledgment.state
+    states = (State.ORIGINAL, State.COPY) if state is None else (state,)
+    for each, how in product(forms if given is None else (given,), states):
+        yield Offer(each, acknowledgment.url, acknowledgment.content, how)
+
+
+def _block(secret: bytes, head: str, client: str, offer: Offer) -> str:
+    labels = (label.canonical for label in offer.forms)
+    url = normalised(offer.url)
+    return _digest(secret, "url", head, client, url, offer.content, offer.state, *labels)
+
+
+def _seal(secret: bytes, text: str) -> str:
+    return _digest(secret, "seal", text)
+
+
+def _digest(secret: bytes, *parts: str) -> str:
+    """Digest texts into decimal digits; with their lengths, or two could share a boundary."""
+    octets = [part.encode("utf-8", "surrogatepass") for part in parts]
+    message = b"".join(b"%d:%b" % (len(each), each) for each in octets)
+    return f"{int.from_bytes(hmac.digest(secret, message, 'sha256')) % 10**_BLOCK:0{_BLOCK}}"
+
+
+def _is_among(block: str, blocks: str) -> bool:
+    return any(
+        hmac.compare_digest(block, blocks[at : at + _BLOCK]) for at in range(0, len(blocks), _BLOCK)
+    )

@@ -1,0 +1,248 @@
+"""The settings of an archive: the file `archive.toml` in its folder."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ibi.errors import ArchiveRequestError, RequestError, shown
+from ibi.foundation import settings_file
+from ibi.foundation.settings_file import (
+    MOST_WORKERS,
+    NETWORKS,
+    are_networks,
+    is_address,
+    is_mail_address,
+    place_of,
+    place_to_listen,
+    refuse_bad,
+    written,
+)
+from ibi.identifier import ibip
+from ibi.identifier.limits import MAX_PORT
+from ibi.minting.rules.granularity import AUTO, parse_granularity
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.settings import MinterSettings
+
+ARCHIVE_FILE: Final = "archive.toml"
+DELIVERIES: Final = ("proxied", "presigned")
+OBJECTS: Final = "s3://"
+
+_BUCKET: Final = re.compile(
+    r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:/[^/\s\x00-\x1f]{1,255}){0,20}/?"
+)
+_ENDPOINT: Final = re.compile(r"https?://[A-Za-z0-9.\[\]:-]{1,255}(?:/[A-Za-z0-9._~/-]{0,255})?")
+_REGION: Final = re.compile(r"[a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSettings:
+    """An archive, as its administrator set it up: the file `archive.toml` in its folder."""
+
+    folder: Path
+    name: str
+    address: str
+    """Where readers find it: http://archive.example.org"""
+    host: str
+    port: int
+    ip: str = ""
+    ip_port: int = ibip.DEFAULT_PORT
+    administrator: str = ""
+    """An e-mail address."""
+    listen: str = "127.0.0.1:8801"
+    storage: str = ""
+    """Where `col/` lies: a folder, or s3://bucket/prefix; empty for the folder itself."""
+    storage_endpoint: str = ""
+    """The URL of an object store that is not Amazon's."""
+    storage_region: str = ""
+    storage_delivery: str = "proxied"
+    """Whether readers get files of an object store from us, or by `presigned` URLs from there."""
+    catalogue: str = "catalogue.sqlite"
+    """The path of a file, or a postgresql:// URL."""
+    ledger: str = "ledger.sqlite"
+    granularity: str = AUTO
+    allow_private: bool = False
+    keep_replaced: bool = True
+    """Whether the bytes of a file that is replaced or removed are kept."""
+    largest_file: int = 1 << 40
+    requests_a_second: int = 100
+    """Of the API, for one token; bursts of five times that."""
+    trusted_proxies: list[str] = field(default_factory=list)
+    """Networks whose X-Forwarded-For is believed: a licence depends on who reads."""
+    allowed_networks: list[str] = field(default_factory=list)
+    """Networks that are not public where other archives may be pulled from."""
+    digest: bool = True
+    """Whether it publishes which names it holds, so that resolvers know whom to ask."""
+    copies_hours: int = 24
+    """After which a Copy is compared with its Original again; 0: never by itself."""
+    audit_days: int = 30
+    """After which all files are checked again; 0: never by itself."""
+    audit_megabytes_a_second: int = 50
+    """Of the checks that nobody waits for."""
+    workers: int = 1
+    """Processes that answer readers; from two on, another one besides keeps the archive."""
+
+    @property
+    def is_in_objects(self) -> bool:
+        """Whether the files lie in an object store."""
+        return self.storage.startswith(OBJECTS)
+
+    @property
+    def root(self) -> Path:
+        """The folder in which the files lie; if they are elsewhere, that of the archive."""
+        return self.folder / ("" if self.is_in_objects else self.storage)
+
+    def place(self, given: str) -> str:
+        """Return a database's place: a URL as it is, a path from the folder of the archive."""
+        return place_of(self.folder, given)
+
+    @property
+    def minter(self) -> MinterSettings:
+        """The subsystem that mints for it."""
+        return MinterSettings(
+            self.host,
+            self.port,
+            self.ip or None,
+            self.ip_port,
+            self.place(self.ledger),
+            self.granularity,
+            self.allow_private,
+        )
+
+
+def read_archive(folder: Path) -> ArchiveSettings:
+    """Read the settings of the archive in a folder."""
+    nothing = f"There is no archive in {shown(str(folder))}: make one with 'ibi archive init'."
+    try:
+        return settings_file.read(folder / ARCHIVE_FILE, ArchiveSettings, checked, nothing)
+    except RequestError as fault:
+        raise ArchiveRequestError(str(fault)) from None
+
+
+def checked(settings: ArchiveSettings) -> ArchiveSettings:
+    """Return settings that an archive can run with, the address as resolvers write it.
+
+    What it cannot run with is told in one sentence, by the name of the setting.
+    """
+    settings = replace(settings, address=settings.address.lower().rstrip("/"))
+    try:
+        _check(settings)
+    except RequestError as fault:
+        raise ArchiveRequestError(str(fault)) from None
+    return settings
+
+
+def _check(settings: ArchiveSettings) -> None:
+    refuse_bad(
+        settings,
+        (
+            ("name", settings.name.strip() and settings.name.isprintable(), "one line, for people"),
+            ("address", is_address(settings.address), "http://host[:port]"),
+            ("port", 1 <= settings.port <= MAX_PORT, f"a port from 1 to {MAX_PORT}"),
+            ("ip_port", 1 <= settings.ip_port <= MAX_PORT, f"a port from 1 to {MAX_PORT}"),
+            (
+                "administrator",
+                not settings.administrator or is_mail_address(settings.administrator),
+                "an e-mail address",
+            ),
+            ("catalogue", settings.catalogue, "a file, or a postgresql:// URL"),
+            ("ledger", settings.ledger, "a file, or a postgresql:// URL"),
+            ("storage", _is_storage(settings.storage), "a folder, or s3://bucket/prefix"),
+            (
+                "storage_endpoint",
+                not settings.storage_endpoint
+                or (settings.is_in_objects and _ENDPOINT.fullmatch(settings.storage_endpoint)),
+                "the URL of the object store that storage = s3://bucket is in",
+            ),
+            ("storage_region", _REGION.fullmatch(settings.storage_region), "the name of a region"),
+            ("largest_file", settings.largest_file >= 1, "1 byte or more"),
+            ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
+            ("storage_delivery", settings.storage_delivery in DELIVERIES, " or ".join(DELIVERIES)),
+            ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
+            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
+            ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
+            ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
+            ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
+            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
+        ),
+    )
+    _check_parts(settings)
+
+
+def _is_storage(storage: str) -> bool:
+    if storage.startswith(OBJECTS):
+        parts = storage.removeprefix(OBJECTS).split("/")
+        return _BUCKET.fullmatch(storage) is not None and not {".", ".."} & set(parts)
+    return "://" not in storage and storage.isprintable()
+
+
+def _check_parts(settings: ArchiveSettings) -> None:
+    """Check what other parts of the program know best: how labels are minted, where to listen."""
+    minter = settings.minter
+    for name, check in (
+        ("host", lambda: Subsystem(minter.host, minter.port)),
+        ("ip", lambda: minter.ip and Subsystem(None, 1, minter.ip, 1, minter.allow_private)),
+        ("granularity", lambda: parse_granularity(minter.granularity)),
+        ("listen", lambda: place_to_listen(settings.listen)),
+    ):
+        try:
+            check()
+        except RequestError as fault:
+            msg = f"{name}: {fault}"
+            raise RequestError(msg) from None
+
+
+def missing_for_linking(settings: ArchiveSettings) -> str:
+    """Say what resolvers must be told of an archive and its settings lack; empty if nothing.
+
+    Both are mandatory when it announces itself (004, Table 5.2).
+    """
+    missing = [name for name in ("ip", "administrator") if not getattr(settings, name)]
+    if not missing:
+        return ""
+    names = " and ".join(f"`{name}`" for name in missing)
+    return (
+        f"Resolvers want to know more of this archive: set {names} in {ARCHIVE_FILE}, restart it."
+    )
+
+
+_NAMES: Final = ("storage", "storage_endpoint", "storage_region")
+_LINE: Final = re.compile(rf"[ \t]*(?:{'|'.join(_NAMES)})[ \t]*=")
+
+
+def moved(
+    settings: ArchiveSettings, storage: str, endpoint: str = "", region: str = ""
+) -> ArchiveSettings:
+    """Return the settings of the same archive with its files elsewhere."""
+    own = storage and not storage.startswith(OBJECTS) and settings.folder / storage
+    if own == settings.folder:
+        storage = ""  # as it is written if nobody says otherwise
+    return checked(
+        replace(settings, storage=storage, storage_endpoint=endpoint, storage_region=region)
+    )
+
+
+def rewritten(text: str, settings: ArchiveSettings) -> str:
+    """Return a file of settings with the storage of others; what else stands there stays.
+
+    If that cannot be done line by line, all of it is written anew.
+    """
+    wanted = {name: getattr(settings, name) for name in _NAMES if getattr(settings, name)}
+    lines = [line for line in text.splitlines(keepends=True) if not _LINE.match(line)]
+    # At the top: a name that stands below a heading belongs to it.
+    new = "".join([*(f"{name} = {_string(value)}\n" for name, value in wanted.items()), *lines])
+    before = tomllib.loads(text)
+    expected = {name: value for name, value in before.items() if name not in _NAMES} | wanted
+    try:
+        return new if tomllib.loads(new) == expected else written(settings)
+    except tomllib.TOMLDecodeError:
+        return written(settings)
+
+
+def _string(value: str) -> str:
+    return msgspec.json.encode(value).decode()  # TOML reads what JSON writes

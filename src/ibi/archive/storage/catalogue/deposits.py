@@ -1,0 +1,99 @@
+"""Deposits and reserved labels, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ibi.archive.ports.catalogue import Deposit, Reservation
+from ibi.errors import StateError
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.rows import is_storable, place_in_order
+from ibi.model.label_pair import Forms
+
+_DEPOSIT = "SELECT id, opened, who, request, completed FROM archive_deposit"
+_RESERVATION = "SELECT forms, reserved, who, note FROM archive_reservation"
+
+
+class SqlIntake:
+    """What a catalogue knows of that which is to come."""
+
+    _write: Callable[[Callable[[Execute], Any]], Any]
+    _read: Callable[..., list[tuple[Any, ...]]]
+
+    def open_deposit(self, deposit: Deposit) -> None:
+        """Keep an open deposit."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_deposit (id, opened, who, request, completed) "
+                "VALUES ($1, $2, $3, $4, $5)",
+                deposit.id,
+                deposit.opened,
+                deposit.who,
+                deposit.request,
+                deposit.completed,
+            )
+        )
+
+    def deposit(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
+        """Return a deposit, open or completed."""
+        if not is_storable(id):
+            return None
+        rows = self._read(f"{_DEPOSIT} WHERE id = $1", id)
+        return Deposit(*rows[0]) if rows else None
+
+    def deposits(self, before: int) -> list[Deposit]:
+        """Return open deposits, those opened before a moment."""
+        rows = self._read(
+            f"{_DEPOSIT} WHERE completed = '' AND opened < $1 ORDER BY opened", before
+        )
+        return [Deposit(*row) for row in rows]
+
+    def drop_deposit(self, id: str) -> bool:  # noqa: A002
+        """Forget an open deposit; False if there is none."""
+        delete = "DELETE FROM archive_deposit WHERE id = $1 AND completed = '' RETURNING id"
+        return bool(self._write(lambda execute: execute(delete, id)))
+
+    def reserve(self, reservations: Sequence[Reservation]) -> None:
+        """Keep labels for later."""
+
+        def work(execute: Execute) -> None:
+            for each in reservations:
+                for label in each.forms:
+                    rows = execute(
+                        "INSERT INTO archive_name (name, item) VALUES ($1, NULL) "
+                        "ON CONFLICT DO NOTHING RETURNING name",
+                        label.canonical,
+                    )
+                    if not rows:
+                        msg = f"{label} is taken already: no label is given twice."
+                        raise StateError(msg)
+                execute(
+                    "INSERT INTO archive_reservation (label, short, forms, reserved, who, note) "
+                    "VALUES ($1, $2, $3, $4, $5, $6)",
+                    each.forms.label.canonical,
+                    each.forms.short.canonical,
+                    str(each.forms),
+                    each.reserved,
+                    each.who,
+                    each.note,
+                )
+
+        self._write(work)
+
+    def reservation(self, name: str) -> Reservation | None:
+        """Return the reservation that has this name, unless an item has it by now."""
+        rows = self._read(f"{_RESERVATION} WHERE label = $1 OR short = $1", name)
+        return _reservation(rows[0]) if rows else None
+
+    def reservations(self, after: str, limit: int) -> list[Reservation]:
+        """Return labels that still wait for an item, in the order of their names."""
+        rows = self._read(
+            f"{_RESERVATION} WHERE label > $1 ORDER BY label LIMIT $2", place_in_order(after), limit
+        )
+        return [_reservation(row) for row in rows]
+
+
+def _reservation(row: tuple[Any, ...]) -> Reservation:
+    forms, reserved, who, note = row
+    return Reservation(Forms.parse(forms), reserved, who, note)

@@ -1,0 +1,110 @@
+"""The log of which names an archive holds, in SQL: what its digest is read from.
+
+Every row goes into the transaction of the change that it tells of. Their numbers go up by random
+steps: whoever comes with a number that is not there read a log that this database has lost, also
+if it went on since from an earlier state of itself. Nobody else's row can come to stand before one
+that was read: the one row of `archive_epoch` is held until the transaction ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from ibi.archive.ports.catalogue import DigestState, NameChange
+from ibi.archive.rules.manifest import read_document
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.rows import insert_rows
+from ibi.identifier.fingerprint import OCTETS, fingerprint
+from ibi.model.item import Item
+
+_STEP_BITS: Final = 24
+"""Of the steps: 2^38 changes have room, and one log in 2^24 that was set back is not noticed."""
+_NAMES: Final = 1000
+"""To a row: a page has room for every one. An item with more has several rows."""
+_PART: Final = 200
+"""Items that are written down in one transaction: for as long everybody else waits."""
+_FEW: Final = 500
+"""Changes that are read like everything else, in a millisecond."""
+_CHANGES: Final = (
+    "SELECT number, names, held FROM archive_digest "
+    "WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3"
+)
+_WHOLE: Final = 2**62
+"""Up to which item a log is filled that lacks none."""
+
+
+class SqlDigest:
+    """The log of names."""
+
+    _database: Database
+    _write: Callable[[Callable[[Execute], Any]], Any]
+    _read: Callable[..., list[tuple[Any, ...]]]
+    _survey: Callable[..., list[tuple[Any, ...]]]
+
+    def digest_state(self) -> DigestState:
+        """Return how far it has come."""
+        [(epoch, last, filled)] = self._read("SELECT epoch, last, filled FROM archive_epoch")
+        return DigestState(epoch, last, filled == _WHOLE)
+
+    def has_name_change(self, number: int) -> bool:
+        """Tell whether there is a row of that number."""
+        return bool(self._read("SELECT 1 FROM archive_digest WHERE number = $1", number))
+
+    def name_changes(self, after: int, last: int, limit: int) -> list[NameChange]:
+        """Return rows in their order, those after one number and up to another."""
+        few = min(_FEW, limit)
+        rows = self._read(_CHANGES, after, last, few)
+        if len(rows) == few < limit:
+            # Everybody else would wait for so many: the item that a reader wants is read there too.
+            rows += self._survey(_CHANGES, rows[-1][0], last, limit - few)
+        return [NameChange(*row) for row in rows]
+
+    def fill_digest(self) -> bool:
+        """Write down some items that were there before the log; False if none is left."""
+
+        def work(execute: Execute) -> bool:
+            select = f"SELECT filled FROM archive_epoch{self._database.for_update}"  # noqa: S608  # ours
+            [(filled,)] = execute(select)
+            rows = execute(
+                "SELECT id, document FROM archive_item WHERE id > $1 ORDER BY id LIMIT $2",
+                filled,
+                _PART,
+            )
+            note_names(execute, [(names_of(read_document(text)), True) for _, text in rows])
+            place = rows[-1][0] if rows else _WHOLE
+            execute("UPDATE archive_epoch SET filled = $1", place)
+            return bool(rows)
+
+        return not self.digest_state().whole and self._write(work)
+
+
+def names_of(item: Item) -> list[str]:
+    """Return the names of an item, in their canonical spelling."""
+    return [label.canonical for label in item.names]
+
+
+def note_names(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) -> None:
+    """Write down the names of items, and of each whether it is held since now, or no more."""
+    packed = [(part, held) for names, held in noted for part in _packed(names)]
+    if not packed:
+        return
+    step = len(packed) + secrets.randbits(_STEP_BITS)
+    [(last,)] = execute("UPDATE archive_epoch SET last = last + $1 RETURNING last", step)
+    rows = [(number, *row) for number, row in enumerate(packed, last - len(packed) + 1)]
+    insert_rows(execute, "archive_digest (number, names, held)", rows, "")
+
+
+def begin_epoch(execute: Execute, database: Database) -> None:
+    """Empty the log, to be filled anew; who read the old one is told so by its epoch."""
+    execute(f"{database.emptying} archive_digest")
+    begin = "UPDATE archive_epoch SET epoch = $1, last = 0, filled = 0"
+    execute(begin, secrets.token_hex(16))
+
+
+def _packed(names: Iterable[str]) -> list[bytes]:
+    """Return the fingerprints of all names, by as many as go into a row."""
+    octets = b"".join([fingerprint(name).to_bytes(OCTETS) for name in dict.fromkeys(names)])
+    part = _NAMES * OCTETS
+    return [octets[start : start + part] for start in range(0, len(octets), part)]

@@ -1,0 +1,273 @@
+"""Items, their names, files and history, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ibi.archive.ports.catalogue import Held, HistoryEntry, Kept, StoredChange
+from ibi.archive.rules.manifest import document, read_document
+from ibi.archive.storage.catalogue.digest_log import names_of, note_names
+from ibi.errors import StateError
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.rows import is_storable, place_in_order
+from ibi.model.change import Change, ItemChange
+from ibi.model.item import File, Item
+
+T = TypeVar("T")
+
+_HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
+_FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
+
+
+class SqlItems:
+    """What a catalogue knows of items."""
+
+    _database: Database
+    _write: Callable[[Callable[[Execute], Any]], Any]
+    _read: Callable[..., list[tuple[Any, ...]]]
+
+    def find(self, name: str) -> Held | None:
+        """Return the item that has this name, in its canonical spelling."""
+        rows = self._read(f"{_HELD} JOIN archive_name n ON n.item = i.id WHERE n.name = $1", name)
+        return _held(rows[0]) if rows else None
+
+    def items(self, after: int, limit: int, kind: str = "") -> list[Held]:
+        """Return items in the order in which they came, those numbered later than `after`."""
+        # Two statements, because a database plans one without looking at what it is given.
+        if kind:
+            only = f"{_HELD} WHERE i.id > $1 AND i.kind = $2 ORDER BY i.id LIMIT $3"
+            rows = self._read(only, after, kind, limit)
+        else:
+            rows = self._read(f"{_HELD} WHERE i.id > $1 ORDER BY i.id LIMIT $2", after, limit)
+        return [_held(row) for row in rows]
+
+    def count(self) -> int:
+        """Return how many items of data there are, without those that were deleted."""
+        [(count,)] = self._read(
+            "SELECT count(*) FROM archive_item WHERE kind = 'data' AND state <> 'Deleted'"
+        )
+        return int(count)
+
+    def file(self, item: int, path: str) -> File | None:
+        """Return one file."""
+        if not is_storable(path):
+            return None
+        rows = self._read(f"{_FILE} WHERE item = $1 AND path = $2", item, path)
+        return File(*rows[0]) if rows else None
+
+    def files(self, item: int, after: str = "", limit: int = 0) -> list[File]:
+        """Return files in the order of their paths, later than `after`; all if no limit."""
+        rows = self._read(
+            f"{_FILE} WHERE item = $1 AND path > $2 ORDER BY path LIMIT $3",
+            item,
+            place_in_order(after),
+            limit or 2**31,
+        )
+        return [File(*row) for row in rows]
+
+    def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
+        """Write a change, in one transaction that `decide` is the last step of."""
+
+        def work(execute: Execute) -> None:
+            if not _note(execute, change):
+                return
+            noted: list[tuple[list[str], bool]] = []
+            numbered = tuple(
+                replace(each, number=_apply(execute, each, noted)) for each in change.items
+            )
+            note_names(execute, noted)
+            if change.deposit and not _complete(execute, change.deposit, change.label):
+                raise StateError("This deposit was completed or given up meanwhile.")
+            decide(replace(change, items=numbered))
+
+        self._write(work)
+
+    def restore(
+        self, stored: StoredChange, items: Sequence[Kept], dropped: Sequence[str] = ()
+    ) -> None:
+        """Write items as a change left them, whatever stands there; history gets it once."""
+
+        def work(execute: Execute) -> None:
+            _note(execute, stored)
+            noted: list[tuple[list[str], bool]] = []
+            for label in dropped:
+                rows = execute(f"{_HELD} WHERE i.label = $1", label)
+                noted += [(_drop(execute, _held(row).item), False) for row in rows]
+            for kept in items:
+                self._restore(execute, kept)
+                noted.append((names_of(kept.item), True))
+            note_names(execute, noted)
+            _complete(execute, stored.deposit, stored.label)
+
+        self._write(work)
+
+    def _restore(self, execute: Execute, kept: Kept) -> None:
+        item = kept.item
+        label = item.forms.label.canonical
+        rows = execute("SELECT id, version FROM archive_item WHERE label = $1", label)
+        number, version = rows[0] if rows else (self._insert(execute, kept), 0)
+        _update(execute, item, version, kept.version or version + 1)
+        _name(execute, number, item)
+        execute("DELETE FROM archive_file WHERE item = $1", number)
+        _put(execute, number, kept.files)
+
+    def _insert(self, execute: Execute, kept: Kept) -> int:
+        """Make a row under the number that the item had, if nothing else has it by now."""
+        taken = execute("SELECT 1 FROM archive_item WHERE id = $1", kept.number)
+        if not kept.number or taken:
+            return _insert(execute, kept.item)
+        execute(
+            "INSERT INTO archive_item (id, label, kind, state, version, document) "
+            "VALUES ($1, $2, $3, '', 0, '')",
+            kept.number,
+            kept.item.forms.label.canonical,
+            kept.item.kind,
+        )
+        execute(self._database.numbering.format(table="archive_item", column="id"))
+        return kept.number
+
+    def note(self, entry: HistoryEntry) -> None:
+        """Write a line of history of what touches no item; its number is the next."""
+        self._write(lambda execute: _note(execute, entry))
+
+
+def _held(row: tuple[Any, ...]) -> Held:
+    number, version, text = row
+    return Held(number, version, read_document(text))
+
+
+def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:
+    """Write the line of history; False if it is there: the change was made before."""
+    rows = execute(
+        "INSERT INTO archive_history (change, at, who, act, label, detail) "
+        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING number",
+        change.change if isinstance(change, HistoryEntry) else change.id,
+        change.at,
+        change.who,
+        change.act,
+        change.label,
+        change.detail,
+    )
+    return bool(rows)
+
+
+def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]) -> int:
+    """Write what happens to one item, and return its number; note whether its names are held."""
+    item = change.item
+    if change.version == 0:
+        _insert(execute, item)
+    number = _update(execute, item, change.version, change.version + 1)
+    if number is None:
+        msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
+        raise StateError(msg)
+    if change.dropped:
+        noted.append((_drop(execute, item), False))
+        return number
+    noted.append((names_of(item), True))
+    _name(execute, number, item)
+    changed = {*change.put, *change.removed}
+    if change.cleared:
+        execute("DELETE FROM archive_file WHERE item = $1", number)
+    for path in changed:
+        execute("DELETE FROM archive_file WHERE item = $1 AND path = $2", number, path)
+    new = change.files if change.adopted else [f for f in change.files if f.path in changed]
+    _put(execute, number, new)
+    return number
+
+
+def _drop(execute: Execute, item: Item) -> list[str]:
+    """Forget an item, and all that was known of it; return its names."""
+    label = item.forms.label.canonical
+    names = names_of(item)
+    for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
+        # All of its names, also of earlier versions: the number may be given to another item.
+        gone = execute("DELETE FROM archive_name WHERE item = $1 RETURNING name", number)
+        names += [str(name) for (name,) in gone]
+        execute("DELETE FROM archive_file WHERE item = $1", number)
+        execute("DELETE FROM archive_damage WHERE label = $1", label)
+        execute("DELETE FROM archive_copy WHERE label = $1", label)
+        execute("DELETE FROM archive_access WHERE item = $1", number)
+        execute("DELETE FROM archive_item WHERE id = $1", number)
+    return names
+
+
+def _insert(execute: Execute, item: Item) -> int:
+    rows = execute(
+        "INSERT INTO archive_item (label, kind, state, version, document) "
+        "VALUES ($1, $2, '', 0, '') ON CONFLICT DO NOTHING RETURNING id",
+        item.forms.label.canonical,
+        item.kind,
+    )
+    if not rows:
+        raise _taken(item.forms.label.spelling)
+    return int(rows[0][0])
+
+
+def _update(execute: Execute, item: Item, version: int, next_: int) -> int | None:
+    """Write the next version; None if the item has another one than this by now."""
+    rows = execute(
+        "UPDATE archive_item SET state = $1, version = $2, document = $3 "
+        "WHERE label = $4 AND version = $5 RETURNING id",
+        str(item.state),
+        next_,
+        document(item),
+        item.forms.label.canonical,
+        version,
+    )
+    return int(rows[0][0]) if rows else None
+
+
+def _name(execute: Execute, number: int, item: Item) -> None:
+    """Give an item its names. Those of its forms may have been reserved, for it."""
+    execute(
+        "DELETE FROM archive_reservation WHERE label = $1 AND forms = $2",
+        item.forms.label.canonical,
+        str(item.forms),
+    )
+    for label in item.forms:
+        execute(
+            "UPDATE archive_name SET item = $1 WHERE name = $2 AND item IS NULL",
+            number,
+            label.canonical,
+        )
+    for label in item.names:
+        execute(
+            "INSERT INTO archive_name (name, item) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            label.canonical,
+            number,
+        )
+        [(owner,)] = execute("SELECT item FROM archive_name WHERE name = $1", label.canonical)
+        if owner is None:
+            msg = f"{label.spelling} is reserved for another item: no label is given twice."
+            raise StateError(msg)
+        if owner != number:
+            raise _taken(label.spelling)
+
+
+def _taken(label: str) -> StateError:
+    return StateError(f"{label} names another item already: no label is given twice.")
+
+
+def _put(execute: Execute, number: int, files: Sequence[File]) -> None:
+    for file in files:
+        execute(
+            "INSERT INTO archive_file (item, path, size, sha256, sha512, modified, media_type) "
+            "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            number,
+            file.path,
+            file.size,
+            file.sha256,
+            file.sha512,
+            file.modified,
+            file.media_type,
+        )
+
+
+def _complete(execute: Execute, deposit: str, label: str) -> bool:
+    """Close a deposit; False if it is not open."""
+    update = (
+        "UPDATE archive_deposit SET completed = $1 WHERE id = $2 AND completed = '' RETURNING id"
+    )
+    return bool(execute(update, label, deposit))

@@ -1,0 +1,214 @@
+"""Tasks, transfers, copies and damage, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.rows import is_storable, place_in_order, storable
+from ibi.model.task import Task, TaskState
+
+_TASK: Final = (
+    "SELECT id, kind, who, begun, request, state, done, total, place, note, result, ended "
+    "FROM archive_task"
+)
+_EXCHANGE: Final = "SELECT id, label, role, peer, secret, since, state, fault FROM archive_exchange"
+_COPY: Final = "SELECT label, checked, missing, fault FROM archive_copy"
+_DROP_OTHERS: Final = (
+    "DELETE FROM archive_copy WHERE label NOT IN "
+    "(SELECT label FROM archive_item WHERE state = 'Copy' AND kind = 'data')"
+)
+_ADD_COPIES: Final = (
+    "INSERT INTO archive_copy (label, checked, missing, fault) SELECT label, 0, 0, '' "
+    "FROM archive_item WHERE state = 'Copy' AND kind = 'data' ON CONFLICT DO NOTHING"
+)
+_DAMAGE: Final = "SELECT label, path, found, what FROM archive_damage"
+_ALL: Final = 2**31
+
+
+class SqlUpkeep:
+    """What a catalogue knows of that which takes long or lasts."""
+
+    _write: Callable[[Callable[[Execute], Any]], Any]
+    _read: Callable[..., list[tuple[Any, ...]]]
+
+    def keep_task(self, task: Task) -> None:
+        """Keep a task, in the place of what was known of it."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_task (id, kind, who, begun, request, state, done, total, "
+                "place, note, result, ended) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+                "$11, $12) ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+                "done = excluded.done, total = excluded.total, place = excluded.place, "
+                "note = excluded.note, result = excluded.result, ended = excluded.ended",
+                task.id,
+                task.kind,
+                task.who,
+                task.begun,
+                task.request,
+                str(task.state),
+                task.done,
+                task.total,
+                task.place,
+                storable(task.note),
+                task.result,
+                task.ended,
+            )
+        )
+
+    def task(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
+        """Return a task."""
+        rows = self._read(f"{_TASK} WHERE id = $1", id) if is_storable(id) else []
+        return _task(rows[0]) if rows else None
+
+    def tasks(self, limit: int, kind: str = "") -> list[Task]:
+        """Return the newest tasks, the newest first; of one kind or of all."""
+        if kind:
+            only = f"{_TASK} WHERE kind = $1 ORDER BY begun DESC, id LIMIT $2"
+            rows = self._read(only, storable(kind), limit)
+        else:
+            rows = self._read(f"{_TASK} ORDER BY begun DESC, id LIMIT $1", limit)
+        return [_task(row) for row in rows]
+
+    def unfinished_tasks(self) -> list[Task]:
+        """Return those that have not ended, the oldest first."""
+        rows = self._read(f"{_TASK} WHERE state IN ('waiting', 'running') ORDER BY begun, id")
+        return [_task(row) for row in rows]
+
+    def keep_exchange(self, exchange: Exchange) -> None:
+        """Keep it, in the place of what was known of it."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_exchange (id, label, role, peer, secret, since, state, fault) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO UPDATE SET "
+                "peer = excluded.peer, secret = excluded.secret, state = excluded.state, "
+                "fault = excluded.fault",
+                exchange.id,
+                exchange.label,
+                exchange.role,
+                exchange.peer,
+                exchange.secret,
+                exchange.since,
+                exchange.state,
+                storable(exchange.fault),
+            )
+        )
+
+    def exchange(self, id: str) -> Exchange | None:  # noqa: A002
+        """Return one."""
+        rows = self._read(f"{_EXCHANGE} WHERE id = $1", id) if is_storable(id) else []
+        return _exchange(rows[0]) if rows else None
+
+    def exchanges(self, state: str = "", limit: int = 0) -> list[Exchange]:
+        """Return them, the oldest first; those of a state or all, and of many the newest."""
+        if state:
+            only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since DESC, id DESC LIMIT $2"
+            rows = self._read(only, state, limit or _ALL)
+        else:
+            rows = self._read(f"{_EXCHANGE} ORDER BY since DESC, id DESC LIMIT $1", limit or _ALL)
+        return [_exchange(row) for row in reversed(rows)]
+
+    def keep_copy(self, copy: CopyRecord) -> None:
+        """Keep it, in the place of what was known of it."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_copy (label, checked, missing, fault) "
+                "VALUES ($1, $2, $3, $4) ON CONFLICT (label) DO UPDATE SET "
+                "checked = excluded.checked, missing = excluded.missing, fault = excluded.fault",
+                copy.label,
+                copy.checked,
+                copy.missing,
+                storable(copy.fault),
+            )
+        )
+
+    def copy_record(self, label: str) -> CopyRecord | None:
+        """Return that of one copy."""
+        rows = self._read(f"{_COPY} WHERE label = $1", label)
+        return _copy(rows[0]) if rows else None
+
+    def copy_records(self, checked_before: int, limit: int) -> list[CopyRecord]:
+        """Return those that were not looked at since a moment, the longest ago first."""
+        rows = self._read(
+            f"{_COPY} WHERE checked < $1 ORDER BY checked, label LIMIT $2", checked_before, limit
+        )
+        return [_copy(row) for row in rows]
+
+    def drop_copy(self, label: str) -> None:
+        """Forget one."""
+        self._write(lambda execute: execute("DELETE FROM archive_copy WHERE label = $1", label))
+
+    def match_copies(self) -> None:
+        """Have a record of each item of data that is a Copy, and of no other."""
+
+        def work(execute: Execute) -> None:
+            execute(_DROP_OTHERS)
+            execute(_ADD_COPIES)
+
+        self._write(work)
+
+    def copies(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
+        """Return records by label, later than `after`; of all copies, or of those with a fault."""
+        only = " AND (missing > 0 OR fault <> '')" if faulty else ""
+        rows = self._read(
+            f"{_COPY} WHERE label > $1{only} ORDER BY label LIMIT $2", place_in_order(after), limit
+        )
+        return [_copy(row) for row in rows]
+
+    def count_copies(self) -> tuple[int, int]:
+        """Return how many copies there are, and of how many the Original is missing."""
+        [(copies, missing)] = self._read(
+            "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END) FROM archive_copy"
+        )
+        return int(copies), int(missing)
+
+    def keep_damage(self, damage: Damage) -> None:
+        """Keep it, in the place of what was known of that file."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_damage (label, path, found, what) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT (label, path) DO UPDATE SET what = excluded.what",
+                damage.label,
+                damage.path,
+                damage.found,
+                storable(damage.what),
+            )
+        )
+
+    def damages(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
+        """Return what is damaged by label and path, later than `after`; all if no limit."""
+        label, path = map(place_in_order, after)
+        rows = self._read(
+            f"{_DAMAGE} WHERE label > $1 OR (label = $1 AND path > $2) "
+            "ORDER BY label, path LIMIT $3",
+            label,
+            path,
+            limit or _ALL,
+        )
+        return [
+            Damage(label=label, path=path, found=found, what=what)
+            for label, path, found, what in rows
+        ]
+
+    def drop_damage(self, label: str, path: str) -> None:
+        """Forget it: the file is whole, or is not there any more by right."""
+        delete = "DELETE FROM archive_damage WHERE label = $1 AND path = $2"
+        self._write(lambda execute: execute(delete, label, path))
+
+
+def _task(row: tuple[Any, ...]) -> Task:
+    names = ("id", "kind", "who", "begun", "request", "state", "done", "total", "place", "note")
+    fields = dict(zip((*names, "result", "ended"), row, strict=True))
+    return Task(**(fields | {"state": TaskState(fields["state"])}))
+
+
+def _exchange(row: tuple[Any, ...]) -> Exchange:
+    names = ("id", "label", "role", "peer", "secret", "since", "state", "fault")
+    return Exchange(**dict(zip(names, row, strict=True)))
+
+
+def _copy(row: tuple[Any, ...]) -> CopyRecord:
+    label, checked, missing, fault = row
+    return CopyRecord(label=label, checked=checked, missing=missing, fault=fault)

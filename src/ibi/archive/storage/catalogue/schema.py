@@ -1,0 +1,178 @@
+"""The tables of an archive's catalogue, as the steps in `storage.migrations` leave them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+
+SCHEMA: Final = sa.MetaData()
+# SQLite numbers rows by itself only in an INTEGER, PostgreSQL runs out of them in one.
+_NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+item = sa.Table(
+    "archive_item",
+    SCHEMA,
+    sa.Column("id", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("label", sa.Text, nullable=False, unique=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Index("archive_item_of_kind", "kind", "id"),
+)
+# Every name that was ever given stays here, so that none is given twice; `item` is empty while a
+# label is only reserved.
+name = sa.Table(
+    "archive_name",
+    SCHEMA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("item", sa.BigInteger),
+    sa.Index("archive_name_of_item", "item"),
+    sqlite_with_rowid=False,
+)
+file = sa.Table(
+    "archive_file",
+    SCHEMA,
+    sa.Column("item", sa.BigInteger, primary_key=True),
+    sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("sha512", sa.Text, nullable=False),
+    sa.Column("modified", sa.BigInteger, nullable=False),
+    sa.Column("media_type", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+history = sa.Table(
+    "archive_history",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("change", sa.Text, nullable=False, unique=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Index("archive_history_of_label", "label", "number"),
+)
+deposit = sa.Table(
+    "archive_deposit",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("opened", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("completed", sa.Text, nullable=False),
+)
+reservation = sa.Table(
+    "archive_reservation",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("short", sa.Text, nullable=False, unique=True),
+    sa.Column("forms", sa.Text, nullable=False),
+    sa.Column("reserved", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+)
+access = sa.Table(
+    "archive_access",
+    SCHEMA,
+    sa.Column("item", sa.BigInteger, primary_key=True),
+    sa.Column("day", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+used_key = sa.Table(
+    "archive_used_key",
+    SCHEMA,
+    sa.Column("issued", sa.BigInteger, primary_key=True),
+    sa.Column("nonce", sa.BigInteger, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+token = sa.Table(
+    "archive_token",
+    SCHEMA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+)
+setting = sa.Table(
+    "archive_setting",
+    SCHEMA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+link = sa.Table(
+    "archive_link",
+    SCHEMA,
+    sa.Column("resolver", sa.Text, primary_key=True),
+    sa.Column("document", sa.Text, nullable=False),
+)
+task = sa.Table(
+    "archive_task",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("begun", sa.BigInteger, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("done", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("place", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("ended", sa.BigInteger, nullable=False),
+    sa.Index("archive_task_of_kind", "kind", "begun"),
+)
+# The transfers that this archive has to do with, and what its items must not say of them: secrets.
+exchange = sa.Table(
+    "archive_exchange",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("peer", sa.Text, nullable=False),
+    sa.Column("secret", sa.Text, nullable=False),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("fault", sa.Text, nullable=False),
+    sa.Index("archive_exchange_of_state", "state", "since"),
+)
+# Copies, and when their Originals were last looked for.
+copy = sa.Table(
+    "archive_copy",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("checked", sa.BigInteger, nullable=False),
+    sa.Column("missing", sa.BigInteger, nullable=False),
+    sa.Column("fault", sa.Text, nullable=False),
+    sa.Index("archive_copy_checked", "checked"),
+)
+# Files that an audit found damaged, until they are whole again.
+damage = sa.Table(
+    "archive_damage",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("found", sa.BigInteger, nullable=False),
+    sa.Column("what", sa.Text, nullable=False),
+)
+# A row for every change of an item: the fingerprints of its names, one after the other.
+digest = sa.Table(
+    "archive_digest",
+    SCHEMA,
+    sa.Column("number", _NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("names", sa.LargeBinary, nullable=False),
+    sa.Column("held", sa.Boolean, nullable=False),
+)
+# One row: how far the digest has come, and up to which item it was filled.
+epoch = sa.Table(
+    "archive_epoch",
+    SCHEMA,
+    sa.Column("epoch", sa.Text, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("filled", sa.BigInteger, nullable=False),
+)

@@ -1,0 +1,170 @@
+"""How often items were read, and what is held, in SQL. No address of a reader comes here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from ibi.archive.ports.statistics import (
+    Access,
+    DayAccesses,
+    ExchangeCount,
+    Holding,
+    ItemAccesses,
+    TaskCount,
+    UpkeepCounts,
+)
+from ibi.foundation.sql.database import Database, Execute
+
+T = TypeVar("T")
+
+_SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would sum them up to a decimal number
+_DAY: Final = 86_400 * 1_000_000_000
+_AT_ONCE: Final = 250
+"""Rows in a statement."""
+_ALL: Final = 2**62
+"""More than anything was ever read."""
+
+
+class SqlStatistics:
+    """What a catalogue knows in numbers."""
+
+    _database: Database
+    _write: Callable[[Callable[[Execute], Any]], Any]
+    _survey: Callable[..., list[tuple[Any, ...]]]
+
+    def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
+        """Count each access whose key was not used, in one durable step; tell which."""
+        counted: list[bool] = self._write(lambda execute: _count(execute, accesses))
+        return counted
+
+    def forget_keys(self, before: int) -> None:
+        """Forget used keys that nobody would accept any more."""
+        self._write(
+            lambda execute: execute("DELETE FROM archive_used_key WHERE until < $1", before)
+        )
+
+    def accesses(self, first: str, last: str, item: int = 0) -> list[DayAccesses]:
+        """Return accesses by day, of one item or of all together."""
+        of_item, values = (" AND item = $3", (item,)) if item else ("", ())
+        rows = self._survey(
+            f"SELECT day, {_SUM} FROM archive_access "  # noqa: S608  # no values
+            f"WHERE day >= $1 AND day <= $2{of_item} GROUP BY day ORDER BY day",
+            first,
+            last,
+            *values,
+        )
+        return [DayAccesses(*row) for row in rows]
+
+    def most_read(
+        self, first: str, last: str, limit: int, after: tuple[int, int] | None = None
+    ) -> list[ItemAccesses]:
+        """Return the items that were read most; of those read as often, the older first."""
+        count, item = after or (_ALL, 0)
+        rows = self._survey(
+            "SELECT r.item, i.label, r.total "  # noqa: S608  # no values
+            f"FROM (SELECT item, {_SUM} AS total FROM archive_access "
+            "WHERE day >= $1 AND day <= $2 GROUP BY item) r "
+            "JOIN archive_item i ON i.id = r.item "
+            "WHERE r.total < $3 OR (r.total = $3 AND r.item > $4) "
+            "ORDER BY r.total DESC, r.item LIMIT $5",
+            first,
+            last,
+            count,
+            item,
+            limit,
+        )
+        return [ItemAccesses(*row) for row in rows]
+
+    def holdings(self) -> list[Holding]:
+        """Return what is held, by kind, state, and the day on which it was made."""
+        created = self._database.json_field.format(column="i.document", name="created")
+        rows = self._survey(
+            f"SELECT i.kind, i.state, "  # noqa: S608  # no values
+            f"COALESCE(CAST({created} AS BIGINT), 0) / {_DAY} AS day, count(*), "
+            "CAST(COALESCE(sum(f.files), 0) AS BIGINT), "
+            "CAST(COALESCE(sum(f.bytes), 0) AS BIGINT) "
+            "FROM archive_item i LEFT JOIN (SELECT item, count(*) AS files, sum(size) AS bytes "
+            "FROM archive_file GROUP BY item) f ON f.item = i.id GROUP BY i.kind, i.state, day"
+        )
+        # Sorted here: a database has an order of its own for texts.
+        return [Holding(*row) for row in sorted(rows)]
+
+    def upkeep_counts(self) -> UpkeepCounts:
+        """Return how it stands with copies, transfers, tasks and damage."""
+        [(copies, missing, faulty)] = self._survey(
+            "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END), "
+            "count(CASE WHEN fault <> '' THEN 1 END) FROM archive_copy"
+        )
+        [(damaged,)] = self._survey("SELECT count(*) FROM archive_damage")
+        exchanges = self._survey(
+            "SELECT role, state, count(*) FROM archive_exchange GROUP BY role, state"
+        )
+        tasks = self._survey(
+            "SELECT kind, state, count(*), max(begun) FROM archive_task GROUP BY kind, state"
+        )
+        return UpkeepCounts(
+            copies=copies,
+            missing=missing,
+            faulty=faulty,
+            damaged=damaged,
+            exchanges=tuple(ExchangeCount(*row) for row in sorted(exchanges)),
+            tasks=tuple(TaskCount(*row) for row in sorted(tasks)),
+        )
+
+
+def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
+    counted = [False] * len(accesses)
+    counts: Counter[tuple[int, str]] = Counter()
+    # In one order whoever counts: two who wait for each other's rows would wait for ever.
+    for number in sorted(range(len(accesses)), key=lambda each: _key(accesses[each])):
+        access = accesses[number]
+        counted[number] = _use(execute, access)
+        if counted[number]:
+            counts[access.item, access.day] += access.count
+            for item, count in _others(execute, access):
+                counts[item, access.day] += count
+    _add(execute, counts)
+    return counted
+
+
+def _others(execute: Execute, access: Access) -> Iterator[tuple[int, int]]:
+    """Find the other items that were read, those that are here."""
+    for some in _slices(access.others):
+        places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
+        found = execute(
+            f"SELECT name, item FROM archive_name WHERE name IN ({places})",  # noqa: S608  # no values
+            *(label for label, _ in some),
+        )
+        items: dict[str, int] = dict(found)
+        yield from ((items[label], count) for label, count in some if label in items)
+
+
+def _add(execute: Execute, counts: Mapping[tuple[int, str], int]) -> None:
+    for some in _slices(sorted(counts.items())):
+        rows = ", ".join(
+            f"(${place}, ${place + 1}, ${place + 2})" for place in range(1, 3 * len(some), 3)
+        )
+        execute(
+            f"INSERT INTO archive_access (item, day, count) VALUES {rows} ON CONFLICT "  # noqa: S608  # no values
+            "(item, day) DO UPDATE SET count = archive_access.count + excluded.count",
+            *(value for (item, day), count in some for value in (item, day, count)),
+        )
+
+
+def _slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (rows[first : first + _AT_ONCE] for first in range(0, len(rows), _AT_ONCE))
+
+
+def _key(access: Access) -> tuple[int, int]:
+    return access.issued, access.nonce
+
+
+def _use(execute: Execute, access: Access) -> bool:
+    """Use a key up; False if it was used."""
+    insert = (
+        "INSERT INTO archive_used_key (issued, nonce, until) VALUES ($1, $2, $3) "
+        "ON CONFLICT DO NOTHING RETURNING issued"
+    )
+    return bool(execute(insert, *_key(access), access.until))

@@ -1,0 +1,301 @@
+"""Items as folders: `col/<label>/doc/<files>`, with a manifest beside them (spec part 4).
+
+    col/sid.inpe.br/mtc-m19/2013/09.04.12.27.57/doc/Report.pdf
+                                               /ibi.json       the manifest
+                                               /old/<change>/  files that were replaced, if kept
+    incoming/<deposit>/                                        files on their way in
+    journal/<change>.json                                      what is decided and not finished
+    reserved/<list>.json                                       labels of items that come later
+
+A change is decided when its line in the journal is durable. All that takes room was written
+before; what follows are renames, each of which may be done again after a crash: so a change is
+there whole, or not at all, whatever is killed when.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ibi.archive.ports.catalogue import StoredChange
+from ibi.archive.rules.fixity import MANIFEST
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.storage.files.folder_listing import LocalFile
+from ibi.archive.storage.files.folder_repair import TreeMending
+from ibi.archive.storage.files.journal_entry import stored_change
+from ibi.archive.storage.files.staging import Staging
+from ibi.errors import StorageError, UnknownError
+from ibi.foundation.system.disk import (
+    disk_errors,
+    fsync_nearest,
+    prune,
+    replace_durably,
+    write_durably,
+)
+from ibi.foundation.system.safe_open import folder_beneath, fsync_folder, has_file, open_beneath
+from ibi.model.change import Change
+
+_FOLDERS: Final = ("col", "incoming", "journal", "reserved")
+_NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""What file systems say that have no second names, or no more of them."""
+
+
+class _Step(msgspec.Struct, frozen=True):
+    """What happens to the folder of one item."""
+
+    place: str
+    adopted: str
+    put: tuple[str, ...]
+    removed: tuple[str, ...]
+    cleared: bool
+    dropped: bool = False
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """A line of the journal."""
+
+    change: StoredChange
+    steps: tuple[_Step, ...]
+
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_DECODE: Final = msgspec.json.Decoder(_Line).decode
+
+
+class FileTree(Staging, TreeMending):
+    """A file store in a folder."""
+
+    quick = True
+
+    def __init__(self, root: Path, *, keep_replaced: bool = True) -> None:
+        """Use a folder, and make it if need be; replaced files are kept, or not."""
+        super().__init__(root / "incoming")
+        self.name = str(root)
+        folders = [root / folder for folder in _FOLDERS]
+        self._col, self._incoming, self._journal, self._reserved = folders
+        self._keep = keep_replaced
+        self._lasting: set[str] = set()  # folders that were made durable: of a year the same
+        with disk_errors(self.name):
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+            fsync_folder(root)
+
+    def prepare(self, change: Change) -> None:
+        """Do nothing: the files are where they are renamed from."""
+
+    def decide(self, change: Change) -> None:
+        """Make a change durable as a decision, and carry it out among the files."""
+        line = _Line(
+            stored_change(change),
+            tuple(
+                _Step(
+                    each.item.forms.label.spelling,
+                    each.adopted,
+                    each.put,
+                    each.removed,
+                    each.cleared,
+                    each.dropped,
+                )
+                for each in change.items
+            ),
+        )
+        with disk_errors(self.name):
+            try:
+                prepared = self._prepared(change.id)
+                prepared.mkdir()
+                for number, each in enumerate(change.items):
+                    text = manifest(each.item, each.files, each.number, each.version + 1)
+                    write_durably(prepared / f"{number}.json", text)
+                write_durably(prepared / "journal", _ENCODE(line))
+                fsync_folder(prepared)
+                fsync_folder(self._incoming)
+            except BaseException:
+                shutil.rmtree(self._prepared(change.id), ignore_errors=True)
+                raise
+            # From here on it is decided.
+            (prepared / "journal").rename(self._journal / f"{change.id}.json")
+            fsync_folder(self._journal)
+            self._carry_out(line)
+
+    def _prepared(self, change: str) -> Path:
+        return self._incoming / f"change-{change}"
+
+    def _carry_out(self, line: _Line) -> None:
+        for number, step in enumerate(line.steps):
+            folder = self._made(step.place)
+            if step.adopted:
+                self._adopt(step.adopted, folder / "doc")
+            # What goes first, so that a file may come where a folder was, or a folder for a file.
+            for path in step.removed:
+                self._remove(line.change.id, folder, path)
+            for path in step.put:
+                self._put(line.change, folder, path)
+            prepared = self._prepared(line.change.id)
+            if step.cleared or step.dropped:
+                for part in ("doc", "old"):
+                    _move(folder / part, prepared / f"{number}.{part}")
+            if step.dropped:
+                (folder / MANIFEST).unlink(missing_ok=True)
+            else:
+                _move(prepared / f"{number}.json", folder / MANIFEST)
+            fsync_folder(folder)
+            if step.dropped:
+                # A label may go on where this one ended: only what is empty goes.
+                self._lasting.clear()
+                prune(self._col, f"{step.place}/{MANIFEST}")
+
+    def _made(self, place: str) -> Path:
+        parts, above = place.split("/"), place.rpartition("/")[0]
+        if above in self._lasting and not (self._col / above).is_dir():
+            self._lasting.clear()  # somebody moved it
+        lasting = len(parts) - 1 if above in self._lasting else 0
+        with folder_beneath(self._col, parts, make=True, lasting=lasting):
+            self._lasting.add(above)
+            return self._col / place
+
+    def _adopt(self, deposit: str, doc: Path) -> None:
+        files = self.files_of(deposit)
+        if files.is_dir():
+            _move(files, doc)
+
+    def _put(self, change: StoredChange, folder: Path, path: str) -> None:
+        source = self.files_of(change.deposit) / path
+        *folders, name = path.split("/")
+        is_new = source.exists()  # or it was done before
+        if is_new and self._keep:
+            self._keep_old(change.id, folder, path)
+        with folder_beneath(folder, ["doc", *folders], make=True) as doc:
+            if is_new:
+                os.rename(source, name, dst_dir_fd=doc)
+            os.fsync(doc)
+
+    def _remove(self, change: str, folder: Path, path: str) -> None:
+        if self._keep:
+            self._keep_old(change, folder, path)
+        *folders, name = path.split("/")
+        # It may have been done before.
+        with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
+            if has_file(doc, name):
+                os.unlink(name, dir_fd=doc)
+        prune(folder / "doc", path)
+        fsync_nearest(folder / "doc" / path, folder / "doc")
+
+    @staticmethod
+    def _keep_old(change: str, folder: Path, path: str) -> None:
+        """Give the old bytes a second name, under which they stay when the first is taken."""
+        *folders, name = path.split("/")
+        with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
+            if not has_file(doc, name):
+                return
+            with folder_beneath(folder, ["old", change, *folders], make=True) as old:
+                if not has_file(old, name):
+                    _second_name(name, doc, old)
+
+    def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
+        """Forget a decision: the catalogue has it."""
+        with disk_errors(self.name):
+            line = self._journal / f"{id}.json"
+            with suppress(FileNotFoundError):
+                deposit = self._line(line).change.deposit
+                # The line goes last: of a deleted item, the files lie here.
+                if self._prepared(id).exists():
+                    shutil.rmtree(self._prepared(id))
+                if deposit:
+                    self.discard(deposit)
+                line.unlink()
+                fsync_folder(self._journal)
+
+    def _line(self, path: Path) -> _Line:
+        try:
+            return _DECODE(path.read_bytes())
+        except msgspec.MsgspecError as fault:
+            raise StorageError(str(path), "this line of the journal is damaged") from fault
+
+    def decided(self) -> Iterator[StoredChange]:
+        """Carry out among the files what was decided and not finished, and return each."""
+        with disk_errors(self.name):
+            lines = [self._line(path) for path in self._journal.glob("*.json")]
+            if lines:
+                # Of one who was killed between the rename and this: not half done and forgotten.
+                fsync_folder(self._journal)
+            known = {self._prepared(line.change.id) for line in lines}
+            for left in self._incoming.glob("change-*"):
+                if left not in known:
+                    shutil.rmtree(left)  # it never was decided
+        for line in sorted(lines, key=lambda line: line.change.at):
+            with disk_errors(self.name):
+                self._carry_out(line)
+            yield line.change
+
+    def manifest(self, place: str) -> bytes:
+        """Return the manifest of an item."""
+        with disk_errors(self.name):
+            fd = open_beneath(self._col, [*place.split("/"), MANIFEST])
+            with os.fdopen(fd, "rb") as file:
+                return file.read()
+
+    def manifests(self) -> Iterator[tuple[str, bytes]]:
+        """Return every place and its manifest; an empty one where the disk does not let us."""
+        unread: list[str] = []
+        for folder, folders, files in os.walk(
+            self._col, onerror=lambda failure: unread.append(failure.filename)
+        ):
+            folders.sort()  # labels of one archive are then in the order of their time
+            if MANIFEST in files:
+                place = Path(folder).relative_to(self._col).as_posix()
+                try:
+                    yield place, self.manifest(place)
+                except StorageError:
+                    yield place, b""
+                # A label may go on where another ends, but not among its files.
+                folders[:] = (name for name in folders if name not in {"doc", "old"})
+        yield from ((Path(each).relative_to(self._col).as_posix(), b"") for each in unread)
+
+    def keep_reservations(self, text: bytes) -> None:
+        """Keep a list of reserved labels, for when the catalogue is lost."""
+        with disk_errors(self.name):
+            replace_durably(self._reserved / f"{uuid.uuid4().hex}.json", text)
+
+    def reservations(self) -> Iterator[bytes]:
+        """Return all lists of reserved labels."""
+        with disk_errors(self.name):
+            yield from [path.read_bytes() for path in self._reserved.glob("*.json")]
+
+    def open(self, place: str, path: str) -> LocalFile:
+        """Open a file of an item for reading; UnknownError if there is none."""
+        with disk_errors(self.name):
+            try:
+                fd = open_beneath(self._col, [*place.split("/"), "doc", *path.split("/")])
+            except FileNotFoundError:
+                raise UnknownError("file", path) from None
+            return LocalFile(fd, self.name)
+
+    def link(self, place: str, path: str, method: str) -> str:
+        """Return nothing: readers get files from us."""
+        del place, path, method
+        return ""
+
+
+def _second_name(name: str, folder: int, other: int) -> None:
+    places = {"src_dir_fd": folder, "dst_dir_fd": other}
+    try:
+        os.link(name, name, **places, follow_symlinks=False)
+    except OSError as failure:
+        if failure.errno not in _NO_LINKS:
+            raise
+        os.rename(name, name, **places)  # noqa: PTH104  # by open folders
+    os.fsync(other)
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename, unless it was renamed before."""
+    with suppress(FileNotFoundError):
+        source.rename(target)

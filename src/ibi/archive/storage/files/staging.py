@@ -1,0 +1,324 @@
+"""Files on their way in: of each open deposit a folder, of each file what has come so far.
+
+<deposit>/parts/<digest of the path>   what has come of a file
+         /names/<digest>               its path
+         /files/<path>                 files that are whole
+         /facts/<digest>.json          what is known of each
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from threading import Lock
+from typing import BinaryIO
+
+import msgspec
+
+from ibi.archive.ports.file_store import Staged
+from ibi.errors import AtWorkError, ChecksumError, FileNameError, StateError, UnknownError, shown
+from ibi.foundation.system.disk import (
+    A_FILE_IS_THERE,
+    A_FOLDER_IS_THERE,
+    Checksums,
+    checksums_of,
+    disk_errors,
+    fsync_up,
+    prune,
+    replace_durably,
+)
+from ibi.foundation.system.safe_open import fsync_folder
+from ibi.model.item import File
+
+
+class UnpackingNotes:
+    """A file beside those of a deposit, one path a line: no path has a line end in it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the folder of a deposit."""
+        self._file = folder / "unpacking"
+
+    def add(self, path: str) -> None:
+        """Note a file that is about to be written."""
+        with self._file.open("a", encoding="utf-8") as notes:
+            notes.write(f"{path}\n")
+
+    def paths(self) -> list[str]:
+        """Return what was noted, and not forgotten."""
+        text = self._file.read_text(encoding="utf-8") if self._file.exists() else ""
+        return [path for path in text.split("\n") if path]
+
+    def keep_only(self, path: str) -> None:
+        """Forget all others at once: they are to stay."""
+        replace_durably(self._file, f"{path}\n".encode())
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._file.unlink(missing_ok=True)
+
+
+class Staging:
+    """The folder of all open deposits."""
+
+    def __init__(self, incoming: Path) -> None:
+        """Use a folder; what lies there from an earlier run can be gone on with."""
+        self._root = incoming
+        self.place = str(incoming)
+        self._lock = Lock()
+        self._busy: set[tuple[str, str]] = set()
+        self._sealed: set[str] = set()
+        self._sums: dict[tuple[str, str], Checksums] = {}
+        """Of files that came in part; those of an earlier run are read again."""
+
+    def _folder(self, deposit: str) -> Path:
+        if not deposit.isalnum():  # it comes from outside, and names a folder
+            raise UnknownError("deposit", deposit)
+        return self._root / deposit
+
+    def files_of(self, deposit: str) -> Path:
+        """Return the folder of the whole files of a deposit."""
+        return self._folder(deposit) / "files"
+
+    def _part(self, deposit: str, path: str) -> Path:
+        return self._folder(deposit) / "parts" / _digest(path)
+
+    def _name(self, deposit: str, path: str) -> Path:
+        return self._folder(deposit) / "names" / _digest(path)
+
+    def _facts(self, deposit: str, path: str) -> Path:
+        return self._folder(deposit) / "facts" / f"{_digest(path)}.json"
+
+    @contextmanager
+    def busy(self, deposit: str, path: str = "") -> Iterator[None]:
+        """Keep others from one file of a deposit, and from sealing it."""
+        key = (deposit, path)
+        with self._lock:
+            if deposit in self._sealed:
+                raise AtWorkError("This deposit is being completed.")
+            if key in self._busy:
+                what = f"{shown(path)} is being received" if path else "This deposit is at work"
+                raise AtWorkError(f"{what} already.")
+            self._busy.add(key)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(key)
+
+    @contextmanager
+    def sealed(self, deposit: str) -> Iterator[None]:
+        """Let nobody change the files of a deposit meanwhile; AtWorkError if somebody does."""
+        with self._lock:
+            if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
+                raise AtWorkError("A file of this deposit is on its way: wait for its end.")
+            self._sealed.add(deposit)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._sealed.discard(deposit)
+
+    @contextmanager
+    def receive(self, deposit: str, path: str, offset: int) -> Iterator[_Reception]:
+        """Take bytes of a file from an offset on; 0 begins it anew."""
+        key = (deposit, path)
+        part = self._part(deposit, path)
+        with self.busy(deposit, path), disk_errors(self.place, path):
+            self._check_place(deposit, path)
+            for name in ("files", "parts", "facts", "names"):
+                (self._folder(deposit) / name).mkdir(parents=True, exist_ok=True)
+            here = part.stat().st_size if part.exists() else 0
+            if offset not in {0, here}:
+                msg = f"Of {shown(path)} there are {here} bytes here: go on from there."
+                raise StateError(msg)
+            self._name(deposit, path).write_text(path, encoding="utf-8")
+            sums = self._sums.pop(key, None) if offset else Checksums()
+            if sums is None or sums.size != offset:
+                sums = checksums_of(part)
+            with part.open("r+b" if offset else "wb") as file:
+                file.seek(offset)
+                try:
+                    yield _Reception(self, deposit, path, file, sums)
+                finally:
+                    if part.exists():
+                        file.flush()
+                        self._sums[key] = sums
+
+    def _check_place(self, deposit: str, path: str) -> None:
+        files = self.files_of(deposit)
+        if (files / path).is_dir():
+            raise FileNameError(path, A_FOLDER_IS_THERE)
+        if any((files / parent).is_file() for parent in PurePosixPath(path).parents):
+            raise FileNameError(path, A_FILE_IS_THERE)
+
+    def settle(
+        self,
+        deposit: str,
+        path: str,
+        sums: Checksums,
+        media_type: str,
+        checksum: tuple[str, str] | None,
+    ) -> File:
+        """Make a file whole: its part is durable and closed to further bytes."""
+        part = self._part(deposit, path)
+        if checksum is not None:
+            name, expected = checksum
+            found = getattr(sums, name).hexdigest()
+            if found != expected:
+                part.unlink()
+                raise ChecksumError(path, expected, found)
+        self._check_place(deposit, path)
+        target = self.files_of(deposit) / path
+        # Its own time, not that of the sender, whose clock nobody knows.
+        file = File(
+            path,
+            sums.size,
+            sums.sha256.hexdigest(),
+            sums.sha512.hexdigest(),
+            part.stat().st_mtime_ns,
+            media_type,
+        )
+        # What is replaced goes first: the facts of one file must never stand beside another.
+        if target.exists():
+            target.unlink()
+            fsync_folder(target.parent)
+        # The facts next: a file without them would go into the item unseen.
+        replace_durably(self._facts(deposit, path), msgspec.json.encode(file))
+        with self._lock:  # nobody prunes the folder in between
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part.rename(target)
+        fsync_up(target.parent, self._root)
+        self._name(deposit, path).unlink(missing_ok=True)
+        self._sums.pop((deposit, path), None)
+        return file
+
+    def staged(self, deposit: str) -> list[Staged]:
+        """Return the files of an open deposit, in the order of their paths."""
+        with disk_errors(self.place):
+            facts = self._folder(deposit) / "facts"
+            whole = [_file(path) for path in facts.glob("*.json")] if facts.exists() else []
+            found = {
+                file.path: Staged(file.path, file.size, file)
+                for file in whole
+                if (self.files_of(deposit) / file.path).is_file()
+            }
+            found |= {path: Staged(path, size, None) for path, size in self._parts(deposit)}
+            return [found[path] for path in sorted(found)]
+
+    def _parts(self, deposit: str) -> Iterator[tuple[str, int]]:
+        """Yield the paths of which something has come, and how much."""
+        names = self._folder(deposit) / "names"
+        for name in names.iterdir() if names.exists() else ():
+            with suppress(FileNotFoundError):  # it became whole meanwhile
+                path = name.read_text(encoding="utf-8")
+                yield path, self._part(deposit, path).stat().st_size
+
+    def staged_file(self, deposit: str, path: str) -> Staged | None:
+        """Return one of them."""
+        with disk_errors(self.place, path):
+            part = self._part(deposit, path)
+            if part.exists():
+                return Staged(path, part.stat().st_size, None)
+            facts = self._facts(deposit, path)
+            if facts.exists() and (self.files_of(deposit) / path).is_file():
+                file = _file(facts)
+                return Staged(path, file.size, file)
+            return None
+
+    def unfinished(self, deposit: str) -> bool:
+        """Tell whether something of a file has come, and not all."""
+        with disk_errors(self.place):
+            parts = self._folder(deposit) / "parts"
+            return parts.exists() and any(parts.iterdir())
+
+    def unstage(self, deposit: str, path: str) -> bool:
+        """Remove a file of an open deposit; False if it is not there."""
+        with self.busy(deposit, path), disk_errors(self.place, path):
+            found = self.staged_file(deposit, path)
+            file = self.files_of(deposit) / path
+            if file.is_file():
+                file.unlink()
+            with self._lock:
+                prune(self.files_of(deposit), path)
+            for rest in (self._facts, self._part, self._name):
+                rest(deposit, path).unlink(missing_ok=True)
+            self._sums.pop((deposit, path), None)
+        return found is not None
+
+    def note_unpacking(self, deposit: str, path: str) -> None:
+        """Note that a file is about to be written by an unpacking."""
+        with disk_errors(self.place, path):
+            UnpackingNotes(self._folder(deposit)).add(path)
+
+    def unpacking(self, deposit: str) -> list[str]:
+        """Return what an unpacking that has not ended may have written."""
+        with disk_errors(self.place):
+            return UnpackingNotes(self._folder(deposit)).paths()
+
+    def end_unpacking(self, deposit: str, source: str = "") -> None:
+        """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
+        with disk_errors(self.place):
+            notes = UnpackingNotes(self._folder(deposit))
+            if source:
+                notes.keep_only(source)
+                self.unstage(deposit, source)
+            notes.forget()
+
+    def open_staged(self, deposit: str, path: str) -> int:
+        """Open a whole file of an open deposit for reading."""
+        staged = self.staged_file(deposit, path)
+        if staged is None or staged.file is None:
+            raise UnknownError("whole file", path)
+        with disk_errors(self.place, path):
+            return os.open(self.files_of(deposit) / path, os.O_RDONLY | os.O_NOFOLLOW)
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        with disk_errors(self.place):
+            folder = self._folder(deposit)
+            if folder.exists():
+                shutil.rmtree(folder)
+            for key in [key for key in self._sums if key[0] == deposit]:
+                del self._sums[key]
+
+    def deposits(self) -> list[str]:
+        """Return the deposits of which something is here."""
+        with disk_errors(self.place):
+            return [path.name for path in self._root.iterdir() if path.name.isalnum()]
+
+
+@dataclass(eq=False, slots=True)
+class _Reception:
+    """Takes the bytes of one file."""
+
+    _staging: Staging
+    _deposit: str
+    _path: str
+    _file: BinaryIO
+    _sums: Checksums
+
+    def write(self, data: bytes) -> None:
+        """Take some."""
+        with disk_errors(self._staging.place, self._path):
+            self._file.write(data)
+        self._sums.update(data)
+
+    def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
+        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        with disk_errors(self._staging.place, self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            return self._staging.settle(self._deposit, self._path, self._sums, media_type, checksum)
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(path.encode()).hexdigest()[:40]
+
+
+def _file(facts: Path) -> File:
+    return msgspec.json.decode(facts.read_bytes(), type=File)

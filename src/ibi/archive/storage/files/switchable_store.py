@@ -1,0 +1,236 @@
+"""A file store that can be exchanged for another while it is used.
+
+Files on their way in belong to no store, and stay where they are when the store is exchanged. A
+store that takes files only from a folder of its own, because it renames them, gets them there when
+their deposit is completed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Final, Protocol
+
+from ibi.archive.ports.catalogue import StoredChange
+from ibi.archive.ports.file_store import FileStore, OpenFile
+from ibi.archive.storage.files.staging import Staging
+from ibi.errors import StorageError, UnknownError
+from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.safe_open import fsync_folder
+from ibi.foundation.system.shared_memory import SharedCount
+from ibi.model.change import Change
+from ibi.model.item import File
+
+
+class Store(FileStore, Protocol):
+    """A file store that takes files from a folder."""
+
+    name: str
+
+    def files_of(self, deposit: str) -> Path:
+        """Return the folder of the whole files of a deposit."""
+        ...
+
+
+class MovableStore(Staging):
+    """The files on their way in, and the store that they go to."""
+
+    def __init__(self, incoming: Path, store: Store) -> None:
+        """Use a store, for now."""
+        super().__init__(incoming)
+        with disk_errors(self.place):
+            incoming.mkdir(parents=True, exist_ok=True)
+        self._store = store
+        self._keeping = RLock()
+        self._touched: dict[str, set[str]] | None = None
+        self._completing: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """Where the files lie."""
+        return self._store.name
+
+    @property
+    def quick(self) -> bool:
+        """Whether a file is opened quickly enough for the thread of an event loop."""
+        return self._store.quick
+
+    def watch(self) -> None:
+        """Note from now on which places are changed."""
+        self._touched = {}
+
+    def unwatch(self) -> None:
+        """Note it no more."""
+        self._touched = None
+
+    def touched(self) -> dict[str, set[str]]:
+        """Return the places that were changed since this was last asked, each with mended paths."""
+        found, self._touched = self._touched or {}, {}
+        return found
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Let nobody keep anything meanwhile that is no change of items."""
+        with self._keeping:
+            yield
+
+    def exchange(self, store: Store) -> None:
+        """Use another store from now on."""
+        self._store = store
+
+    def _touch(self, place: str, *paths: str) -> None:
+        if self._touched is not None:
+            self._touched.setdefault(place, set()).update(paths)
+
+    def prepare(self, change: Change) -> None:
+        """Do what takes long of a change, as far as nobody sees it."""
+        if change.deposit:
+            self._hand_over(change.deposit)
+        self._store.prepare(change)
+
+    def _hand_over(self, deposit: str) -> None:
+        """Bring the files of a deposit to where the store takes them from; they stay here too."""
+        source, target = self.files_of(deposit), self._store.files_of(deposit)
+        if source == target or not source.is_dir():
+            return
+        with disk_errors(self.name):
+            shutil.rmtree(target, ignore_errors=True)  # of an attempt that was given up
+            shutil.copytree(source, target, copy_function=_second_name)
+            for folder, _, _ in os.walk(target):
+                fsync_folder(Path(folder))
+            fsync_folder(target.parent)
+
+    def decide(self, change: Change) -> None:
+        """Make a change durable as a decision, and carry it out among the files."""
+        for each in change.items:
+            self._touch(each.item.forms.label.spelling)
+        self._completing[change.id] = change.deposit
+        self._store.decide(change)
+
+    def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
+        """Forget a decision: the catalogue has it."""
+        self._store.finish(id)
+        if deposit := self._completing.pop(id, ""):
+            super().discard(deposit)
+
+    def decided(self) -> Iterator[StoredChange]:
+        """Carry out among the files what was decided and not finished, and return each."""
+        for stored in self._store.decided():
+            for place in stored.places:
+                self._touch(place)
+            self._completing[stored.id] = stored.deposit
+            yield stored
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        super().discard(deposit)
+        self._store.discard(deposit)
+
+    def manifest(self, place: str) -> bytes:
+        """Return the manifest of an item."""
+        return self._store.manifest(place)
+
+    def manifests(self) -> Iterator[tuple[str, bytes]]:
+        """Return every place and its manifest."""
+        return self._store.manifests()
+
+    def keep_reservations(self, text: bytes) -> None:
+        """Keep a list of reserved labels, for when the catalogue is lost."""
+        with self._keeping:
+            self._store.keep_reservations(text)
+
+    def reservations(self) -> Iterator[bytes]:
+        """Return all lists of reserved labels."""
+        return self._store.reservations()
+
+    def open(self, place: str, path: str) -> OpenFile:
+        """Open a file of an item for reading; UnknownError if there is none."""
+        return self._store.open(place, path)
+
+    def link(self, place: str, path: str, method: str) -> str:
+        """Return where readers get a file from the store itself; empty if they get it from us."""
+        return self._store.link(place, path, method)
+
+    def keys(self, place: str = "") -> Iterator[str]:
+        """Return where each file lies, in the whole store or at a place."""
+        return self._store.keys(place)
+
+    def mend(self, place: str, file: File, deposit: str) -> None:
+        """Put a whole file of a deposit in the place of a damaged one."""
+        self._touch(place, file.path)
+        self._hand_over(deposit)
+        self._store.mend(place, file, deposit)
+
+    def mend_manifest(self, place: str, text: bytes) -> None:
+        """Write the manifest of an item in the place of a damaged one."""
+        self._touch(place)
+        self._store.mend_manifest(place, text)
+
+
+def _second_name(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as failure:
+        if failure.errno not in {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
+            raise
+        shutil.copy2(source, target, follow_symlinks=False)  # its time goes with it
+        with Path(target).open("rb") as file:
+            os.fsync(file.fileno())
+
+
+_READS: Final = "this process only reads"
+
+
+class FollowedStore(MovableStore):
+    """A store that is exchanged as soon as the keeper has exchanged its own."""
+
+    def __init__(self, incoming: Path, opened: Callable[[], Store], moves: SharedCount) -> None:
+        """Open the store that is used now, and again whenever the keeper counts a move."""
+        self._opened = opened
+        self._moves = moves
+        self._followed = moves.value
+        super().__init__(incoming, opened())
+
+    def _follow(self) -> bool:
+        """Tell whether there is another store than before, which is used now."""
+        moves = self._moves.value
+        if moves == self._followed:
+            return False
+        self.exchange(self._opened())
+        self._followed = moves
+        return True
+
+    @property
+    def quick(self) -> bool:
+        """Whether a file is opened quickly enough for the thread of an event loop."""
+        self._follow()
+        return super().quick
+
+    def open(self, place: str, path: str) -> OpenFile:
+        """Open a file of an item for reading; UnknownError if there is none."""
+        self._follow()
+        try:
+            return super().open(place, path)
+        except UnknownError:
+            if not self._follow():  # it may have been moved that moment
+                raise
+            return super().open(place, path)
+
+    def link(self, place: str, path: str, method: str) -> str:
+        """Return where readers get a file from the store itself; empty if they get it from us."""
+        self._follow()
+        return super().link(place, path, method)
+
+    def decided(self) -> Iterator[StoredChange]:
+        """Return nothing: what was decided is carried out by the keeper alone."""
+        yield from ()
+
+    def decide(self, change: Change) -> None:
+        """Refuse."""
+        del change
+        raise StorageError(self.name, _READS)

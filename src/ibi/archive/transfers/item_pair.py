@@ -1,0 +1,81 @@
+"""An item and what describes it: in a transfer both change together, or neither does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.rules import transfer
+from ibi.identifier.label import Label
+from ibi.model.change import Act, ItemChange
+from ibi.model.item import Item, Transfer
+
+WHO: Final = "archive"
+"""Of acts that nobody asked for at their time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both, as far as they are here."""
+
+    held: Held | None
+    metadata: Held | None
+
+    @property
+    def item(self) -> Item | None:
+        """The item, if it is here."""
+        return None if self.held is None else self.held.item
+
+    @property
+    def helds(self) -> list[Held]:
+        """Those that are here."""
+        return [each for each in (self.held, self.metadata) if each is not None]
+
+    def part_in(self, id_: str) -> Transfer | None:
+        """Return what the item says of a transfer; None if it is in none, or in another."""
+        known = None if self.item is None else self.item.transfer
+        return known if known is not None and known.id == id_ else None
+
+
+def pair_of(archive: Archive, label: Label) -> Pair:
+    """Return what is here under a label."""
+    held = archive.catalogue.find(label.canonical)
+    described = None if held is None else held.item.metadata
+    if described is None:
+        return Pair(held, None)
+    return Pair(held, archive.catalogue.find(described.label.canonical))
+
+
+def digest_of(archive: Archive, pair: Pair) -> str:
+    """Return the digest of what is here, to compare it with the other side."""
+    return transfer.digest((held.item, archive.files(held)) for held in pair.helds)
+
+
+def make(  # noqa: PLR0913  # an act, by whom, and of what
+    archive: Archive,
+    act: Act,
+    pair: Pair,
+    become: Callable[[Item], Item | None],
+    id_: str,
+    *,
+    who: str = WHO,
+    **detail: object,
+) -> None:
+    """Make both what they become, in one change; what becomes None is here no more."""
+    changes = []
+    for held in pair.helds:
+        after = become(held.item)
+        changes.append(
+            ItemChange(
+                item=after or held.item,
+                files=() if after is None else archive.files(held),
+                version=held.version,
+                dropped=after is None,
+            )
+        )
+    label = pair.helds[0].item.forms.label
+    facts = {"transfer": id_, **detail}
+    archive.make(archive.change(act, who, label, changes, archive.clock.wall(), detail=facts))

@@ -1,0 +1,260 @@
+"""The receiving side of transfers: it pulls what is offered, and decides who has the Original.
+
+Each message may come late, or twice: the answer is the same, and nothing is done a second time.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from ibi.archive.archive import Archive
+from ibi.archive.copies.pull import Pulled, Pulling, Report
+from ibi.archive.ports.maintenance import Exchange, Source
+from ibi.archive.rules import transfer
+from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.transfers import item_pair as pairs
+from ibi.archive.transfers.item_pair import Pair, digest_of, pair_of
+from ibi.errors import (
+    ArchiveRequestError,
+    ArchiveUnreachableError,
+    AtWorkError,
+    IbiError,
+    StateError,
+    StorageError,
+    StorageFullError,
+    shown,
+)
+from ibi.identifier.label import parse
+from ibi.metadata.web_address import is_web_address
+from ibi.model.item import State
+from ibi.model.label_pair import Forms
+
+OpenSource: TypeAlias = Callable[[str, str], Source]
+"""Returns the archive at an address, for somebody with a ticket."""
+
+_ID: Final = re.compile("[0-9a-f]{32}")
+_LONGEST_TICKET: Final = 200
+_UNDONE: Final = "The other archive undid it."
+_ANEW: Final = "The other archive began anew."
+
+
+class Receiving:
+    """Receives Originals of other archives."""
+
+    def __init__(
+        self, archive: Archive, address: str, service: Forms, open_source: OpenSource
+    ) -> None:
+        """Receive in the name of the archive service at an address."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._address = address
+        self._service = service
+        self._open_source = open_source
+        self._pulling = Pulling(archive)
+
+    def hear(self, message: Message) -> Answer:
+        """Answer a giver, once what the answer says is durable."""
+        if _ID.fullmatch(message.id) is None:
+            msg = f"{shown(message.id)} is not the id of a transfer."
+            raise ArchiveRequestError(msg)
+        with self._archive.changing():
+            self._archive.settle()
+            pair = pair_of(self._archive, parse(message.label))
+            match message:
+                case Offer():
+                    return self._offered(message, pair)
+                case Commit():
+                    return self._committed(message, pair)
+                case Undo():
+                    return self._undone(message, pair, _UNDONE)
+
+    def _offered(self, offer: Offer, pair: Pair) -> Answer:
+        standing = transfer.standing(pair.item, offer.id)
+        if standing is not None:
+            return replace(standing, digest=digest_of(self._archive, pair))
+        row = self._catalogue.exchange(offer.id)
+        if row is not None and (row.role, row.state) != ("receiving", "open"):
+            return Answer(state="refused", reason=row.fault or "This transfer has ended.")
+        wanted = Exchange(
+            id=offer.id,
+            label=parse(offer.label).canonical,
+            role="receiving",
+            peer=offer.source.lower().rstrip("/"),
+            secret=offer.ticket,
+            since=self._archive.clock.wall() if row is None else row.since,
+            fault="" if row is None else row.fault,
+        )
+        pair = self._replaced(wanted, pair)
+        try:
+            self._check(wanted, pair)
+        except StateError as refusal:
+            return self._refuse(wanted, str(refusal))
+        if wanted != row:
+            self._catalogue.keep_exchange(wanted)
+        return Answer(state="copying")
+
+    def _replaced(self, wanted: Exchange, pair: Pair) -> Pair:
+        """Let go of what waits in vain: a giver offers anew only what it took back before."""
+        known = None if pair.item is None else pair.item.transfer
+        if known is None or not transfer.is_replaced(known, wanted.id, wanted.peer):
+            return pair
+        label = parse(wanted.label)
+        self._undone(Undo(id=known.id, label=wanted.label), pair, _ANEW)
+        return pair_of(self._archive, label)
+
+    def _check(self, wanted: Exchange, pair: Pair) -> None:
+        ticket = wanted.secret
+        if not is_web_address(wanted.peer) or not ticket.isascii() or not ticket.isprintable():
+            msg = "The offer makes no sense: it names no archive to read from."
+            raise StateError(msg)
+        if len(ticket) > _LONGEST_TICKET:
+            msg = "The offer makes no sense: its ticket is too long."
+            raise StateError(msg)
+        if wanted.peer == self._address:
+            msg = f"{wanted.peer} is this archive itself: nothing is transferred here from there."
+            raise StateError(msg)
+        transfer.check_receivable(pair.item, wanted.id)
+
+    def _refuse(self, exchange: Exchange, reason: str) -> Answer:
+        """End a transfer; it stays on record, so that no late message opens it again."""
+        ended = replace(exchange, state="undone", fault=reason, secret="")
+        self._catalogue.keep_exchange(ended)
+        return Answer(state="refused", reason=reason)
+
+    def _committed(self, commit: Commit, pair: Pair) -> Answer:
+        self._check_receipt(commit.receipt)
+        answer = transfer.answer_to_commit(pair.item, commit.id, commit.receipt)
+        if answer.state == "accepted":
+            self._accept(commit.id, pair)
+        return answer
+
+    def _check_receipt(self, receipt: str) -> None:
+        """Answer for our own receipts only: what another archive does by its own, nobody knows."""
+        if receipt.rpartition("@")[2] != self._service.label.canonical:
+            msg = "This receipt is not of this archive: another one answers at its address now."
+            raise StateError(msg)
+
+    def _accept(self, id_: str, pair: Pair) -> None:
+        if pair.item is not None and id_ not in pair.item.custody:
+            pairs.make(
+                self._archive, "accept", pair, lambda each: transfer.accepted(each, id_), id_
+            )
+        if pair.item is not None:
+            self._catalogue.drop_copy(pair.item.forms.label.canonical)
+        self._end(id_, "done")
+
+    def _forget(self, undo: Undo, reason: str) -> None:
+        """End a transfer that was undone; the offer of one that is not known yet may be late."""
+        if self._catalogue.exchange(undo.id) is None:
+            self._refuse(
+                Exchange(
+                    id=undo.id,
+                    label=parse(undo.label).canonical,
+                    role="receiving",
+                    peer="",
+                    secret="",
+                    since=self._archive.clock.wall(),
+                ),
+                reason,
+            )
+        self._end(undo.id, "undone", reason)
+
+    def _end(self, id_: str, state: transfer.EndState, fault: str = "") -> None:
+        row = self._catalogue.exchange(id_)
+        if row is not None and row.state == "open":
+            self._catalogue.keep_exchange(replace(row, state=state, fault=fault, secret=""))
+
+    def _undone(self, undo: Undo, pair: Pair, reason: str, who: str = pairs.WHO) -> Answer:
+        if undo.receipt:
+            self._check_receipt(undo.receipt)
+        answer = transfer.answer_to_undo(pair.item, undo.id, undo.receipt)
+        if answer.state == "accepted":
+            self._accept(undo.id, pair)
+            return answer
+        if transfer.standing(pair.item, undo.id) is not None:
+            assert pair.item is not None  # noqa: S101  # it says so
+            stays = transfer.released(pair.item, undo.id) is not None
+            pairs.make(
+                self._archive,
+                "take back" if stays else "drop",
+                pair,
+                lambda each: transfer.released(each, undo.id),
+                undo.id,
+                who=who,
+                reason=reason,
+            )
+        self._forget(undo, reason)
+        return answer
+
+    def undo(self, exchange: Exchange, who: str) -> None:
+        """Let go of what was to come; StateError if it has come."""
+        message = Undo(id=exchange.id, label=exchange.label)
+        with self._archive.changing():
+            self._archive.settle()
+            pair = pair_of(self._archive, parse(exchange.label))
+            if self._undone(message, pair, f"{who} undid it.", who).state == "accepted":
+                msg = f"It is too late: {exchange.label} is the Original here by this transfer."
+                raise StateError(msg)
+
+    def go_on(self, exchange: Exchange, report: Report) -> None:
+        """Pull what is offered, until it is ready; what stands in the way for good is refused.
+
+        Raises what another try may mend, and whatever `report` raises.
+        """
+        with self._archive.changing():
+            self._archive.settle()
+            pair = pair_of(self._archive, parse(exchange.label))
+            standing = transfer.standing(pair.item, exchange.id)
+            if standing is not None:
+                if standing.state == "accepted":
+                    self._accept(exchange.id, pair)
+                return
+        try:
+            with closing(self._open_source(exchange.peer, exchange.secret)) as source:
+                pulled = self._pulling.pull(source, parse(exchange.label), report=report)
+            self._be_ready(exchange, pulled)
+        except StorageFullError as full:
+            self._give_up(exchange, str(full))
+        except (ArchiveUnreachableError, AtWorkError, StorageError):
+            raise
+        except IbiError as fault:
+            self._give_up(exchange, str(fault))
+
+    def _give_up(self, exchange: Exchange, reason: str) -> None:
+        with self._archive.changing():
+            self._end(exchange.id, "undone", reason)
+
+    def _be_ready(self, exchange: Exchange, pulled: Pulled) -> None:
+        id_, peer = exchange.id, exchange.peer
+        main = pulled.items[0][0]
+        if main.state is not State.ORIGINAL or main.forms.label.canonical != exchange.label:
+            msg = f"{peer} does not have the Original of {exchange.label}."
+            raise StateError(msg)
+        with self._archive.changing(), self._pulling.sealed(pulled):
+            self._archive.settle()
+            row = self._catalogue.exchange(id_)
+            if row is None or row.state != "open":
+                return  # somebody undid it meanwhile
+            before = [self._archive.find(item.forms) for item, _ in pulled.items]
+            transfer.check_receivable(before[0], id_)
+            for each in before[1:]:
+                transfer.check_describing(each, id_)
+            receipt = f"{secrets.token_hex(16)}@{self._service.label.canonical}"
+            now = self._archive.clock.wall()
+            items = [
+                transfer.received(item, known, id_, peer, receipt, now)
+                for (item, _), known in zip(pulled.items, before, strict=True)
+            ]
+            changes = self._pulling.changes(pulled, items)
+            detail: dict[str, object] = {"transfer": id_, "from": peer}
+            label = items[0].forms.label
+            self._archive.make(
+                self._archive.change(
+                    "receive", pairs.WHO, label, changes, now, detail=detail, deposit=pulled.deposit
+                )
+            )

@@ -1,0 +1,290 @@
+"""The giving side of transfers: it asks the receiver on and on, and does what the answer allows.
+
+First the row in the catalogue, then the change: whatever a crash leaves behind is found by its row.
+Nothing is remembered between two steps that the item and the row do not say.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.maintenance import CopyRecord, Exchange
+from ibi.archive.rules import transfer
+from ibi.archive.rules.transfer_messages import Answer, Offer, OpenPeer
+from ibi.archive.transfers import item_pair as pairs
+from ibi.archive.transfers.item_pair import Pair, pair_of
+from ibi.errors import ArchiveRefusedError, ArchiveRequestError, StateError, shown
+from ibi.identifier.label import Label, parse
+from ibi.metadata.web_address import is_web_address
+from ibi.model.change import Act
+from ibi.model.item import Item, Transfer
+
+MOST_ITEMS: Final = 1000
+"""At a time."""
+_PASSING: Final = frozenset({408, 425, 429})
+"""Statuses that say nothing of what was asked."""
+_SERVERS_FAULT: Final = 500
+
+
+class Giving:
+    """Gives Originals to other archives."""
+
+    def __init__(
+        self, archive: Archive, address: str, ticket_of: Callable[[str], str], open_peer: OpenPeer
+    ) -> None:
+        """Give in the name of the archive at an address."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._address = address
+        self._ticket_of = ticket_of
+        self._open_peer = open_peer
+
+    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[Exchange]:
+        """Begin to transfer items, each by itself; if one of them cannot be, none is begun."""
+        if not 1 <= len(labels) <= MOST_ITEMS:
+            msg = f"{len(labels)} items cannot be transferred at a time: 1 to {MOST_ITEMS} can."
+            raise ArchiveRequestError(msg)
+        peer = self._peer(to, token)
+        with self._archive.changing():
+            self._archive.settle()
+            # An item may be named twice, by two of its labels.
+            found = {self._checked(label, peer): None for label in labels}
+        return [self._offer(label, peer, token, who) for label in found]
+
+    def _peer(self, to: str, token: str) -> str:
+        peer = to.lower().rstrip("/")
+        if not is_web_address(peer):
+            msg = f"{shown(to)} is not the address of an archive: expected http://host[:port]."
+            raise ArchiveRequestError(msg)
+        if peer == self._address:
+            msg = f"{shown(to)} is this archive itself: nothing is transferred there."
+            raise ArchiveRequestError(msg)
+        check_token(token)
+        self._open_peer(peer, token).close()  # or it is refused here, not later by a thread
+        return peer
+
+    def _checked(self, label: str | Label, peer: str) -> Label:
+        item = self._archive.hold(label).item
+        if not self._is_resumed(item.transfer, peer):
+            transfer.check_transferable(item)
+        return item.forms.label
+
+    def _is_resumed(self, known: Transfer | None, peer: str) -> bool:
+        """Tell whether a transfer is under way whose token was lost with the catalogue."""
+        if known is None or known.phase == "ready" or known.peer != peer:
+            return False
+        row = self._catalogue.exchange(known.id)
+        return row is None or not row.secret
+
+    def _offer(self, label: Label, peer: str, token: str, who: str) -> Exchange:
+        with self._archive.changing():  # for one at a time: others have something to do, too
+            self._archive.settle()
+            self._checked(label, peer)
+            return self._begin(label, peer, token, who)
+
+    def _begin(self, label: Label, peer: str, token: str, who: str) -> Exchange:
+        now = self._archive.clock.wall()
+        pair = pair_of(self._archive, label)
+        item = self._archive.hold(label).item
+        known = transfer.exchange_of(item)
+        if known is not None:
+            resumed = replace(known, secret=token, fault="")
+            self._catalogue.keep_exchange(resumed)
+            return resumed
+        exchange = Exchange(
+            id=uuid.uuid4().hex,
+            label=item.forms.label.canonical,
+            role="giving",
+            peer=peer,
+            secret=token,
+            since=now,
+        )
+        self._catalogue.keep_exchange(exchange)
+        id_ = exchange.id
+        pairs.make(
+            self._archive,
+            "offer",
+            pair,
+            lambda each: transfer.offered(each, id_, peer, now),
+            id_,
+            who=who,
+            to=peer,
+        )
+        return exchange
+
+    def say(self, exchange: Exchange, *, undo: bool) -> Answer:
+        """Say what has to be said next, and return the answer.
+
+        That the receiver will not hear of it counts only while nothing was handed over.
+        """
+        item = self._pair(exchange).item
+        message = transfer.message(item, self._message(exchange), undo=undo)
+        with closing(self._open_peer(exchange.peer, exchange.secret)) as peer:
+            try:
+                return peer.say(message)
+            except (ArchiveRefusedError, ArchiveRequestError) as refusal:
+                if not isinstance(message, Offer) or not _is_final(refusal):
+                    raise
+                return Answer(state="refused", reason=str(refusal))
+
+    def _pair(self, exchange: Exchange) -> Pair:
+        with self._archive.changing():
+            self._archive.settle()
+            return pair_of(self._archive, parse(exchange.label))
+
+    def _message(self, exchange: Exchange) -> Offer:
+        return Offer(
+            id=exchange.id,
+            label=exchange.label,
+            source=self._address,
+            ticket=self._ticket_of(exchange.id),
+        )
+
+    def hear(self, exchange: Exchange, answer: Answer) -> bool:
+        """Do what an answer asks for; tell whether that took the transfer any further."""
+        with self._archive.changing():
+            pair = self._pair(exchange)
+            row = self._catalogue.exchange(exchange.id) or exchange  # it may be undone meanwhile
+            is_whole = answer.state != "ready" or answer.digest == pairs.digest_of(
+                self._archive, pair
+            )
+            step = transfer.step(pair.item, row.id, answer, is_whole)
+            fault = answer.reason
+            match step:
+                case "hand over":
+                    self._hand_over(row, pair, answer.receipt)
+                case "finish":
+                    self._finish(row, pair)
+                case "take back":
+                    fault = fault or row.fault
+                    if not is_whole:
+                        fault = f"What arrived at {row.peer} is not what is here."
+                    self._take_back(row, pair, fault)
+                case "wait" if answer.state != "copying":
+                    fault = fault or row.fault
+            if transfer.is_over(pair.item, row.id, answer):
+                fault = fault or "It was interrupted before it began."
+                self._end(row, fault, accepted=answer.state == "accepted")
+                return True
+            self._note(row, fault)
+            return step != "wait"
+
+    def _hand_over(self, exchange: Exchange, pair: Pair, receipt: str) -> None:
+        id_, now = exchange.id, self._archive.clock.wall()
+        pairs.make(
+            self._archive,
+            "hand over",
+            pair,
+            lambda each: transfer.handed(each, id_, receipt, now),
+            id_,
+            to=exchange.peer,
+        )
+
+    def _finish(self, exchange: Exchange, pair: Pair) -> None:
+        # First, so that a Copy is never without it; one that is no Copy yet is not looked after.
+        record = CopyRecord(label=exchange.label, checked=self._archive.clock.wall())
+        self._catalogue.keep_copy(record)
+        id_ = exchange.id
+        pairs.make(
+            self._archive,
+            "accept",
+            pair,
+            lambda each: transfer.finished(each, id_),
+            id_,
+            by=exchange.peer,
+        )
+
+    def _take_back(self, exchange: Exchange, pair: Pair, reason: str, who: str = pairs.WHO) -> None:
+        id_ = exchange.id
+        pairs.make(
+            self._archive,
+            "take back",
+            pair,
+            lambda each: transfer.taken_back(each, id_),
+            id_,
+            who=who,
+            reason=reason,
+        )
+
+    def undo(self, exchange: Exchange, who: str) -> None:
+        """Take back what was only offered; what was handed over, the receiver has to let go of.
+
+        The row of a transfer that was undone before is ended, even if nobody there hears of it.
+        """
+        with self._archive.changing():
+            pair = self._pair(exchange)
+            row = self._open(exchange)
+            known = pair.part_in(row.id)
+            reason = f"{who} undid it."
+            if known is None:
+                # Without a word on why it ended, it may be that the other side accepted.
+                if row.fault:
+                    self._end(row, row.fault, accepted=False)
+                return
+            if known.phase == "offered":
+                self._take_back(row, pair, reason, who)
+            self._note(row, reason)
+
+    def renew(self, exchange: Exchange, token: str, to: str, who: str) -> None:
+        """Go on with another token, or at another address of the same archive.
+
+        If it is not the same, it does not know its receipt, and nothing comes of it.
+        """
+        with self._archive.changing():
+            pair = self._pair(exchange)
+            row = self._open(exchange)
+            secret = token or row.secret
+            peer = self._peer(to or row.peer, secret)
+            renewed = replace(row, peer=peer, secret=secret, fault="")
+            self._catalogue.keep_exchange(renewed)
+            known = pair.part_in(row.id)
+            if known is not None and known.peer != peer:
+                act: Act = "offer" if known.phase == "offered" else "hand over"
+                become = partial(_readdressed, peer=peer)
+                pairs.make(self._archive, act, pair, become, row.id, who=who, to=peer)
+
+    def _open(self, exchange: Exchange) -> Exchange:
+        """Return a transfer as it is by now; StateError if it has ended meanwhile."""
+        row = self._catalogue.exchange(exchange.id) or exchange
+        if row.state != "open":
+            msg = f"This transfer has ended already: it is {row.state}."
+            raise StateError(msg)
+        return row
+
+    def _end(self, exchange: Exchange, fault: str, *, accepted: bool) -> None:
+        ended = replace(
+            exchange,
+            state="done" if accepted else "undone",
+            fault="" if accepted else fault,
+            secret="",
+        )
+        self._catalogue.keep_exchange(ended)
+
+    def _note(self, exchange: Exchange, fault: str) -> None:
+        if fault != exchange.fault:
+            self._catalogue.keep_exchange(replace(exchange, fault=fault))
+
+
+def check_token(token: str) -> None:
+    """Refuse what cannot be the token of any archive."""
+    if not token or not token.isascii() or not token.isprintable():
+        msg = "A token of the other archive is needed: 'ibi archive token add NAME --scope receive'"
+        raise ArchiveRequestError(f"{msg} makes one there.")
+
+
+def _readdressed(item: Item, peer: str) -> Item:
+    transfer_ = item.transfer and replace(item.transfer, peer=peer)
+    return replace(item, origin=peer if item.origin else "", transfer=transfer_)
+
+
+def _is_final(refusal: ArchiveRefusedError | ArchiveRequestError) -> bool:
+    """Tell whether to say the same again would change nothing."""
+    if isinstance(refusal, ArchiveRequestError):
+        return True
+    return refusal.status < _SERVERS_FAULT and refusal.status not in _PASSING

@@ -1,0 +1,154 @@
+"""Courses: things that go on step by step, several at a time, each when it is due.
+
+Which there are is durable elsewhere: here is only when each is looked at next, and by which thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+import structlog
+
+from ibi.errors import IbiError
+from ibi.model.clock import Clock
+
+_LOG: Final = structlog.get_logger()
+SECOND: Final = 1_000_000_000
+NEVER: Final = 1 << 62
+"""Nanoseconds: until somebody wakes it."""
+_LOOK: Final = 30 * SECOND
+"""After which those are looked for that nobody told of."""
+_MOST: Final = 64
+"""Of ten thousand, as many are under way at once: those that began also end, one after the other.
+Who rests for longer than a while does not count, or one that never answers would stop all."""
+_WHILE: Final = 5 * SECOND
+_PATIENCE: Final = 5 * SECOND
+"""At the end, with steps that wait for somebody else."""
+_AT_ONCE: Final = -1
+"""Due before all others: what was half done is not left so while others begin."""
+
+
+@dataclass(slots=True)
+class _Course:
+    due: int = 0
+    is_busy: bool = False
+    is_woken: bool = False
+
+
+class Courses:
+    """Some threads, and what they have to do."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        step: Callable[[str], int | None],
+        look: Callable[[], Iterable[str]],
+        threads: int,
+    ) -> None:
+        """Take each thing a step further by `step`, and find them by `look`.
+
+        A step returns for how many nanoseconds to leave the thing alone; None if it has ended. What
+        is not to be left alone at all goes on before everything else.
+        """
+        self._clock = clock
+        self._step = step
+        self._find = look
+        self._count = threads
+        self._courses: dict[str, _Course] = {}
+        self._new: dict[str, None] = {}
+        """Those that wait for their first step, in their order."""
+        self._looked = -_LOOK
+        self._changed = threading.Condition()
+        self._threads: list[threading.Thread] = []
+        self.is_stopping = False
+
+    def start(self, name: str) -> None:
+        """Begin."""
+        self.is_stopping = False
+        self._looked = self._clock.uptime() - _LOOK
+        for number in range(self._count):
+            thread = threading.Thread(target=self._run, name=f"{name}-{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Begin no further step, and wait for those that are being made, unless they hang."""
+        with self._changed:
+            self.is_stopping = True
+            self._changed.notify_all()
+        until = self._clock.uptime() + _PATIENCE
+        for thread in self._threads:
+            thread.join(max(0, until - self._clock.uptime()) / SECOND)
+        self._threads.clear()
+
+    def wake(self, *ids: str) -> None:
+        """Have these looked at now."""
+        with self._changed:
+            for id_ in ids:
+                self._meet(id_)
+                if id_ in self._courses:
+                    course = self._courses[id_]
+                    course.due, course.is_woken = 0, True
+            self._changed.notify_all()
+
+    def _meet(self, id_: str) -> None:
+        if id_ not in self._courses:
+            self._new[id_] = None
+
+    def _run(self) -> None:
+        while (id_ := self._next()) is not None:
+            try:
+                pause = self._step(id_)
+            except Exception:  # noqa: BLE001  # or a fault of ours would end all of them
+                _LOG.exception("a step failed", id=id_)
+                pause = _LOOK
+            self._leave(id_, pause)
+
+    def _next(self) -> str | None:
+        """Wait for what is due, and keep others from it; None if nothing more is to be done."""
+        with self._changed:
+            while not self.is_stopping:
+                now = self._clock.uptime()
+                self._look(now)
+                self._begin(now)
+                free = {id_: each.due for id_, each in self._courses.items() if not each.is_busy}
+                first = min(free, key=free.__getitem__, default="")
+                if first and free[first] <= now:
+                    course = self._courses[first]
+                    course.is_busy, course.is_woken = True, False
+                    return first
+                due = min(free.get(first, NEVER), self._looked + _LOOK)
+                self._changed.wait(max(due - now, SECOND // 1000) / SECOND)
+        return None
+
+    def _look(self, now: int) -> None:
+        if now - self._looked < _LOOK:
+            return
+        self._looked = now
+        with suppress(IbiError):  # the storage fails: later
+            for id_ in self._find():
+                self._meet(id_)
+
+    def _begin(self, now: int) -> None:
+        """Let as many begin as there is room for."""
+        moving = sum(each.due < now + _WHILE for each in self._courses.values())
+        for id_ in list(islice(self._new, max(0, _MOST - moving))):
+            del self._new[id_]
+            self._courses[id_] = _Course()
+
+    def _leave(self, id_: str, pause: int | None) -> None:
+        with self._changed:
+            course = self._courses[id_]
+            course.is_busy = False
+            if course.is_woken:
+                course.due = 0
+            elif pause is None:
+                del self._courses[id_]
+            else:
+                course.due = self._clock.uptime() + pause if pause else _AT_ONCE
+            self._changed.notify()

@@ -1,0 +1,252 @@
+"""Transfers: all that are open are taken further, several at a time, until each has ended.
+
+What the two sides become stands in `transfer`, how each does it in `giving` and `receiving`. Here
+both go on by themselves: after a restart from what is durable, and with growing pauses where the
+other side does not answer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Literal, get_args
+
+import structlog
+
+from ibi.archive.archive import Archive
+from ibi.archive.copies.pull import Report
+from ibi.archive.ports.maintenance import Exchange, Role
+from ibi.archive.rules.transfer_messages import Answer, Message, OpenPeer
+from ibi.archive.transfers.item_pair import WHO
+from ibi.archive.transfers.read_tickets import SETTING, Tickets
+from ibi.archive.transfers.receiver import OpenSource, Receiving
+from ibi.archive.transfers.sender import Giving
+from ibi.archive.transfers.step_scheduler import NEVER, SECOND, Courses
+from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
+from ibi.model.item import Item
+from ibi.model.label_pair import Forms
+
+_LOG: Final = structlog.get_logger()
+_THREADS: Final = 4
+_FIRST_PAUSE: Final = SECOND // 20
+_LONGEST_PAUSE: Final = 2 * SECOND
+"""Between two looks at how far the other side is."""
+_FIRST_REST: Final = SECOND // 2
+_LONGEST_REST: Final = 300 * SECOND
+_LONGEST_REST_HERE: Final = 30 * SECOND
+"""For a side that does not answer, or a storage that fails; who receives is asked meanwhile."""
+_MOST_DOUBLINGS: Final = 20
+
+Phase = Literal["offered", "handed over", "copying", "ready", "ending", "done", "undone"]
+
+
+class _StoppedError(Exception):
+    """The process is about to end, or nobody wants any more what is being pulled."""
+
+
+@dataclass(slots=True)
+class _Way:
+    """What is remembered of an open transfer while the process lives."""
+
+    pauses: int = 0
+    failures: int = 0
+    is_unwanted: bool = False
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A transfer, and how far it is."""
+
+    exchange: Exchange
+    phase: Phase
+    done: int = 0
+    total: int = 0
+    """Bytes that the receiver has of those that it needs."""
+
+
+class Transfers:
+    """The transfers of one archive, both those that go and those that come."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        address: str,
+        service: Forms,
+        open_peer: OpenPeer,
+        open_source: OpenSource,
+    ) -> None:
+        """Know how others are reached; nothing goes on before `start`."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        secret = archive.catalogue.keep_setting(SETTING, secrets.token_hex(32))
+        self._tickets = Tickets(bytes.fromhex(secret))
+        self._giving = Giving(archive, address, self._tickets.of, open_peer)
+        self._receiving = Receiving(archive, address, service, open_source)
+        # Apart: what comes may be large, and what was handed over must not wait for it.
+        self._courses: dict[Role, Courses] = {
+            role: Courses(archive.clock, self.step, partial(self._open_ids, role), _THREADS)
+            for role in get_args(Role)
+        }
+        self._ways: dict[str, _Way] = {}
+
+    def start(self) -> None:
+        """Begin to take them further, first those that were open before."""
+        for role, courses in self._courses.items():
+            courses.start(f"ibi-{role}")
+
+    def stop(self) -> None:
+        """Interrupt whatever is being pulled, and wait until nothing is changed any more."""
+        for courses in self._courses.values():
+            courses.stop()
+        with self._archive.changing():
+            return
+
+    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[Progress]:
+        """Begin to transfer items to the archive at an address, by a token that it gave."""
+        begun = self._giving.offer(labels, to, token, who)
+        self._courses["giving"].wake(*(exchange.id for exchange in begun))
+        return [self._progress(exchange) for exchange in begun]
+
+    def hear(self, message: Message) -> Answer:
+        """Answer another archive, which would transfer an item here."""
+        answer = self._receiving.hear(message)
+        way = self._ways.get(message.id)
+        if answer.state == "copying" and way is not None:
+            return replace(answer, done=way.done, total=way.total)
+        if answer.state == "undone" and way is not None:
+            way.is_unwanted = True
+        if answer.state != "ready":
+            self._way(message.id)
+            self._courses["receiving"].wake(message.id)
+        return answer
+
+    def undo(self, id: str, who: str) -> Progress:  # noqa: A002  # what it is called everywhere
+        """Undo a transfer; StateError if it is too late for that."""
+        exchange = self._open(id)
+        if exchange.role == "receiving":
+            self._receiving.undo(exchange, who)
+        else:
+            self._giving.undo(exchange, who)
+        self._way(id).is_unwanted = True
+        self._courses[exchange.role].wake(id)
+        return self.get(id)
+
+    def resume(self, id: str, token: str = "", to: str = "", who: str = WHO) -> Progress:  # noqa: A002
+        """Try again now; with another token, or where the other archive is by now, if given."""
+        exchange = self._open(id)
+        if (token or to) and exchange.role == "receiving":
+            msg = "What comes here needs no token or address: the archive that gives it has both."
+            raise ArchiveRequestError(msg)
+        if token or to:
+            self._giving.renew(exchange, token, to, who)
+        self._way(id).failures = 0
+        self._courses[exchange.role].wake(id)
+        return self.get(id)
+
+    def get(self, id: str) -> Progress:  # noqa: A002
+        """Return a transfer, open or ended."""
+        exchange = self._catalogue.exchange(id)
+        if exchange is None:
+            raise UnknownError("transfer", id)
+        return self._progress(exchange)
+
+    def newest(self, limit: int, state: str = "") -> list[Progress]:
+        """Return so many transfers, of a state or of all; the newest is the last."""
+        return [self._progress(each) for each in self._catalogue.exchanges(state, limit)]
+
+    def is_ticket(self, item: Item, secret: str) -> bool:
+        """Tell whether a secret opens an item to the archive that it is offered to."""
+        return self._tickets.opens(item, secret)
+
+    def _open(self, id_: str) -> Exchange:
+        exchange = self.get(id_).exchange
+        if exchange.state != "open":
+            msg = f"This transfer has ended already: it is {exchange.state}."
+            raise StateError(msg)
+        return exchange
+
+    def _open_ids(self, role: Role) -> list[str]:
+        return [each.id for each in self._catalogue.exchanges("open") if each.role == role]
+
+    def _progress(self, exchange: Exchange) -> Progress:
+        way = self._ways.get(exchange.id) or _Way()
+        return Progress(exchange, self._phase(exchange), way.done, way.total)
+
+    def _phase(self, exchange: Exchange) -> Phase:
+        if exchange.state != "open":
+            return exchange.state
+        held = self._catalogue.find(exchange.label)
+        known = None if held is None else held.item.transfer
+        if known is None or known.id != exchange.id:
+            return "copying" if exchange.role == "receiving" else "ending"
+        return "handed over" if known.phase == "handed" else known.phase
+
+    def _way(self, id_: str) -> _Way:
+        return self._ways.setdefault(id_, _Way())
+
+    def step(self, id_: str) -> int | None:
+        """Take a transfer one step further; return for how long to leave it alone then.
+
+        None if it has ended. What it needs it reads anew, as after a restart.
+        """
+        way = self._way(id_)
+        longest = _LONGEST_REST
+        try:
+            exchange = self._catalogue.exchange(id_)
+            if exchange is None or exchange.state != "open":
+                self._ways.pop(id_, None)
+                return None
+            pause = self._give(exchange, way)
+            if exchange.role == "receiving":
+                longest = _LONGEST_REST_HERE
+                self._receiving.go_on(exchange, self._report_of(way))
+                self._note(id_, "")
+        except _StoppedError:
+            return _FIRST_PAUSE
+        except IbiError as fault:
+            return min(self._rest(id_, way, fault), longest)
+        way.failures = 0
+        return pause
+
+    def _give(self, exchange: Exchange, way: _Way) -> int:
+        if exchange.role != "giving" or not exchange.secret:
+            return NEVER  # until a message comes, or the token that was lost
+        answer = self._giving.say(exchange, undo=way.is_unwanted)
+        way.done, way.total = answer.done, answer.total
+        with self._archive.changing():
+            if self._courses["giving"].is_stopping:  # the answer took long; it is asked for again
+                raise _StoppedError
+            is_further = self._giving.hear(exchange, answer)
+        if is_further:
+            way.pauses = 0
+            return 0
+        way.pauses = min(way.pauses + 1, _MOST_DOUBLINGS)
+        return min(_FIRST_PAUSE << way.pauses, _LONGEST_PAUSE)
+
+    def _report_of(self, way: _Way) -> Report:
+        def report(done: int, total: int) -> None:
+            way.done, way.total = done, total
+            if self._courses["receiving"].is_stopping or way.is_unwanted:
+                raise _StoppedError
+
+        return report
+
+    def _rest(self, id_: str, way: _Way, fault: IbiError) -> int:
+        way.failures = min(way.failures + 1, _MOST_DOUBLINGS)
+        _LOG.warning("a transfer does not go on", transfer=id_, reason=str(fault))
+        with suppress(IbiError):
+            self._note(id_, str(fault))
+        return _FIRST_REST << way.failures >> 1
+
+    def _note(self, id_: str, fault: str) -> None:
+        """Put on record why it does not go on; unless it says there already why it was undone."""
+        with self._archive.changing():
+            row = self._catalogue.exchange(id_)
+            if row is None or row.state != "open" or row.fault == fault:
+                return
+            if not row.fault or self._phase(row) != "ending":
+                self._catalogue.keep_exchange(replace(row, fault=fault))

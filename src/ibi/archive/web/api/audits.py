@@ -1,0 +1,111 @@
+"""The API of an archive: checks of its files, and what was found damaged."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive
+from ibi.archive.fixity.audit_schedule import Auditing, AuditRequest
+from ibi.archive.ports.maintenance import Damage
+from ibi.archive.tasks import Tasks
+from ibi.archive.web.api.responses import moment
+from ibi.archive.web.api.tasks import task_answer
+from ibi.archive.web.authorization import ArchiveDoor
+from ibi.foundation.web.json_response import by_method, json_answer
+from ibi.foundation.web.openapi import PAGE, operation
+from ibi.foundation.web.request_body import body_of, decoded, number_of
+
+_MOST: Final = 1000
+_DECODE: Final = msgspec.json.Decoder(AuditRequest).decode
+
+
+class DamageAnswer(msgspec.Struct, frozen=True):
+    """What is not as it was deposited: a file of an item, its manifest, or the item itself."""
+
+    label: str
+    """Of the item; empty for what lies where no item can be."""
+    path: str
+    """Below the folder of the item; empty for all of it."""
+    found: str
+    what: str
+
+
+class DamagesAnswer(msgspec.Struct, frozen=True):
+    """All that is known to be damaged, in the order of labels and paths."""
+
+    damage: list[DamageAnswer]
+    after: str = ""
+    """Continue after this; empty at the end."""
+
+
+def damage_answer(damage: Damage) -> DamageAnswer:
+    """Say what is damaged."""
+    return DamageAnswer(damage.label, damage.path, moment(damage.found), damage.what)
+
+
+class AuditsApi:
+    """Its handlers."""
+
+    def __init__(
+        self, archive: Archive, auditing: Auditing, tasks: Tasks, door: ArchiveDoor
+    ) -> None:
+        """Check one archive."""
+        self._archive = archive
+        self._auditing = auditing
+        self._tasks = tasks
+        self._door = door
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method("/api/v1/audits", POST=self.begin),
+            by_method("/api/v1/damage", GET=self.damage),
+        ]
+
+    async def begin(self, request: Request) -> Response:
+        """Begin to check the files of some items, or of all."""
+        who = await self._door.admit(request, "administer")
+        body = await body_of(request)
+        wanted = decoded(_DECODE, body) if body else AuditRequest()
+        task = await asyncio.to_thread(self._auditing.begin, self._tasks, wanted, who)
+        return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
+
+    async def damage(self, request: Request) -> Response:
+        """List what is known to be damaged."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        label, _, path = request.query_params.get("after", "").partition(" ")
+        listed = self._archive.catalogue.damages
+        found = await asyncio.to_thread(listed, (label, path), limit)
+        after = f"{found[-1].label} {found[-1].path}" if len(found) == limit else ""
+        return json_answer(DamagesAnswer([damage_answer(each) for each in found], after))
+
+
+TYPES: Final = (AuditRequest, DamageAnswer, DamagesAnswer)
+
+
+def described() -> dict[str, Any]:
+    """Describe them for OpenAPI."""
+    return {
+        "/api/v1/audits": {
+            "post": operation(
+                "Check the files of items, or of all, and repair what is damaged if wanted",
+                body="AuditRequest",
+                answer="TaskAnswer",
+                status=202,
+                errors=(404, 409, 413, 507),
+                body_needed=False,
+            )
+        },
+        "/api/v1/damage": {
+            "get": operation("What is damaged", answer="DamagesAnswer", parameters=PAGE)
+        },
+    }

@@ -1,0 +1,36 @@
+"""The days in a query: from one on, up to and with another."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Final
+
+from starlette.requests import Request
+
+from ibi.errors import ArchiveRequestError, shown
+from ibi.foundation.web.openapi import query
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DAYS: Final = [query("from", "The first day, as 2026-11-15"), query("to", "The last day")]
+"""How they are described for OpenAPI."""
+
+
+def days_of(request: Request) -> tuple[date, date]:
+    """Return the first and the last day that a request names, or all there are."""
+    first = request.query_params.get("from")
+    last = request.query_params.get("to")
+    return (
+        date.min if first is None else _day(first),
+        date.max if last is None else _day(last),
+    )
+
+
+def _day(text: str) -> date:
+    if _DAY.fullmatch(text) is not None:
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            pass  # it is not in the calendar
+    msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
+    raise ArchiveRequestError(msg)

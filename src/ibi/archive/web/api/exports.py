@@ -1,0 +1,168 @@
+"""The API of an archive: what leaves it in a bag, and what is handed over with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive, Described
+from ibi.archive.exchange.bag_import import NOTHING
+from ibi.archive.exchange.handover import HandingOver
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.web.api.messages import HandOverRequest, ManifestsAnswer, ManifestsEntry
+from ibi.archive.web.authorization import ArchiveDoor
+from ibi.errors import ArchiveRequestError, DeletedError
+from ibi.foundation.web.json_response import by_method, json_answer
+from ibi.foundation.web.openapi import PAGE, operation, query
+from ibi.foundation.web.request_body import body_of, decoded, number_of
+from ibi.model.item import File, Item, State
+
+_MOST: Final = 1000
+_MOST_FILES: Final = 20_000
+"""In one answer, unless one item has more."""
+_LARGEST_REQUEST: Final = 1 << 20
+_DECODE: Final = msgspec.json.Decoder(HandOverRequest).decode
+
+
+class ExportsApi:
+    """Its handlers."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        door: ArchiveDoor,
+        address: str,
+        contact: str,
+        handing_over: HandingOver,
+    ) -> None:
+        """Tell of the items of an archive, which answers at an address, and whom to ask."""
+        self._archive = archive
+        self._door = door
+        self._address = address
+        self._contact = contact
+        self._handing_over = handing_over
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method("/api/v1/manifests", GET=self.manifests),
+            by_method("/api/v1/hand-overs", POST=self.hand_over),
+            by_method("/api/v1/hand-overs/check", POST=self.check),
+        ]
+
+    async def manifests(self, request: Request) -> Response:
+        """Tell all that is known of items, as a bag has it."""
+        await self._door.admit(request, "read")
+        label = request.query_params.get("item", "")
+        if label:
+            return json_answer(await asyncio.to_thread(self._one, label))
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
+        return json_answer(await asyncio.to_thread(self._page, after, limit))
+
+    def _one(self, label: str) -> ManifestsAnswer:
+        look = self._archive.look(label)
+        if look.item.kind != "data":
+            msg = f"{look.item.forms.label} is the archive service's own item: it stays here."
+            raise ArchiveRequestError(msg)
+        if look.item.state is State.DELETED:
+            raise DeletedError(str(look.item.forms.label))
+        entry = self._entry(look, self._archive.files(look.held))
+        return ManifestsAnswer([entry], contact=self._contact)
+
+    def _page(self, after: int, limit: int) -> ManifestsAnswer:
+        found = self._archive.catalogue.items(after, limit, "data")
+        items: list[ManifestsEntry] = []
+        files = seen = 0
+        while seen < len(found) and files <= _MOST_FILES:
+            held = found[seen]
+            seen += 1
+            if held.item.state is not State.DELETED:
+                known = self._archive.files(held)
+                files += len(known)
+                items.append(self._entry(Described(held, self._metadata(held)), known))
+        more = seen < len(found) or len(found) == limit
+        after_this = str(found[seen - 1].id) if more else ""
+        return ManifestsAnswer(items, after_this, seen - len(items), self._contact)
+
+    def _metadata(self, held: Held) -> Held | None:
+        forms = held.item.metadata
+        return None if forms is None else self._archive.catalogue.find(forms.label.canonical)
+
+    def _entry(self, look: Described, files: Sequence[File]) -> ManifestsEntry:
+        metadata = look.metadata
+        return ManifestsEntry(
+            look.item.forms.label.spelling,
+            self._manifest(look.item, files),
+            NOTHING if metadata is None else self._manifest(metadata.item, ()),
+        )
+
+    def _manifest(self, item: Item, files: Sequence[File]) -> msgspec.Raw:
+        known = replace(item, transfer=None, origin=self._address)
+        return msgspec.Raw(manifest(known, files))
+
+    async def hand_over(self, request: Request) -> Response:
+        """Give Originals up to another archive, and answer with the paper that says so."""
+        who = await self._door.admit(request, "administer")
+        wanted = decoded(_DECODE, await body_of(request, _LARGEST_REQUEST))
+        return json_answer(
+            await asyncio.to_thread(
+                self._handing_over.give,
+                wanted.items,
+                wanted.recipient,
+                who,
+                leave_copies=wanted.leave_copies,
+            )
+        )
+
+    async def check(self, request: Request) -> Response:
+        """Tell whether Originals can be given up; they are not."""
+        await self._door.admit(request, "administer")
+        wanted = decoded(_DECODE, await body_of(request, _LARGEST_REQUEST))
+        await asyncio.to_thread(
+            self._handing_over.check,
+            wanted.items,
+            wanted.recipient,
+            leave_copies=wanted.leave_copies,
+        )
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+def described() -> dict[str, Any]:
+    """Describe them."""
+    return {
+        "/api/v1/manifests": {
+            "get": operation(
+                "All that is known of items of data, as a bag has it",
+                answer="ManifestsAnswer",
+                parameters=[*PAGE, query("item", "Only of this item")],
+                errors=(404, 410),
+            )
+        },
+        "/api/v1/hand-overs": {
+            "post": operation(
+                "Give Originals up to another archive, for good; the same paper if asked again",
+                body="HandOverRequest",
+                answer="HandOver",
+                errors=(404, 409, 410, 413, 507),
+            )
+        },
+        "/api/v1/hand-overs/check": {
+            "post": operation(
+                "Whether Originals can be given up; nothing is",
+                body="HandOverRequest",
+                status=204,
+                errors=(404, 409, 410, 413),
+            )
+        },
+    }

@@ -1,0 +1,164 @@
+"""The API of an archive: who did what."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry
+from ibi.archive.web.api.date_query import DAYS, days_of
+from ibi.archive.web.api.responses import moment
+from ibi.archive.web.authorization import ArchiveDoor
+from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.foundation.web.json_response import by_method, json_answer
+from ibi.foundation.web.openapi import PAGE, operation, query
+from ibi.foundation.web.request_body import number_of
+from ibi.identifier.label import parse
+
+_MOST: Final = 1000
+_LAST: Final = 2**62
+_SECOND: Final = 1_000_000_000
+_DAY: Final = 86_400 * _SECOND
+_ORDERS: Final = ("oldest", "newest")
+
+
+class HistoryLine(msgspec.Struct, frozen=True):
+    """Who did what."""
+
+    number: int
+    at: str
+    who: str
+    act: str
+    label: str
+    detail: dict[str, Any]
+
+
+class HistoryAnswer(msgspec.Struct, frozen=True):
+    """A page of the history."""
+
+    history: list[HistoryLine]
+    after: str = ""
+    """Continue after this; empty at the end."""
+
+
+class ActsAnswer(msgspec.Struct, frozen=True):
+    """How often each act was done, by its name."""
+
+    acts: dict[str, int]
+
+
+class HistoryApi:
+    """Its handlers."""
+
+    def __init__(self, archive: Archive, door: ArchiveDoor) -> None:
+        """Tell what was done to an archive."""
+        self._catalogue = archive.catalogue
+        self._door = door
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method("/api/v1/history", GET=self.history),
+            by_method("/api/v1/history/acts", GET=self.acts),
+        ]
+
+    async def history(self, request: Request) -> Response:
+        """Tell who did what, the oldest first or the newest."""
+        await self._door.admit(request, "read")
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        after = number_of(request.query_params.get("after", "0"), 0, _LAST)
+        newest_first = _order(request.query_params.get("order", _ORDERS[0])) == "newest"
+        choice = await asyncio.to_thread(self._choice, request)
+        found = await asyncio.to_thread(
+            self._catalogue.history, after, limit, choice, newest_first=newest_first
+        )
+        more = str(found[-1].number) if len(found) == limit else ""
+        return json_answer(HistoryAnswer([_line(entry) for entry in found], more))
+
+    async def acts(self, request: Request) -> Response:
+        """Tell how often each act was done."""
+        await self._door.admit(request, "read")
+        choice = await asyncio.to_thread(self._choice, request)
+        return json_answer(ActsAnswer(await asyncio.to_thread(self._catalogue.acts, choice)))
+
+    def _choice(self, request: Request) -> HistoryChoice:
+        first, last = days_of(request)
+        item = request.query_params.get("item", "")
+        return HistoryChoice(
+            label=self._label(item) if item else "",
+            act=request.query_params.get("act", ""),
+            who=request.query_params.get("who", ""),
+            since=0 if first == date.min else _midnight(first),
+            before=0 if last == date.max else _midnight(last) + _DAY,
+        )
+
+    def _label(self, text: str) -> str:
+        """Return the label under which an item stands in the history.
+
+        A Copy that is not kept any more is found nowhere else.
+        """
+        label = parse(text).canonical
+        held = self._catalogue.find(label)
+        if held is not None:
+            return held.item.forms.label.canonical
+        if not self._catalogue.history(0, 1, HistoryChoice(label=label)):
+            raise UnknownError("item", text)
+        return label
+
+
+def _midnight(day: date) -> int:
+    """Return when a day began, in nanoseconds of POSIX time that a database can have."""
+    seconds = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+    return min(max(1, seconds * _SECOND), _LAST)
+
+
+def _order(text: str) -> str:
+    if text not in _ORDERS:
+        msg = f"{shown(text)} is no order of the history: expected {' or '.join(_ORDERS)}."
+        raise ArchiveRequestError(msg)
+    return text
+
+
+def _line(entry: HistoryEntry) -> HistoryLine:
+    detail = msgspec.json.decode(entry.detail or "{}")
+    return HistoryLine(entry.number, moment(entry.at), entry.who, entry.act, entry.label, detail)
+
+
+TYPES: Final = (HistoryAnswer, ActsAnswer)
+_CHOICE: Final = [
+    query("item", "Only of this item"),
+    query("act", "Only this act, as deposit"),
+    query("who", "Only by this token"),
+    *DAYS,
+]
+
+
+def described() -> dict[str, Any]:
+    """Describe them for OpenAPI."""
+    order = query("order", "Which come first", {"type": "string", "enum": list(_ORDERS)})
+    return {
+        "/api/v1/history": {
+            "get": operation(
+                "Who did what",
+                answer="HistoryAnswer",
+                parameters=[*PAGE, order, *_CHOICE],
+                errors=(404,),
+            )
+        },
+        "/api/v1/history/acts": {
+            "get": operation(
+                "How often each act was done",
+                answer="ActsAnswer",
+                parameters=_CHOICE,
+                errors=(404,),
+            )
+        },
+    }

@@ -1,0 +1,83 @@
+"""The API of an archive: which Originals it has, for whoever would copy them all."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive
+from ibi.archive.web.api.responses import moment
+from ibi.foundation.web.json_response import by_method, json_answer
+from ibi.foundation.web.openapi import LIMIT, operation, query
+from ibi.foundation.web.request_body import number_of
+from ibi.model.item import State
+
+_MOST: Final = 1000
+_AFTER: Final = {"type": "integer", "minimum": 0, "maximum": 2**62}
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """An item whose Original is here."""
+
+    label: str
+    state: str
+    updated: str
+
+
+class HoldingsAnswer(msgspec.Struct, frozen=True):
+    """Items in the order in which they came; a page may have none, and be followed by others."""
+
+    items: list[Holding]
+    after: str
+
+
+class HoldingsApi:
+    """Its handler, for everybody: that an item is here is no secret."""
+
+    def __init__(self, archive: Archive) -> None:
+        """Tell what an archive has."""
+        self._archive = archive
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where it answers."""
+        return [by_method("/api/v1/holdings", GET=self.list)]
+
+    async def list(self, request: Request) -> Response:
+        """List Originals."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        after = number_of(request.query_params.get("after", "") or "0", 0, 2**62)
+        held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, "data")
+        items = [
+            Holding(
+                each.item.forms.label.spelling,
+                str(each.item.state),
+                moment(each.item.updated),
+            )
+            for each in held
+            if each.item.state is State.ORIGINAL
+        ]
+        return json_answer(HoldingsAnswer(items, str(held[-1].id) if len(held) == limit else ""))
+
+
+TYPES: Final = (Holding, HoldingsAnswer)
+
+
+def described() -> dict[str, Any]:
+    """Describe it for OpenAPI."""
+    return {
+        "/api/v1/holdings": {
+            "get": operation(
+                "Which Originals the archive has",
+                answer="HoldingsAnswer",
+                parameters=[LIMIT, query("after", "Continue after this", _AFTER)],
+                errors=(400,),
+                public=True,
+            )
+        }
+    }

@@ -1,0 +1,122 @@
+"""What an archive knows, written as the messages of its API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ibi.archive.archive import Described
+from ibi.archive.ports.catalogue import Deposit, Reservation
+from ibi.archive.ports.file_store import Staged
+from ibi.archive.rules.announcement import Link
+from ibi.archive.web.api.messages import (
+    DepositAnswer,
+    FileAnswer,
+    ItemAnswer,
+    Labels,
+    LinkAnswer,
+    ReservationAnswer,
+    StagedAnswer,
+    TombstoneAnswer,
+)
+from ibi.identifier.instant import Instant
+from ibi.metadata.json_record import record_as_dict
+from ibi.model.item import File, Item
+from ibi.model.label_pair import Forms
+
+_NANO: Final = 1_000_000_000
+
+
+def moment(nanoseconds: int) -> str:
+    """Write a moment as ISO 8601, to the second."""
+    return Instant(nanoseconds // _NANO).iso8601
+
+
+def labels(forms: Forms | None) -> Labels | None:
+    """Write the labels of an item, if there is one."""
+    return None if forms is None else Labels(*pair(forms))
+
+
+def pair(forms: Forms) -> tuple[str, str]:
+    """Write both labels, an empty text for one that is not there."""
+    rep = "" if forms.rep is None else forms.rep.spelling
+    ibip = "" if forms.ibip is None else forms.ibip.spelling
+    return rep, ibip
+
+
+def file_answer(file: File) -> FileAnswer:
+    """Write a file."""
+    modified = moment(file.modified)
+    return FileAnswer(file.path, file.size, file.sha256, file.sha512, modified, file.media_type)
+
+
+def item_answer(
+    look: Described, persistent: Callable[[Forms], str], url: str, files: list[File] | None = None
+) -> ItemAnswer:
+    """Write an item with what describes it."""
+    item: Item = look.item
+    tombstone = item.tombstone
+    return ItemAnswer(
+        *pair(item.forms),
+        persistent_url=persistent(item.forms),
+        state=str(item.state),
+        kind=item.kind,
+        created=moment(item.created),
+        updated=moment(item.updated),
+        url=url,
+        language=str(item.language or ""),
+        target=item.target,
+        service=item.runs_at,
+        transferable=item.transferable,
+        list_public=item.list_public,
+        readers=list(item.readers),
+        origin=item.origin,
+        transfer="" if item.transfer is None else item.transfer.id,
+        custody=list(item.custody),
+        further_names=[name.spelling for name in item.further_names],
+        metadata=labels(item.metadata),
+        record=None if look.record is None else record_as_dict(look.record),
+        previous_edition=labels(item.previous_edition),
+        next_edition=labels(item.next_edition),
+        translations={str(language): Labels(*pair(forms)) for language, forms in item.translations},
+        tombstone=None
+        if tombstone is None
+        else TombstoneAnswer(
+            moment(tombstone.deleted),
+            tombstone.who,
+            tombstone.reason,
+            labels(tombstone.replaced_by),
+        ),
+        files=[file_answer(file) for file in files or ()],
+    )
+
+
+def deposit_answer(deposit: Deposit, staged: list[Staged]) -> DepositAnswer:
+    """Write a deposit."""
+    files = [
+        StagedAnswer(each.path, each.size, each.file is not None, each.file.sha256)
+        if each.file
+        else StagedAnswer(each.path, each.size, whole=False)
+        for each in staged
+    ]
+    return DepositAnswer(deposit.id, moment(deposit.opened), deposit.completed, files)
+
+
+def reservation_answer(reservation: Reservation) -> ReservationAnswer:
+    """Write a reservation."""
+    return ReservationAnswer(
+        *pair(reservation.forms), moment(reservation.reserved), reservation.note
+    )
+
+
+def link_answer(link: Link, service: Forms, *, with_key: bool = False) -> LinkAnswer:
+    """Write how the archive stands with a resolver; the key only if it was just made."""
+    return LinkAnswer(
+        link.resolver,
+        link.state,
+        moment(link.since),
+        service.label.spelling,
+        str(link.key) if with_key else "",
+        link.failures,
+        link.reason,
+    )

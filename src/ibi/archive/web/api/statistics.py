@@ -1,0 +1,253 @@
+"""The API of an archive: how often items were read, and what it holds, in numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive
+from ibi.archive.ports.statistics import Holding, ItemAccesses, UpkeepCounts
+from ibi.archive.rules.calendar import PERIODS, Period, day_of, period_of, summed
+from ibi.archive.web.api.date_query import DAYS, days_of
+from ibi.archive.web.api.responses import moment, pair
+from ibi.archive.web.authorization import ArchiveDoor
+from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.foundation.web.json_response import by_method, json_answer
+from ibi.foundation.web.openapi import PAGE, operation, query
+from ibi.foundation.web.request_body import number_of
+
+_MOST: Final = 1000
+_PLACE: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+
+class PeriodAnswer(msgspec.Struct, frozen=True):
+    """Accesses of a day, a week or a month: 2026-11-15, 2026-W46, 2026-11."""
+
+    period: str
+    count: int
+
+
+class StatisticsAnswer(msgspec.Struct, frozen=True):
+    """Accesses over time, and all together."""
+
+    total: int
+    by: str
+    accesses: list[PeriodAnswer]
+    after: str = ""
+    """Continue after this; empty at the end."""
+
+
+class ReadItem(msgspec.Struct, frozen=True):
+    """How often an item was read."""
+
+    rep: str
+    ibip: str
+    title: str
+    count: int
+
+
+class MostRead(msgspec.Struct, frozen=True):
+    """Items, the most read first."""
+
+    items: list[ReadItem]
+    after: str = ""
+
+
+class HeldCount(msgspec.Struct, frozen=True):
+    """Items of one kind and state, with their files."""
+
+    kind: str
+    state: str
+    items: int
+    files: int
+    bytes: int
+
+
+class MonthGrowth(msgspec.Struct, frozen=True):
+    """Items of data that were made in a month and are still here, with their files."""
+
+    month: str
+    items: int
+    files: int
+    bytes: int
+
+
+class CopyCounts(msgspec.Struct, frozen=True):
+    """How copies stand with their Originals."""
+
+    known: int
+    missing: int
+    """Their Originals cannot be found."""
+    faulty: int
+    """They could not be brought up to date."""
+
+
+class TransferCount(msgspec.Struct, frozen=True):
+    """Transfers of one side and state."""
+
+    role: str
+    state: str
+    count: int
+
+
+class TaskCount(msgspec.Struct, frozen=True):
+    """Tasks of one kind and state."""
+
+    kind: str
+    state: str
+    count: int
+    last: str
+    """When the last of them was begun."""
+
+
+class HoldingsStatistics(msgspec.Struct, frozen=True):
+    """What an archive holds, and how it stands with it."""
+
+    held: list[HeldCount]
+    growth: list[MonthGrowth]
+    copies: CopyCounts
+    transfers: list[TransferCount]
+    tasks: list[TaskCount]
+    damaged: int
+    """Files that are not what they were."""
+
+
+class StatisticsApi:
+    """Its handlers. No address of a reader comes here."""
+
+    def __init__(self, archive: Archive, door: ArchiveDoor) -> None:
+        """Count what an archive has, and what was read of it."""
+        self._archive = archive
+        self._catalogue = archive.catalogue
+        self._door = door
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method("/api/v1/statistics", GET=self.statistics),
+            by_method("/api/v1/statistics/items", GET=self.most_read),
+            by_method("/api/v1/statistics/holdings", GET=self.holdings),
+        ]
+
+    async def statistics(self, request: Request) -> Response:
+        """Tell how often items were read, by day, week or month."""
+        await self._door.admit(request, "read")
+        first, last = days_of(request)
+        by = _period(request.query_params.get("by", PERIODS[0]))
+        limit = number_of(request.query_params.get("limit", str(_MOST)), 1, _MOST)
+        after = request.query_params.get("after", "")
+        item = request.query_params.get("item", "")
+        number = (await asyncio.to_thread(self._archive.hold, item)).id if item else 0
+        found = await asyncio.to_thread(
+            self._catalogue.accesses, first.isoformat(), last.isoformat(), number
+        )
+        counts = summed(((date.fromisoformat(each.day), each.count) for each in found), by)
+        later = [each for each in counts if each[0] > after]
+        page = [PeriodAnswer(*each) for each in later[:limit]]
+        more = page[-1].period if len(later) > limit else ""
+        return json_answer(StatisticsAnswer(sum(count for _, count in counts), by, page, more))
+
+    async def most_read(self, request: Request) -> Response:
+        """Tell which items were read most."""
+        await self._door.admit(request, "read")
+        first, last = (each.isoformat() for each in days_of(request))
+        limit = number_of(request.query_params.get("limit", "10"), 1, _MOST)
+        after = _place(request.query_params.get("after", ""))
+        found = await asyncio.to_thread(self._catalogue.most_read, first, last, limit, after)
+        items = await asyncio.to_thread(lambda: [self._read_item(each) for each in found])
+        more = f"{found[-1].count}-{found[-1].item}" if len(found) == limit else ""
+        return json_answer(MostRead(items, more))
+
+    def _read_item(self, read: ItemAccesses) -> ReadItem:
+        try:
+            forms = self._archive.hold(read.label).item.forms
+            record = self._archive.look(read.label).record
+        except UnknownError:  # it went meanwhile
+            return ReadItem(read.label, "", "", read.count)
+        title = record.titles[0].value if record and record.titles else ""
+        return ReadItem(*pair(forms), title, read.count)
+
+    async def holdings(self, request: Request) -> Response:
+        """Tell what the archive holds."""
+        await self._door.admit(request, "read")
+        held = await asyncio.to_thread(self._catalogue.holdings)
+        counts = await asyncio.to_thread(self._catalogue.upkeep_counts)
+        return json_answer(holdings_statistics(held, counts))
+
+
+def holdings_statistics(held: Iterable[Holding], counts: UpkeepCounts) -> HoldingsStatistics:
+    """Say what is held, and how it stands with copies, transfers, tasks and damage."""
+    kinds: dict[tuple[str, str], list[int]] = {}
+    months: dict[str, list[int]] = {}
+    for each in held:
+        sizes = (each.items, each.files, each.size)
+        _add(kinds.setdefault((each.kind, each.state), [0, 0, 0]), sizes)
+        if each.kind == "data" and each.state != "Deleted":
+            _add(months.setdefault(period_of(day_of(each.day), "month"), [0, 0, 0]), sizes)
+    return HoldingsStatistics(
+        [HeldCount(*names, *sizes) for names, sizes in sorted(kinds.items())],
+        [MonthGrowth(month, *sizes) for month, sizes in sorted(months.items())],
+        CopyCounts(counts.copies, counts.missing, counts.faulty),
+        [TransferCount(each.role, each.state, each.count) for each in counts.exchanges],
+        [TaskCount(each.kind, each.state, each.count, moment(each.begun)) for each in counts.tasks],
+        counts.damaged,
+    )
+
+
+def _add(sums: list[int], numbers: tuple[int, int, int]) -> None:
+    for place, number in enumerate(numbers):
+        sums[place] += number
+
+
+def _period(text: str) -> Period:
+    if text not in PERIODS:
+        msg = f"{shown(text)} is nothing to count by: expected {', '.join(PERIODS)}."
+        raise ArchiveRequestError(msg)
+    return text
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    """Return where a page goes on: after so many accesses of an item."""
+    if not text:
+        return None
+    found = _PLACE.fullmatch(text)
+    if found is None:
+        msg = f"{shown(text)} is not where a page of items ended."
+        raise ArchiveRequestError(msg)
+    return int(found[1]), int(found[2])
+
+
+TYPES: Final = (StatisticsAnswer, MostRead, HoldingsStatistics)
+
+
+def described() -> dict[str, Any]:
+    """Describe them for OpenAPI."""
+    by = query("by", "What to count by", {"type": "string", "enum": list(PERIODS)})
+    item = query("item", "Only of this item")
+    return {
+        "/api/v1/statistics": {
+            "get": operation(
+                "How often items were read, over time",
+                answer="StatisticsAnswer",
+                parameters=[*PAGE, by, *DAYS, item],
+                errors=(404,),
+            )
+        },
+        "/api/v1/statistics/items": {
+            "get": operation(
+                "Which items were read most", answer="MostRead", parameters=[*PAGE, *DAYS]
+            )
+        },
+        "/api/v1/statistics/holdings": {
+            "get": operation("What the archive holds, in numbers", answer="HoldingsStatistics")
+        },
+    }

@@ -1,0 +1,149 @@
+"""The pages of an archive as responses, each from what is known of an item."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.archive.archive import Described
+from ibi.archive.web.pages import Pages
+from ibi.archive.web.urls import ArchiveUrls
+from ibi.archive.web.views import (
+    FIRST_FILES,
+    MOST_FILES,
+    FileListView,
+    HomeView,
+    ItemView,
+    LimitedView,
+    RefusedListView,
+    TombstoneView,
+)
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView
+from ibi.foundation.web.header_values import link
+from ibi.foundation.web.problems import Problem
+from ibi.identifier.language import LanguagePreference
+from ibi.model.item import File
+from ibi.model.label_pair import Forms
+
+_HEADERS: Final = {
+    "Content-Security-Policy": SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Vary": "Accept-Language",
+    "Cache-Control": "public, max-age=60",
+}
+
+
+class ItemPages:
+    """Shows items to people."""
+
+    first_files = FIRST_FILES
+    most_files = MOST_FILES
+
+    def __init__(self, pages: Pages, urls: ArchiveUrls) -> None:
+        """Use the pages of an archive."""
+        self._pages = pages
+        self._urls = urls
+
+    def home(self, items: int, service: Forms, request: Request) -> Response:
+        """Say what this archive is."""
+        view = HomeView(items=items, service=service)
+        return _response(self._pages.home(view, _preference(request), _here(request)))
+
+    def item(self, look: Described, files: list[File], request: Request) -> Response:
+        """Show an item and what is said of it."""
+        item = look.item
+        more = len(files) > FIRST_FILES
+        view = ItemView(
+            item=item,
+            record=look.record,
+            files=tuple(files[:FIRST_FILES]),
+            file_count=0 if more else len(files),
+            list_address=self._list_address(item.forms) if item.list_public and files else "",
+            described=item.tombstone,
+        )
+        page = self._pages.item(view, _preference(request), _here(request))
+        return _response(page, cite_as=self._urls.persistent(item.forms))
+
+    def _list_address(self, forms: Forms) -> str:
+        return (
+            f"{self._urls.base}/displaydoccontent.cgi/{forms.short.spelling}?displaytype=FileList"
+        )
+
+    def files(self, look: Described, files: list[File], request: Request) -> Response:
+        """List the files of an item."""
+        view = FileListView(
+            forms=look.item.forms,
+            files=tuple(files[:MOST_FILES]),
+            title=_title(look),
+            more=len(files) > MOST_FILES,
+            limited=bool(look.item.readers),
+        )
+        return _response(self._pages.files(view, _preference(request), _here(request)))
+
+    def files_refused(self, look: Described, request: Request) -> Response:
+        """Say that the list is not public."""
+        view = RefusedListView(forms=look.item.forms, title=_title(look))
+        page = self._pages.files_refused(view, _preference(request), _here(request))
+        return _response(page, HTTPStatus.FORBIDDEN)
+
+    def limited(self, look: Described, request: Request) -> Response:
+        """Say that the files are for readers in other networks."""
+        view = LimitedView(forms=look.item.forms, title=_title(look), metadata=look.item.metadata)
+        page = self._pages.limited(view, _preference(request), _here(request))
+        response = _response(page, HTTPStatus.FORBIDDEN)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Vary"] = "Accept, Accept-Language, Authorization"
+        return response
+
+    def tombstone(self, look: Described, request: Request) -> Response:
+        """Say what was here."""
+        tombstone = look.item.tombstone
+        assert tombstone is not None  # noqa: S101  # only of deleted items
+        view = TombstoneView(
+            forms=look.item.forms,
+            tombstone=tombstone,
+            title=_title(look),
+            metadata=look.metadata.item.forms if look.record and look.metadata else None,
+        )
+        page = self._pages.tombstone(view, _preference(request), _here(request))
+        return _response(page, HTTPStatus.GONE)
+
+    def problem(self, problem: Problem, request: Request) -> Response:
+        """Say what went wrong."""
+        view = ProblemView(
+            status=problem.status,
+            title=problem.title,
+            detail=problem.detail,
+            retry_after=problem.retry_after,
+        )
+        page = self._pages.problem(view, _preference(request), _here(request))
+        return _response(page, problem.status)
+
+
+def _title(look: Described) -> str:
+    return look.record.title.value if look.record else ""
+
+
+def _preference(request: Request) -> LanguagePreference:
+    chosen = request.query_params.get("lang", "")
+    return preference_of(request.headers.get("accept-language", ""), chosen)
+
+
+def _here(request: Request) -> str:
+    query = request.scope["query_string"].decode("ascii", "replace")
+    path = request.scope["raw_path"].decode("ascii", "replace")
+    return f"{path}?{query}" if query else path
+
+
+def _response(page: Page, status: int = HTTPStatus.OK, cite_as: str = "") -> Response:
+    headers = {**_HEADERS, "Content-Language": page.language}
+    if cite_as:
+        headers["Link"] = link(cite_as, "cite-as", "")
+    if status >= HTTPStatus.BAD_REQUEST:
+        headers["Cache-Control"] = "no-cache"
+    return Response(page.html, status, headers, "text/html")

@@ -1,0 +1,82 @@
+"""What an archive tells Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from ibi.archive.copies.copies import Copies
+from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.rules.announcement import Link
+from ibi.archive.web.access_batch import Counting
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
+
+class ArchiveMetrics:
+    """Metrics of one archive."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "ibi_archive_requests",
+            "Requests answered",
+            ["method", "status"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "ibi_archive_request_seconds",
+            "How long requests take",
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self._included = Gauge(
+            "ibi_archive_included",
+            "1 if the resolver includes the archive",
+            ["resolver"],
+            registry=self.registry,
+        )
+
+    def observe(self, method: str, status: int, seconds: float) -> None:
+        """Note a request; a method that nobody knows is not a name that anybody may invent."""
+        known = method if method in _METHODS else "other"
+        self._requests.labels(known, str(status)).inc()
+        self._seconds.observe(seconds)
+
+    def observe_link(self, link: Link) -> None:
+        """Note how the archive stands with a resolver."""
+        self._included.labels(link.resolver).set(link.state == "included")
+
+    def watch(self, counting: Counting) -> None:
+        """Report how many accesses were counted."""
+        counted = Gauge(
+            "ibi_archive_accesses_counted",
+            "Accesses counted since the start",
+            registry=self.registry,
+        )
+        counted.set_function(lambda: counting.counted)
+
+    def watch_damage(self, damages: Damages) -> None:
+        """Report how much is damaged."""
+        damaged = Gauge(
+            "ibi_archive_damaged_files",
+            "Files that are not what was deposited",
+            registry=self.registry,
+        )
+        damaged.set_function(lambda: damages.count)
+
+    def watch_copies(self, copies: Copies) -> None:
+        """Report how copies stand."""
+        all_of_them = Gauge(
+            "ibi_archive_copies", "Copies of items of other archives", registry=self.registry
+        )
+        all_of_them.set_function(lambda: copies.counted[0])
+        missing = Gauge(
+            "ibi_archive_originals_missing",
+            "Copies whose Original cannot be found",
+            registry=self.registry,
+        )
+        missing.set_function(lambda: copies.counted[1])

@@ -1,0 +1,78 @@
+"""The pages of an archive, for people: no script, one style sheet, English and Portuguese."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ibi.archive.web.media_types import media_type_of
+from ibi.archive.web.views import (
+    FileListView,
+    HomeView,
+    ItemView,
+    LimitedView,
+    RefusedListView,
+    TombstoneView,
+)
+from ibi.foundation.pages.links import Links
+from ibi.foundation.pages.templates import Page, ProblemView, Templates
+from ibi.identifier.language import LanguagePreference
+from ibi.metadata import licence, orcid
+from ibi.metadata.dublin_core import elements
+from ibi.metadata.formats import FORMATS
+
+
+class Pages:
+    """The pages of one archive.
+
+    `here` is the path and query at which a page is shown, below the archive's address; the links
+    to the same page in another language are made from it.
+    """
+
+    def __init__(
+        self, archive_name: str, base: str, persistent_base: Callable[[], str] | None = None
+    ) -> None:
+        """Read templates and translations; `base` is the archive's public address.
+
+        `persistent_base` returns where persistent URLs begin, if that may be elsewhere.
+        """
+        names = {
+            "archive": archive_name,
+            "media_type_of": media_type_of,
+            "dublin_core": elements,
+            "metadata_formats": FORMATS,
+            "licence_address": licence.address_of,
+            "orcid_address": orcid.address_of,
+        }
+        self._page = Templates(archive_name, Links(base, persistent_base), names).page
+
+    def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
+        """Show an item and what is said of it."""
+        return self._page("item.html", view, preference, here)
+
+    def files(self, view: FileListView, preference: LanguagePreference, here: str = "") -> Page:
+        """List the files of an item."""
+        return self._page("files.html", view, preference, here)
+
+    def files_refused(
+        self, view: RefusedListView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Say that the list is not public."""
+        return self._page("files_refused.html", view, preference, here)
+
+    def limited(self, view: LimitedView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say that the files are for readers in other networks."""
+        return self._page("limited.html", view, preference, here)
+
+    def tombstone(
+        self, view: TombstoneView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Say what was here."""
+        return self._page("tombstone.html", view, preference, here)
+
+    def home(self, view: HomeView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say what this archive is."""
+        return self._page("home.html", view, preference, here)
+
+    def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
+        """Say what went wrong, and what to do."""
+        return self._page("problem.html", view, preference, here)

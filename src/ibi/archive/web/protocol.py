@@ -1,0 +1,157 @@
+"""The archive service of 004 over HTTP: what resolvers ask, and how accesses are counted."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.archive.answer_source import Holdings
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.statistics import Access
+from ibi.archive.rules.access import depends_on_reader
+from ibi.archive.rules.answer import Identity, respond
+from ibi.archive.rules.url_keys import NONCES, Offer, Receipt, UrlKeys
+from ibi.archive.web.access_batch import Counting
+from ibi.errors import LabelError, MessageError, PairListError, StorageError
+from ibi.foundation.web.request_body import body_of
+from ibi.identifier.instant import Instant
+from ibi.identifier.label import longest_match, parse
+from ibi.model.archive_record import UrlKey
+from ibi.model.clock import Clock
+from ibi.model.label_pair import Forms
+from ibi.wire import requests, responses
+from ibi.wire.access_counts import Others
+from ibi.wire.query import MAX_QUERY
+from ibi.wire.url_list import Related, UrlList
+
+_LOG: Final = structlog.get_logger()
+_SECOND: Final = 1_000_000_000
+# Exactly what 004, section 4.2 says; Starlette would add a character set.
+_HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
+# The same for an answer that another client may get otherwise: a resolver that gives answers again
+# is what RFC 9111 calls a shared cache.
+_PERSONAL: Final = {**_HEADERS, "Cache-Control": "private, no-store"}
+_PLACES: Final = ("/col/", "/displaydoccontent.cgi/")
+
+
+class ArchiveService:
+    """Answers inclusionConfirmationRequest, urlRequest and acknowledgment."""
+
+    def __init__(
+        self, catalogue: Catalogue, identity: Identity, keys: UrlKeys, clock: Clock
+    ) -> None:
+        """Answer for this archive."""
+        self._catalogue = catalogue
+        self.identity = identity
+        self._keys = keys
+        self._clock = clock
+        self.counting = Counting(catalogue)
+
+    async def serve(self, request: Request) -> Response:
+        """Answer a request; whatever is wrong with it, by a pair list too."""
+        return await self._serve(request.scope["query_string"])
+
+    async def serve_long(self, request: Request) -> Response:
+        """Answer a request that is too long for a query, and comes as the body of one."""
+        return await self._serve(await body_of(request, MAX_QUERY))
+
+    async def _serve(self, query: bytes) -> Response:
+        try:
+            asked = requests.decode(query)
+            answer, is_personal = await self._answer(asked)
+            headers = _PERSONAL if is_personal else _HEADERS
+            return Response(responses.encode(answer), headers=headers)
+        except (MessageError, PairListError) as fault:
+            code = fault.code if isinstance(fault, MessageError) else "bad-value"
+            return _refusal(HTTPStatus.BAD_REQUEST, code, str(fault))
+        except StorageError as failure:
+            _LOG.warning("request refused", error=str(failure))
+            reason = "The archive cannot be read at the moment."
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "storage", reason)
+
+    async def _answer(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
+        if isinstance(asked, requests.Acknowledgment):
+            await self._acknowledge(asked)
+        if self._catalogue.quick:
+            return self._respond(asked)
+        return await asyncio.to_thread(self._respond, asked)
+
+    def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
+        """Return the answer, and whether another client may get another."""
+        clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
+        holdings = Holdings(self._catalogue)
+        answer = respond(holdings, self.identity, asked, self._issuing(clients))
+        if not isinstance(answer, UrlList):
+            return answer, False
+        return answer, depends_on_reader(answer, holdings.find)
+
+    def _issuing(self, clients: Sequence[str]) -> Callable[[Sequence[Related]], UrlKey]:
+        def issue(related: Sequence[Related]) -> UrlKey:
+            offers = [
+                Offer(each.forms, each.url, each.content, each.state)
+                for each in related
+                if each.forms and each.content and each.state
+            ]
+            now = self._clock.wall() // _SECOND
+            return self._keys.issue(clients, offers, now=now, nonce=secrets.randbelow(NONCES))
+
+        return issue
+
+    async def _acknowledge(self, asked: requests.Acknowledgment) -> None:
+        """Count an access, if its key proves it; to whoever sent it, all are received alike.
+
+        To read a thousand labels takes longer than others should wait.
+        """
+        if self._catalogue.quick and not asked.others:
+            access = self._access(asked)
+        else:
+            access = await asyncio.to_thread(self._access, asked)
+        if access is not None:
+            await self.counting.count(access)
+
+    def _access(self, asked: requests.Acknowledgment) -> Access | None:
+        forms = [asked.forms] if asked.forms is not None else self._forms_at(asked.url)
+        receipt = self._keys.check(asked, now=self._clock.wall() // _SECOND, forms=forms)
+        if not isinstance(receipt, Receipt):
+            return None
+        held = self._catalogue.find(receipt.offer.forms.label.canonical)
+        if held is None:
+            return None
+        issued = receipt.issued
+        day = Instant(self._clock.wall() // _SECOND).iso8601[:10]
+        access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
+        return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
+
+    def _forms_at(self, url: str) -> list[Forms]:
+        """Return the forms of the item at one of our URLs; of metadata, also of what they describe.
+
+        For many an item its metadata are offered: it is not digital, or not for this reader.
+        """
+        for place in _PLACES:
+            _, found, rest = url.partition(place)
+            label = longest_match(rest) if found else None
+            held = None if label is None else self._catalogue.find(label.canonical)
+            if held is not None:
+                forms = (held.item.forms, held.item.describes)
+                return [each for each in forms if each is not None]
+        return []
+
+
+def _canonical(others: Others) -> Iterator[tuple[str, int]]:
+    """Leave out what is no label: nothing of that name is here."""
+    for label, count in others:
+        with suppress(LabelError):
+            yield parse(label, strict=True).canonical, count
+
+
+def _refusal(status: HTTPStatus, code: str, reason: str) -> Response:
+    return Response(responses.encode(responses.ErrorAnswer(code, reason)), status, _HEADERS)

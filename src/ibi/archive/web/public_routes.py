@@ -1,0 +1,365 @@
+"""What readers get of an archive: files, pages, and persistent URLs answered on its own host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.archive.archive import Archive, Described
+from ibi.archive.ports.catalogue import Held
+from ibi.archive.rules.file_path import check_path
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.web.file_chunks import afar
+from ibi.archive.web.file_delivery import Content, deliver
+from ibi.archive.web.item_count import ItemCount
+from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.protocol import ArchiveService
+from ibi.archive.web.reader_access import Readers
+from ibi.archive.web.urls import ArchiveUrls, divided
+from ibi.errors import FileNameError, LabelError, LicenceError, PersistentUrlError, UnknownError
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.templates import SECURITY_POLICY, STYLE_SHEET, style_sheet
+from ibi.identifier.label import Label
+from ibi.identifier.language import LanguagePreference
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.identifier.verbs import GetMetadata, GetTranslation
+from ibi.metadata.formats import FORMATS
+from ibi.model.item import File, Item, State
+from ibi.model.label_pair import Forms
+from ibi.wire.percent_encoding import path as in_url
+from ibi.wire.percent_encoding import url_mended
+from ibi.wire.url_list import UrlList
+
+MANIFEST: Final = "/ibi.json"
+"""What follows a label in the address of a manifest."""
+_AT_ONCE: Final = 4
+"""Lists of files that are put together: one of a hundred thousand takes its room."""
+
+
+class ManifestDoor:
+    """Tells manifests: all that is in them to who may read the files, and to others the rest."""
+
+    def __init__(self, archive: Archive, readers: Readers) -> None:
+        """Tell those of one archive."""
+        self._archive = archive
+        self._readers = readers
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def answer(self, held: Held, request: Request) -> Response:
+        """Answer with the manifest of an item; never with what it says of a transfer."""
+        item = replace(held.item, transfer=None)
+        if item.kind == "data" and await self._is_listed(held.item, request):
+            # It may have any number of files.
+            async with self._turns:
+                body = await asyncio.to_thread(lambda: manifest(item, self._archive.files(held)))
+        else:
+            body = manifest(item, ())
+        # Who made a copy by an older manifest than the files would find it damaged.
+        return Response(body, headers={"Cache-Control": "no-store"}, media_type="application/json")
+
+    async def _is_listed(self, item: Item, request: Request) -> bool:
+        if item.list_public:
+            return await self._readers.may_read(item, request)
+        return await self._readers.is_trusted(item, request)
+
+
+def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
+    """Add the pairs of a persistent URL that belong to the item."""
+    if not pairs:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}{'&'.join(pairs)}"
+
+
+def onward(runs_at: str, path: str, request: Request) -> Response:
+    """Send a reader on to a web service that runs elsewhere, with the pairs that belong to it."""
+    query = request.scope["query_string"].decode("iso-8859-1")
+    address, mark, own = runs_at.partition("?")
+    if {".", ".."} & set(path.split("/")):
+        raise UnknownError("file", path)
+    if path:
+        address = f"{address.rstrip('/')}/{in_url(path)}"
+    further = with_pairs(address + mark + own, (query,) if query else ())
+    # What is not of a URL is encoded: nothing that a reader sends gets into a header as it is.
+    return redirect(url_mended(further))
+
+
+def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response:
+    """Send a reader on; what is not `public` is for this reader alone."""
+    kept = "public, max-age=60" if public else "private, no-store"
+    headers = {"Location": url, "Cache-Control": kept}
+    if varies:
+        headers["Vary"] = "Accept-Language"
+    return Response(status_code=HTTPStatus.FOUND, headers=headers)
+
+
+T = TypeVar("T")
+
+DIRECT: Final = "ibi-direct"
+"""A header by which is asked for the file itself, not for where it is."""
+_SERVICE_SUBJECT: Final = b"servicesubject="
+_METADATA_PAGES: Final = frozenset({"", "metadata", "metadata.cgi"})
+"""What follows `doc/` in the address of metadata: ours, and that of older archives."""
+
+
+class Reading:
+    """Its handlers."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        service: ArchiveService,
+        urls: ArchiveUrls,
+        pages: ItemPages,
+        readers: Readers,
+    ) -> None:
+        """Read from an archive, whoever may."""
+        self._archive = archive
+        self._service = service
+        self._urls = urls
+        self._pages = pages
+        self._readers = readers
+        self._manifests = ManifestDoor(archive, readers)
+        self._count = ItemCount(archive.catalogue, archive.clock)
+        self._style_sheet = style_sheet()
+        self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer; the last one takes whatever no other does."""
+        return [
+            Route("/", self.home),
+            Route(STYLE_SHEET, self.style),
+            Route("/col/{rest:path}", self.file),
+            Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
+            Route("/{rest:path}", self.persistent),
+            Route("/{rest:path}", self.to_service, methods=["POST"]),
+        ]
+
+    async def _look(self, read: Callable[[], T]) -> T:
+        """Read from the catalogue: at once, or in a thread if that may take a while."""
+        return read() if self._archive.catalogue.quick else await asyncio.to_thread(read)
+
+    async def home(self, request: Request) -> Response:
+        """Say what this archive is."""
+        count = await self._count.count()
+        return self._pages.home(count, self._urls.identity.service, request)
+
+    async def style(self, _: Request) -> Response:
+        """Give the style sheet of all pages."""
+        headers = {"Cache-Control": "public, max-age=3600"}
+        return Response(self._style_sheet, headers=headers, media_type="text/css")
+
+    async def file(self, request: Request) -> Response:
+        """Deliver a file of an item, the page that describes one, or a manifest."""
+        found = divided(request.scope["raw_path"], b"/col/")
+        if found is not None and found[1] == MANIFEST:
+            return await self._manifests.answer(await self._held(found[0]), request)
+        if found is None or not found[1].startswith("/doc/"):
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return await self._file(found[0], found[1].removeprefix("/doc/"), request)
+
+    async def _file(self, label: Label, path: str, request: Request) -> Response:
+        held = await self._held(label)
+        if held.item.state is State.DELETED:
+            return await self._tombstone(label, request)
+        if held.item.kind == "metadata" and path in _METADATA_PAGES:
+            return await self._metadata(label, request)
+        if held.item.runs_at:
+            return onward(held.item.runs_at, path, request)
+        if not path:
+            may_read = await self._readers.of(request)
+            url = await self._look(lambda: self._urls.of(held.item, may_read))
+            url = url or f"{self._urls.base}/{label.spelling}:"
+            return redirect(url, public=not held.item.readers)
+        if not await self._readers.may_read(held.item, request):
+            return await self._refuse(label, request)
+        return await self._deliver(held, path, request)
+
+    async def _refuse(self, label: Label, request: Request) -> Response:
+        """Say that the files are for others, and where everybody may read what describes them."""
+        look = await self._look(lambda: self._archive.look(label))
+        if "text/html" in request.headers.get("accept", ""):
+            return self._pages.limited(look, request)
+        raise LicenceError(label.spelling, self._described_at(look.item))
+
+    def _described_at(self, item: Item) -> str:
+        metadata = item.metadata
+        return f"{self._urls.base}/{metadata.short.spelling}" if metadata else ""
+
+    async def _held(self, label: Label) -> Held:
+        held = await self._look(lambda: self._archive.catalogue.find(label.canonical))
+        if held is None:
+            raise UnknownError("item", label.spelling)
+        return held
+
+    async def _deliver(self, held: Held, path: str, request: Request) -> Response:
+        item = held.item
+        try:
+            file = await self._look(lambda: self._archive.catalogue.file(held.id, check_path(path)))
+        except FileNameError:
+            file = None
+        if file is None:
+            raise UnknownError("file", path)
+        if not self._archive.store.quick:
+            return await self._from_afar(item, file, request)
+        return await deliver(request, self._content(item, file))
+
+    async def _from_afar(self, item: Item, file: File, request: Request) -> Response:
+        """Deliver a file of a store elsewhere, or send the reader there."""
+        place = item.forms.label.spelling
+        url = ""
+        if not item.readers:  # or it would be good for others than those who may read it
+            url = await afar(self._archive.store.link, place, file.path, request.method)
+        # Whoever has it may read the file, for a while; archives go nowhere but where they ask.
+        if url and DIRECT not in request.headers:
+            headers = {"Location": url, "Cache-Control": "no-store"}
+            return Response(status_code=HTTPStatus.FOUND, headers=headers)
+        return await deliver(request, await afar(self._content, item, file))
+
+    def _content(self, item: Item, file: File) -> Content:
+        opened = self._archive.store.open(item.forms.label.spelling, file.path)
+        # A file that is being replaced just now is not yet, or no more, what the catalogue says.
+        as_known = (opened.size, opened.modified) == (file.size, file.modified)
+        described_by = self._described_at(item)
+        return Content(
+            file=opened,
+            name=file.path.rpartition("/")[2],
+            media_type=file.media_type,
+            sha256=file.sha256 if as_known else "",
+            cite_as=self._urls.persistent(item.forms),
+            links=((described_by, "describedby", "text/html"),) if described_by else (),
+            public=not item.readers,
+        )
+
+    async def _tombstone(self, label: Label, request: Request) -> Response:
+        look = await self._look(lambda: self._archive.look(label))
+        return self._pages.tombstone(look, request)
+
+    async def _metadata(self, label: Label, request: Request) -> Response:
+        """Show metadata: as a page, or by `choice` in a format."""
+        look = await self._look(lambda: self._archive.look(label))
+        choice = request.query_params.get("choice", "")
+        if not choice:
+            return await self._item_page(look, request)
+        written = FORMATS.get(choice.lower())
+        if written is None:
+            raise _no_format(choice)
+        record = look.record
+        if record is None:
+            raise UnknownError("metadata of", label.spelling)
+        body = written.write(record, look.item.forms, self._urls.persistent_base)
+        headers = {
+            "Content-Security-Policy": SECURITY_POLICY,
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "public, max-age=60",
+        }
+        return Response(body, headers=headers, media_type=written.media_type)
+
+    async def _item_page(self, look: Described, request: Request) -> Response:
+        files = []
+        item = look.item
+        if item.list_public and item.state is not State.DELETED:
+            limit = self._pages.first_files + 1
+            files = await self._look(lambda: self._archive.catalogue.files(look.held.id, "", limit))
+        return self._pages.item(look, files, request)
+
+    async def file_list(self, request: Request) -> Response:
+        """List the files of an item, or say that the list is not public."""
+        found = divided(request.scope["raw_path"], b"/displaydoccontent.cgi/")
+        if found is None or found[1]:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        look = await self._look(lambda: self._archive.look(found[0]))
+        if look.item.state is State.DELETED:
+            return self._pages.tombstone(look, request)
+        if not look.item.list_public:
+            return self._pages.files_refused(look, request)
+        after = request.query_params.get("after", "")
+        limit = self._pages.most_files + 1
+        files = await self._look(lambda: self._archive.catalogue.files(look.held.id, after, limit))
+        return self._pages.files(look, files, request)
+
+    async def to_service(self, request: Request) -> Response:
+        """Answer a resolver whose request is too long for a query."""
+        if not self._is_service(request.scope["raw_path"]):
+            raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET, HEAD"})
+        return await self._service.serve_long(request)
+
+    async def persistent(self, request: Request) -> Response:
+        """Answer a persistent URL of an item that is held here, or a request of a resolver."""
+        raw: bytes = request.scope["raw_path"]
+        query: bytes = request.scope["query_string"]
+        if _SERVICE_SUBJECT in query and self._is_service(raw):
+            return await self._service.serve(request)
+        text = raw.decode("ascii", "replace") + (
+            f"?{query.decode('ascii', 'replace')}" if query else ""
+        )
+        try:
+            wanted = PersistentUrl.parse(f"{self._urls.base}{text}")
+        except PersistentUrlError:
+            raise
+        except LabelError:
+            raise HTTPException(HTTPStatus.NOT_FOUND) from None
+        preference = preference_of(
+            request.headers.get("accept-language", ""), str(wanted.language or "")
+        )
+        return await self._resolve(wanted, preference, request)
+
+    def _is_service(self, raw: bytes) -> bool:
+        if raw in self._service_paths:  # as it is written, if nobody changed anything about it
+            return True
+        found = divided(raw, b"/")
+        return found is not None and found[0] in tuple(self._urls.identity.service) and not found[1]
+
+    async def _resolve(
+        self, wanted: PersistentUrl, preference: LanguagePreference, request: Request
+    ) -> Response:
+        may_read = await self._readers.of(request)
+        found = await self._look(lambda: self._urls.ask(wanted, may_read))
+        if found is None:
+            raise UnknownError("item", wanted.label.spelling)
+        if found.deleted:
+            return await self._tombstone(wanted.label, request)
+        for verb in wanted.verbs:
+            if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
+                raise _no_format(verb.format)
+        chosen = await self._look(lambda: self._urls.choose(found, wanted, preference, may_read))
+        if chosen is None:
+            return await self._absent(found, request)
+        if wanted.original_required and chosen.state is not State.ORIGINAL:
+            raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
+        varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
+        is_licensed = await self._look(lambda: self._urls.is_licensed(chosen))
+        url = with_pairs(chosen.url, wanted.passed_on)
+        return redirect(url, varies=varies, public=not is_licensed)
+
+    async def _absent(self, found: UrlList, request: Request) -> Response:
+        """Show the tombstone of what was asked for, or say from where on it may be found."""
+        known = [each.forms for each in found.related.values() if each.forms is not None]
+        known += [found.next_edition] if found.next_edition is not None else []
+        for forms in known:
+            item = await self._look(partial(self._archive.find, forms))
+            if item is not None and item.state is State.DELETED:
+                return await self._tombstone(forms.label, request)
+        raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(known))
+
+
+def _no_format(name: str) -> HTTPException:
+    known = ", ".join(FORMATS)
+    return HTTPException(
+        HTTPStatus.NOT_ACCEPTABLE, f"Metadata are not offered as {name!r}, only as {known}."
+    )
+
+
+def _elsewhere(known: Sequence[Forms]) -> str:
+    labels = ", ".join(forms.label.spelling for forms in known)
+    where = f" It may be found from {labels} on, by a resolver." if labels else ""
+    return f"The item is held here, but not what was asked for of it.{where}"

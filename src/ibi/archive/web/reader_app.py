@@ -1,0 +1,144 @@
+"""A reader of an archive over HTTP: one of several processes that answer at one address.
+
+It answers what needs the catalogue and the files, and changes nothing. Everything else is handed
+on to the keeper, as it came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Final, NoReturn
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.rules.answer import Identity
+from ibi.archive.rules.url_keys import UrlKeys
+from ibi.archive.web.app import Api
+from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.protocol import ArchiveService
+from ibi.archive.web.public_routes import Reading
+from ibi.archive.web.status import ArchiveStatus
+from ibi.foundation.web.base_app import application
+from ibi.model.clock import Clock
+from ibi.wire.requests import Acknowledgment
+
+_THREADS: Final = 64
+_READING: Final = frozenset({"GET", "HEAD"})
+_API: Final = "/api/"
+READ_HERE: Final = ("/api/v1/items", "/api/v1/holdings", "/api/v1/digest")
+"""Where programs read what stands in the catalogue."""
+
+
+def is_for_keeper(method: str, path: str) -> bool:
+    """Tell whether a request is none that a reader answers."""
+    if method not in _READING:
+        return True
+    return path.startswith(_API) and not path.startswith(READ_HERE)
+
+
+class KeeperRoute(BaseRoute):
+    """Takes whatever is for the keeper."""
+
+    def __init__(self, keeper: ASGIApp) -> None:
+        """Have it answered by an application."""
+        self._keeper = keeper
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Take it, or leave it to others."""
+        is_keepers = scope["type"] == "http" and is_for_keeper(scope["method"], scope["path"])
+        return (Match.FULL if is_keepers else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand it on."""
+        await self._keeper(scope, receive, send)
+
+
+class _HandedOn(Response):
+    """An answer that the keeper gives."""
+
+    def __init__(self, keeper: ASGIApp) -> None:
+        super().__init__()
+        self._keeper = keeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._keeper(scope, receive, send)
+
+
+class _ForKeeperError(Exception):
+    """A message turned out to be one that the keeper has to answer."""
+
+
+class ReaderService(ArchiveService):
+    """Answers resolvers, but for acknowledgments: accesses are counted by the keeper."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        identity: Identity,
+        keys: UrlKeys,
+        clock: Clock,
+        keeper: ASGIApp,
+    ) -> None:
+        """Answer for an archive."""
+        super().__init__(catalogue, identity, keys, clock)
+        self._keeper = keeper
+
+    async def serve(self, request: Request) -> Response:
+        """Answer a request, or have it answered."""
+        try:
+            return await super().serve(request)
+        except _ForKeeperError:
+            return _HandedOn(self._keeper)
+
+    async def _acknowledge(self, asked: Acknowledgment) -> NoReturn:
+        del asked
+        raise _ForKeeperError
+
+
+class ReaderApp:
+    """What a reader's application is made of."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        catalogue: Catalogue,
+        keeper: ASGIApp,
+        apis: Sequence[Api],
+        reading: Reading,
+        pages: ItemPages,
+        metrics: ArchiveMetrics,
+        version: str,
+    ) -> None:
+        """Put it together."""
+        self._keeper = keeper
+        self._apis = apis
+        self._reading = reading
+        self._pages = pages
+        self._metrics = metrics
+        self._status = ArchiveStatus(catalogue, metrics, version)
+
+    def asgi(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            KeeperRoute(self._keeper),
+            *(route for api in self._apis for route in api.routes),
+            *self._status.routes,
+            *self._reading.routes,
+        ]
+        app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
+        self._status.share(app)
+        return app
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        threads = ThreadPoolExecutor(_THREADS, "ibi")
+        asyncio.get_running_loop().set_default_executor(threads)
+        yield

@@ -1,0 +1,94 @@
+"""Where an archive's items are found: at the archive itself, and by their persistent URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from ibi.archive.answer_source import Holdings
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.rules.access import MayRead, anybody
+from ibi.archive.rules.answer import Identity, answer
+from ibi.identifier.label import Label, longest_match
+from ibi.identifier.language import LanguagePreference
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.archive_record import UrlKey
+from ibi.model.item import Item
+from ibi.model.label_pair import Forms
+from ibi.model.relation import Relation
+from ibi.wire.answer_choice import Lead, Served, choose
+from ibi.wire.percent_encoding import text_of
+from ibi.wire.question import Question
+from ibi.wire.requests import UrlRequest
+from ibi.wire.url_list import Related, UrlList
+
+_NO_KEY: Final = UrlKey("0" * 10)
+"""Nobody acknowledges what the archive tells itself."""
+
+
+class ArchiveUrls:
+    """Finds the URLs of items by the very rule by which resolvers are answered."""
+
+    def __init__(
+        self, catalogue: Catalogue, identity: Identity, resolver: Callable[[], str]
+    ) -> None:
+        """`resolver` returns the address of a resolver that includes the archive, if any does."""
+        self.catalogue = catalogue
+        self.identity = identity
+        self.base = identity.base
+        self._resolver = resolver
+
+    def persistent(self, forms: Forms) -> str:
+        """Return the persistent URL of an item: at a resolver, or at the archive itself."""
+        return f"{self.persistent_base}/{forms.short.spelling}"
+
+    @property
+    def persistent_base(self) -> str:
+        """Where persistent URLs begin."""
+        return self._resolver() or self.base
+
+    def of(self, item: Item, may_read: MayRead = anybody) -> str:
+        """Return where a reader finds an item itself; empty if nowhere."""
+        found = self.ask(PersistentUrl(item.forms.label), may_read)
+        itself = found.related.get(Relation()) if found else None
+        return itself.url if itself else ""
+
+    def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
+        """Answer a persistent URL as a resolver would be answered."""
+        request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
+        holdings = Holdings(self.catalogue)
+        return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
+
+    def choose(
+        self,
+        found: UrlList,
+        wanted: PersistentUrl,
+        preference: LanguagePreference,
+        may_read: MayRead,
+    ) -> Related | None:
+        """Return what serves a reader best of what is held here."""
+        here = {relation: related for relation, related in found.related.items() if related.url}
+        choice = choose(replace(found, related=here), Question.of(wanted, preference))
+        # What is not translated fits best: it is asked for without that verb.
+        if isinstance(choice, Lead) and len(choice.verbs) < len(wanted.verbs):
+            again = replace(wanted, verbs=choice.verbs)
+            further = self.ask(again, may_read)
+            if further is None:
+                return None
+            return self.choose(further, again, preference, may_read)
+        return choice.related if isinstance(choice, Served) else None
+
+    def is_licensed(self, related: Related) -> bool:
+        """Tell whether other readers may be sent elsewhere than to what was chosen."""
+        forms = related.forms
+        held = self.catalogue.find(forms.label.canonical) if forms else None
+        return held is not None and bool(held.item.readers)
+
+
+def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:
+    """Divide a path into a label and what follows it, decoded once; None if it has no label."""
+    text = text_of(unquote_to_bytes(raw_path[len(start) :]))
+    label = longest_match(text)
+    return None if label is None else (label, text[len(label.spelling) :])

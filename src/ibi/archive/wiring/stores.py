@@ -1,0 +1,80 @@
+"""Where the files of an archive lie, opened as the settings say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ibi.archive.settings import ArchiveSettings
+from ibi.errors import LedgerUnavailableError, StorageError
+from ibi.foundation.settings_file import POSTGRESQL
+from ibi.foundation.sql.databases import _newest
+from ibi.foundation.sql.sqlite import SqliteReader
+
+if TYPE_CHECKING:
+    from ibi.archive.ports.file_store import Shelf
+    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+    from ibi.archive.storage.files.switchable_store import MovableStore, Store
+
+
+def open_store(settings: ArchiveSettings) -> MovableStore:
+    """Open the store of an archive; StorageError if it cannot be used."""
+    from ibi.archive.storage.files.switchable_store import MovableStore
+
+    return MovableStore(settings.folder / "incoming", store_of(settings))
+
+
+def store_of(settings: ArchiveSettings) -> Store:
+    """Open a folder or an object store."""
+    if settings.is_in_objects:
+        from ibi.archive.storage.objects.bucket import Objects
+        from ibi.archive.storage.objects.store import ObjectStore
+        from ibi.archive.web.media_types import stored_headers
+
+        return ObjectStore(
+            Objects(settings.storage, settings.storage_endpoint, settings.storage_region),
+            settings.folder / "incoming",
+            keep_replaced=settings.keep_replaced,
+            presigned=settings.storage_delivery == "presigned",
+            headers=stored_headers,
+        )
+    from ibi.archive.storage.files.folder_store import FileTree
+
+    return FileTree(settings.root, keep_replaced=settings.keep_replaced)
+
+
+def shelf_of(settings: ArchiveSettings) -> Shelf:
+    """Return what lies in a folder or an object store, key by key."""
+    if settings.is_in_objects:
+        from ibi.archive.storage.objects.bucket import Objects
+        from ibi.archive.storage.objects.store import ObjectShelf
+        from ibi.archive.web.media_types import stored_headers
+
+        objects = Objects(settings.storage, settings.storage_endpoint, settings.storage_region)
+        return ObjectShelf(objects, stored_headers)
+    from ibi.archive.storage.files.folder_listing import FolderShelf
+
+    return FolderShelf(settings.root)
+
+
+def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+    """Open the catalogue of an archive, and bring it to the newest version."""
+    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+
+    place = settings.place(settings.catalogue)
+    database = _newest(place, "archive")
+    return SqlCatalogue(database, quick=not place.startswith(POSTGRESQL))
+
+
+def read_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+    """Open the catalogue of an archive that another process keeps, only to read it."""
+    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+
+    place = settings.place(settings.catalogue)
+    try:
+        if place.startswith(POSTGRESQL):
+            from ibi.foundation.sql.postgres import Postgres
+
+            return SqlCatalogue(Postgres(place, read_only=True), quick=False)
+        return SqlCatalogue(SqliteReader(place), quick=True)
+    except LedgerUnavailableError as failure:
+        raise StorageError(failure.ledger, failure.reason) from failure

@@ -1,0 +1,207 @@
+"""An archive served by several processes: one keeps it, the others answer readers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack, closing
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import click
+import uvicorn
+from starlette.applications import Starlette
+
+from ibi.archive.links.announcer import Announcer
+from ibi.archive.settings import missing_for_linking, read_archive
+from ibi.archive.web.forwarding import HandingOn
+from ibi.archive.wiring.app import archive_app
+from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.reader import KeepersWord, ReadingInstance, reader_app
+from ibi.errors import RequestError
+from ibi.foundation.interprocess.forwarded_server import InnerDoor
+from ibi.foundation.interprocess.frames import Doorbell
+from ibi.foundation.interprocess.worker_metrics import Colleagues, join, told_by
+from ibi.foundation.processes.server import address_of, log_to_stderr, raise_file_limit
+from ibi.foundation.processes.supervisor import Supervisor
+from ibi.foundation.processes.worker import RETIRING, run_worker
+from ibi.foundation.processes.worker_slot import CLOSING, GO, LOST, READY, RETIRE, Leash, Post
+from ibi.foundation.system import instance_lock
+
+_FINISHING: Final = 5.0
+"""Seconds in which what is under way has to end, as with one process."""
+_SHORT: Final = 1.0
+"""Seconds after which a request is one that takes long."""
+_MOMENT: Final = 3.0
+"""Seconds for which who comes may wait for what is under way, before another takes the place."""
+
+
+class Keeper:
+    """An application without an address of its own."""
+
+    def __init__(
+        self,
+        app: Starlette,
+        door: InnerDoor,
+        leash: Leash,
+        on_go: Callable[[], None],
+        on_close: Callable[[], None],
+    ) -> None:
+        """Answer at a door; `on_go` when readers answer too, `on_close` before they stop to."""
+        self._app = app
+        self._door = door
+        self._leash = leash
+        self._on_go = on_go
+        self._on_close = on_close
+        self._ending = asyncio.Event()
+        self._retiring = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        """Keep the archive, until its end or until another takes the place."""
+        log_to_stderr(process=os.getpid())
+        raise_file_limit()
+        loop_factory = uvicorn.Config(self._app, log_config=None).get_loop_factory()
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(self._keep())
+
+    async def _keep(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._ending.set)
+        loop.add_signal_handler(RETIRE, self._retiring.set)
+        self._leash.attend(self._hear)
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._app.router.lifespan_context(self._app))
+            except Exception:  # noqa: BLE001  # the log has it
+                raise RequestError("The service could not start: its log says why.") from None
+            self._door.open()
+            self._leash.say(READY)
+            await self._until_told()
+            await self._door.close(_FINISHING)
+
+    def _hear(self, word: bytes) -> None:
+        if word == GO:
+            self._on_go()
+        elif word == CLOSING and self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        elif word == LOST:
+            self._ending.set()
+
+    async def _close(self) -> None:
+        await asyncio.to_thread(self._on_close)
+        self._leash.say(CLOSING)
+
+    async def _until_told(self) -> None:
+        """Go on until the end, or until another takes the place at a good moment.
+
+        Who comes while nobody keeps the archive waits. So what takes long is finished first, and
+        others are still answered meanwhile.
+        """
+        ending = asyncio.create_task(self._ending.wait())
+        retiring = asyncio.create_task(self._retiring.wait())
+        await asyncio.wait((ending, retiring), return_when=asyncio.FIRST_COMPLETED)
+        latest = asyncio.get_running_loop().time() + RETIRING
+        while not ending.done() and not await self._is_free():
+            if asyncio.get_running_loop().time() > latest:
+                break
+            await asyncio.wait((ending,), timeout=_SHORT / 10)
+        for task in (ending, retiring):
+            task.cancel()
+
+    async def _is_free(self) -> bool:
+        """Tell whether nothing is under way: who comes from then on waits for another keeper."""
+        if self._door.oldest() > _SHORT:
+            return False
+        self._door.shut()
+        if await self._door.finish(_MOMENT):
+            return True
+        self._door.open()  # something takes long after all
+        return False
+
+
+_KEEPER: Final = "keeper"
+# What each of them would import, imported once: its memory is shared.
+_SHARED: Final = (
+    *(
+        "ibi.archive.storage.files.switchable_store",
+        "ibi.archive.peers.resolver_client",
+        "ibi.archive.storage.unpack.unpack",
+    ),
+    *(
+        "ibi.archive.web.reader_app",
+        "ibi.archive.web.api.administration",
+        "ibi.archive.web.api.deposits",
+    ),
+    *(
+        "ibi.archive.web.api.exports",
+        "ibi.archive.web.api.imports",
+        "ibi.archive.peers.peer_directory",
+    ),
+    *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.on", "uvloop"),
+)
+
+
+def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
+    """Serve the archive in a folder by so many readers, until SIGINT or SIGTERM."""
+    for name in _SHARED:
+        import_module(name)
+    log_to_stderr()
+    names = [str(number) for number in range(1, count + 1)]
+    bells = {name: Doorbell() for name in (_KEEPER, *names)}
+    word = KeepersWord()
+    posts = [Post(_KEEPER, partial(_keep, folder, listener, bells[_KEEPER], word), alone=True)]
+    posts += [
+        Post(name, partial(_read, folder, listener, Colleagues(name, bells), word))
+        for name in names
+    ]
+    address = address_of(listener)
+    with instance_lock.serving(folder, address):
+        ready = f"ready archive={address}"
+        Supervisor(posts, lambda: click.echo(ready), lambda: read_archive(folder)).run()
+
+
+def _keep(
+    folder: Path, listener: socket.socket, bell: Doorbell, word: KeepersWord, leash: Leash
+) -> None:
+    """Be the keeper."""
+    listener.close()
+    with closing(Instance(read_archive(folder))) as opened:
+        word.of(opened)
+        app, announcer = archive_app(opened)
+        door = InnerDoor(bell, told_by(app), app)
+        Keeper(app, door, leash, partial(_announce, opened, announcer), announcer.stop).run()
+        announcer.fall_silent()
+
+
+def _announce(opened: Instance, announcer: Announcer) -> None:
+    """Tell resolvers of the archive: readers answer now."""
+    missing = missing_for_linking(opened.settings)
+    if not missing:
+        announcer.start()
+    elif opened.catalogue.links():
+        click.echo(missing, err=True)
+
+
+def _read(
+    folder: Path,
+    listener: socket.socket,
+    colleagues: Colleagues,
+    word: KeepersWord,
+    leash: Leash,
+) -> None:
+    """Be a reader."""
+    settings = read_archive(folder)
+    readers = len(colleagues.bells) - 1
+    share = replace(settings, requests_a_second=max(1, settings.requests_a_second // readers))
+    with closing(ReadingInstance(share, word)) as opened:
+        app = reader_app(opened, HandingOn(colleagues.bells[_KEEPER]))
+        join(app, colleagues)
+        run_worker(app, listener, leash, InnerDoor(colleagues.bell, told_by(app)))

@@ -1,0 +1,173 @@
+"""An archive on another machine, or in another process: its API over HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+from urllib.parse import quote
+
+import msgspec
+import urllib3
+
+from ibi.errors import (
+    ArchiveRefusedError,
+    ArchiveRequestError,
+    ArchiveUnreachableError,
+    ChecksumError,
+    StateError,
+    StorageError,
+    UnknownError,
+    shown,
+)
+from ibi.foundation.http_client.api_client import ATTEMPTS, REST, RemoteApi, detail_of, reason_of
+from ibi.wire.percent_encoding import path as in_url
+
+_TOO_MANY: Final = 429
+_CONFLICT: Final = 409
+_PIECE: Final = 1 << 20
+_ONCE: Final = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=1)
+"""Nothing is tried again, but one redirection is followed."""
+
+Progress = Callable[[int], None]
+"""Is told how many bytes of a file have gone, each time some have."""
+
+
+class RemoteArchive(RemoteApi):
+    """Speaks to one archive, with a token."""
+
+    service = "an archive"
+    unusable = ArchiveRequestError
+    unreachable = ArchiveUnreachableError
+    refused = ArchiveRefusedError
+
+    def insist(self, method: str, path: str) -> Any:  # noqa: ANN401
+        """Ask for what may be asked twice: if no answer comes, again, with growing pauses."""
+        for attempt in range(ATTEMPTS - 1):
+            with suppress(ArchiveUnreachableError):
+                return self.ask(method, path)
+            time.sleep(_pause(attempt))
+        return self.ask(method, path)
+
+    def files(self, label: str) -> Iterator[dict[str, Any]]:
+        """Go through all files of an item."""
+        after = ""
+        while True:
+            place = f"items/{quote(label, safe='')}/files"
+            page = self.ask("GET", place, query={"after": after})
+            yield from page["files"]
+            after = page["after"]
+            if not after:
+                return
+
+    @contextmanager
+    def read_file(self, place: str, path: str, offset: int) -> Iterator[Iterator[bytes]]:
+        """Return the bytes of a file of an item from an offset on."""
+        url = f"{self.address}/col/{in_url(place)}/doc/{in_url(path)}"
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        with self._get(url, headers) as answer:
+            if answer.status == HTTPStatus.NOT_FOUND:
+                raise UnknownError("file", path)
+            if answer.status not in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
+                raise ArchiveRefusedError(answer.status, detail_of(answer.data))
+            if (answer.status == HTTPStatus.PARTIAL_CONTENT) != bool(offset):
+                # It was replaced by a shorter one, or is being.
+                raise StateError(f"{shown(path)} was changed meanwhile.")
+            yield _received(answer, self.address)
+
+    @contextmanager
+    def _get(self, url: str, headers: Mapping[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
+        """Get what may lie in an object store elsewhere, which is not told the token."""
+        try:
+            answer = self._pool.request(
+                "GET",
+                url,
+                headers={**self._headers, **headers},
+                preload_content=False,
+                retries=_ONCE,
+            )
+        except urllib3.exceptions.HTTPError as failure:
+            raise ArchiveUnreachableError(self.address, reason_of(failure)) from failure
+        try:
+            yield answer
+        finally:
+            answer.close()  # at its end it has let go of the connection, which is used again
+
+    def send_file(
+        self, deposit: str, path: str, source: Path, progress: Progress, *, resumed: bool = False
+    ) -> None:
+        """Send a file; if the connection breaks, go on from where it broke.
+
+        One that is `resumed` is gone on with from where an earlier process left it.
+        """
+        place = f"deposits/{deposit}/files/{quote(path, safe='/')}"
+        for attempt in range(ATTEMPTS):
+            try:
+                answer = self._attempt(place, source, progress, first=not resumed and attempt == 0)
+                break
+            except ArchiveUnreachableError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(_pause(attempt))
+            except ArchiveRefusedError as refusal:
+                # It may not have noticed yet that the connection before this one broke.
+                passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
+                if refusal.status not in passing or attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(REST)
+        sent = _sha256(source)
+        if answer["sha256"] != sent:
+            raise ChecksumError(path, sent, answer["sha256"])
+
+    def _attempt(self, place: str, source: Path, progress: Progress, *, first: bool) -> Any:  # noqa: ANN401
+        offset = 0 if first else self._offset(place)
+        try:
+            with source.open("rb") as file:
+                size = file.seek(0, 2)
+                file.seek(offset)
+                progress(offset)
+                headers = {
+                    "Content-Type": "application/octet-stream",
+                    "Content-Length": str(size - offset),
+                    **({"Upload-Offset": str(offset)} if offset else {}),
+                }
+                body = _pieces(file, offset, progress)
+                method = "PATCH" if offset else "PUT"
+                answer = self._send(method, place, body, headers)
+        except OSError as failure:
+            raise StorageError(str(source), (failure.strerror or "").lower()) from failure
+        return msgspec.json.decode(answer.data)
+
+    def _offset(self, place: str) -> int:
+        with suppress(ArchiveRefusedError):
+            staged = self.ask("GET", place)
+            return 0 if staged["whole"] else int(staged["size"])
+        return 0
+
+
+def _received(answer: urllib3.BaseHTTPResponse, address: str) -> Iterator[bytes]:
+    try:
+        yield from answer.stream(_PIECE)
+    except urllib3.exceptions.HTTPError as failure:
+        raise ArchiveUnreachableError(address, reason_of(failure)) from failure
+
+
+def _pause(attempt: int) -> float:
+    """Return for how many seconds to leave an archive alone that did not answer."""
+    return 0.25 * (1 << attempt)
+
+
+def _pieces(file: BinaryIO, sent: int, progress: Progress) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        yield piece
+        sent += len(piece)
+        progress(sent)
+
+
+def _sha256(source: Path) -> str:
+    with source.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

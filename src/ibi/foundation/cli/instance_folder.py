@@ -1,0 +1,66 @@
+"""The folder of an instance: where it lies, how it is made, and what it is set to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from ibi.errors import RequestError, shown
+from ibi.foundation.sql.store import SqlStore
+from ibi.foundation.system.instance_lock import token_of
+from ibi.foundation.web.tokens import digest
+
+
+def usual(name: str) -> Path:
+    """Return where an instance lies if nobody says otherwise (XDG base directories)."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "ibi" / name
+
+
+def inner_folder(place: Path, name: str, settings: str) -> Path:
+    """Return the folder that holds the settings: this, or the one in it for a kind of service.
+
+    Services that run together lie in one folder, each in one of its own.
+    """
+    inner = place / name
+    is_within = not (place / settings).exists() and (inner / settings).exists()
+    return inner if is_within else place
+
+
+@contextmanager
+def made(place: Path, thing: str) -> Iterator[None]:
+    """Make a folder for a thing, which is then put into it."""
+    try:
+        # For its owner alone: keys and tokens lie in it.
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield
+    except OSError as failure:
+        msg = f"Cannot make {thing} in {shown(str(place))}: {failure.strerror or failure}."
+        raise RequestError(msg) from None
+
+
+def refuse_used(folder: Path, database: str, opened: Callable[[], SqlStore], advice: str) -> None:
+    """Leave a database alone that an instance in another folder uses: its tokens would go.
+
+    One in the folder itself is its own, and so is one that knows the folder's token: it was being
+    made here when that was interrupted.
+    """
+    if Path(database).resolve().is_relative_to(folder.resolve()):
+        return
+    with closing(opened()) as store:
+        known = {token.digest for token in store.tokens()}
+    if known and digest(token_of(folder)) not in known:
+        raise RequestError(f"This database is in use, and its tokens would be lost: {advice}.")
+
+
+def keep(path: Path, text: str) -> None:
+    """Write settings whole or not at all; they may have the password of a database."""
+    new = path.with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    new.replace(path)

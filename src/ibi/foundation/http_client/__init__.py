@@ -1,0 +1,1 @@
+"""HTTP to others: where it may go, and how long it may take."""

@@ -1,0 +1,206 @@
+"""Connections to one other service, for threads: only to addresses that the guard allows.
+
+Nor is anybody listened to for ever who does not go on with what he says.
+"""
+
+from __future__ import annotations
+
+import io
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from http.client import HTTPResponse
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import (
+    ConnectTimeoutError,
+    LocationParseError,
+    NameResolutionError,
+    NewConnectionError,
+)
+
+from ibi.errors import ArchiveRequestError, shown
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+
+WINDOW: Final = 60.0
+"""Seconds of waiting, after which it is seen what they brought."""
+LEAST: Final = 64_000
+"""Bytes that they must have brought."""
+MOST_LINES: Final = 1000
+"""In a row, with nothing of a body between them."""
+_LONGEST_LINE: Final = 1 << 16
+
+
+class _Steady(io.RawIOBase):
+    """Reads from a connection, and gives up one that is too slow; rests of ours do not count."""
+
+    def __init__(self, raw: io.RawIOBase, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._raw = raw
+        self._clock = clock
+        self._waited = 0.0
+        self._come = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401  # whatever has room
+        if self._waited >= WINDOW:
+            if self._come < LEAST:
+                raise TimeoutError("it sends too slowly")
+            self._waited, self._come = 0.0, 0
+        began = self._clock()
+        count = self._raw.readinto(buffer)
+        self._waited += self._clock() - began
+        self._come += count or 0
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class SteadyReader(io.BufferedReader):
+    """The bytes of an answer, to be read as from any file."""
+
+    def __init__(self, raw: io.RawIOBase, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read from a connection."""
+        super().__init__(_Steady(raw, clock))
+        self._lines = 0
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Read a line, not longer than lines are, and not one after the other for ever."""
+        self._lines += 1
+        if self._lines > MOST_LINES:
+            raise ConnectionError("it sends lines without an end")
+        return super().readline(_LONGEST_LINE + 1 if size is None or size < 0 else size)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read from the body."""
+        self._lines = 0
+        return super().read(size)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Read from the body."""
+        self._lines = 0
+        return super().read1(size)
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401  # whatever has room
+        """Read from the body."""
+        self._lines = 0
+        return super().readinto(buffer)
+
+
+class SteadyAnswer(HTTPResponse):
+    """An answer that is given up unless it goes on."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as a connection does
+        """Begin to read."""
+        super().__init__(*args, **kwargs)
+        self.fp = SteadyReader(self.fp.detach())
+
+
+_TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
+
+
+class _Connection(HTTPConnection):
+    response_class = SteadyAnswer
+
+    def __init__(self, *args: Any, guard: OutboundGuard, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **kwargs)
+        self._guard = guard
+
+    def _new_conn(self) -> socket.socket:
+        return _connected(self, self._guard)
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = SteadyAnswer
+
+    def __init__(self, *args: Any, guard: OutboundGuard, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **kwargs)
+        self._guard = guard
+
+    def _new_conn(self) -> socket.socket:
+        return _connected(self, self._guard)
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+def guarded_pool(
+    address: str, guard: OutboundGuard, connections: int, tls: ssl.SSLContext | None = None
+) -> urllib3.HTTPConnectionPool:
+    """Return connections to an http or https address; nothing is tried twice or redirected."""
+    try:
+        return _pool(address, guard, connections, tls)
+    except (LocationParseError, ValueError):
+        msg = f"{shown(address)} is not the address of an archive: no host or port is such."
+        raise ArchiveRequestError(msg) from None
+
+
+def _pool(
+    address: str, guard: OutboundGuard, connections: int, tls: ssl.SSLContext | None
+) -> urllib3.HTTPConnectionPool:
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    options: dict[str, Any] = {
+        "timeout": _TIMEOUT,
+        "maxsize": connections,
+        "retries": False,
+        "guard": guard,
+    }
+    if parts.scheme.lower() == "https":
+        context = tls or ssl.create_default_context()
+        return _SecurePool(host, parts.port, ssl_context=context, **options)
+    return _Pool(host, parts.port, **options)
+
+
+def _connected(connection: HTTPConnection, guard: OutboundGuard) -> socket.socket:
+    """Look the name up once, and connect to the first of its addresses that is allowed."""
+    host = connection.host.strip("[]")
+    failure: OSError | None = None
+    try:
+        places = socket.getaddrinfo(host, connection.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as fault:
+        unknown = fault if isinstance(fault, socket.gaierror) else socket.gaierror(str(fault))
+        raise NameResolutionError(host, connection, unknown) from fault
+    for place in places:
+        try:
+            peer = guard.socket_to(place)
+        except PermissionError:
+            continue
+        except OSError as fault:  # a machine may know no IPv6
+            failure = fault
+            continue
+        try:
+            peer.settimeout(_seconds(connection))
+            peer.connect(place[4])
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as fault:
+            peer.close()
+            failure = fault
+        else:
+            return peer
+    if failure is None:  # it is not a matter of trying again
+        msg = (
+            f"{shown(host)} is not at a public address: if it is one of yours, "
+            "name its network under `allowed_networks` in archive.toml."
+        )
+        raise ArchiveRequestError(msg)
+    if isinstance(failure, TimeoutError):
+        raise ConnectTimeoutError(connection, "it takes too long") from failure
+    raise NewConnectionError(connection, str(failure)) from failure
+
+
+def _seconds(connection: HTTPConnection) -> float | None:
+    return connection.timeout if isinstance(connection.timeout, int | float) else None

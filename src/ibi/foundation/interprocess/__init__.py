@@ -1,0 +1,1 @@
+"""What processes of one service say to each other."""

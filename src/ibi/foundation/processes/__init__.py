@@ -1,0 +1,1 @@
+"""Processes: how a service is run, by one of them or by several."""

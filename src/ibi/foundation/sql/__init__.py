@@ -1,0 +1,1 @@
+"""Databases: SQLite and PostgreSQL, rows, and the way to the newest tables."""

@@ -1,0 +1,41 @@
+"""A database, by its place alone: a file of SQLite, or PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ibi.errors import LedgerUnavailableError, StorageError
+from ibi.foundation.settings_file import POSTGRESQL
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.sqlite import Sqlite
+
+if TYPE_CHECKING:
+    from ibi.foundation.sql.schema_version import Part
+
+
+def _newest(place: str, part: Part) -> Database:
+    """Open a database that has the newest tables of a part."""
+    from ibi.foundation.sql.schema_version import is_newest
+
+    try:
+        database = open_database(place)
+    except LedgerUnavailableError as failure:
+        raise StorageError(failure.ledger, failure.reason) from failure
+    if is_newest(database, part):
+        return database
+    # New tables are made by another SQLite than ours, which takes the log of the file with it when
+    # it leaves: nobody may have the file open then, and write to that log afterwards.
+    database.close()
+    from ibi.foundation.sql.upgrade import upgrade
+
+    upgrade(place, postgresql=place.startswith(POSTGRESQL), part=part)
+    return open_database(place)
+
+
+def open_database(place: str) -> Database:
+    """Open a file of SQLite, made if need be, or a server; LedgerUnavailableError if it fails."""
+    if not place.startswith(POSTGRESQL):
+        return Sqlite(place)
+    from ibi.foundation.sql.postgres import Postgres
+
+    return Postgres(place)

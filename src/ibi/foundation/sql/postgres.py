@@ -1,0 +1,258 @@
+"""PostgreSQL, by asyncpg: many machines on one ledger.
+
+Minting is plain threads, asyncpg is asyncio: a loop of its own, in a thread of its own, stands
+between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from threading import BoundedSemaphore, Lock, RLock, Thread
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from ibi.errors import LedgerUnavailableError
+from ibi.foundation.sql.database import Execute
+
+T = TypeVar("T")
+
+TIMEOUT: Final = 10.0
+"""Seconds for a connection or a statement; then the server counts as gone."""
+LONGEST_SURVEY: Final = 120.0
+"""Seconds for a statement that nobody else waits for."""
+READERS: Final = 4
+"""Connections that read at once. A server on another machine takes a while for each answer, and
+one reader would wait for the others' answers too."""
+
+_PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
+
+_SETTINGS: Final = {
+    "application_name": "ibi",
+    # Whatever the server's default: a commit is durable when it says so.
+    "synchronous_commit": "on",
+    # A minter that was stopped in the middle of a transaction does not keep the others waiting.
+    "idle_in_transaction_session_timeout": "2000",
+    "lock_timeout": "8000",
+}
+
+_READ_ONLY: Final = {"default_transaction_read_only": "on"}
+
+# asyncpg calls it an internal error when the server's last word comes between two statements.
+LOST: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    TimeoutError,
+    ValueError,  # a URL that is none
+)
+
+
+class Postgres:
+    """A database on a server. Threads that write take turns, and a few may read at once."""
+
+    # The timeline of the write-ahead log: a promoted replica and a restored backup begin a new one,
+    # and may lack what was committed last on the old.
+    history = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
+    for_update = " FOR UPDATE"
+    # Two who create the same table at once collide, IF NOT EXISTS or not.
+    before_tables = "SELECT pg_advisory_xact_lock(1768057193)"
+    numbering = (
+        "SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
+        "coalesce(max({column}), 0) + 1, false) FROM {table}"
+    )
+    emptying = "TRUNCATE"
+    json_field = "(CAST({column} AS json) ->> '{name}')"
+
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        """Connect to the server; who only reads could not write if it would."""
+        self._url = url
+        self._settings = {**_SETTINGS, **(_READ_ONLY if read_only else {})}
+        self.name = without_password(url)
+        self._lock = RLock()
+        self._reading = BoundedSemaphore(READERS)
+        self._starting = Lock()
+        self._process = os.getpid()
+        self._writer: asyncpg.Connection | None = None
+        self._idle: list[asyncpg.Connection] = []
+        """By which nobody reads just now; the loop's thread alone takes from them."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        with self._lock:
+            self._run(self._connected())
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work in one transaction; durable when this returns, undone if it raises."""
+        with self._lock:
+            connection = self._run(self._connected())
+            try:
+                self._run(connection.execute("BEGIN"))
+                result = work(lambda sql, *values: self._run(self._rows(connection, sql, values)))
+                self._run(connection.execute("COMMIT"))
+            except (LedgerUnavailableError, KeyboardInterrupt):
+                # Whether it is durable is not known: the server decides, and the next one reads.
+                self._abandon()
+                raise
+            except BaseException:
+                try:
+                    self._run(connection.execute("ROLLBACK"))
+                except LedgerUnavailableError:
+                    self._abandon()
+                raise
+            return result
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT, by a connection that waits for no writer."""
+        with self._reading:
+            # In one go: the way to the loop's thread and back takes longer than most reads.
+            return self._run(self._fetched(sql, values))
+
+    async def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        idle = self._idle
+        connection = idle.pop() if idle else await self._connect()
+        # One that the server ended while nobody used it fails nobody: there is another.
+        while connection.is_closed():
+            connection = idle.pop() if idle else await self._connect()
+        try:
+            rows = await self._rows(connection, sql, values)
+        except BaseException:
+            # What befell one may have befallen all, and nobody should find out one by one.
+            for each in (connection, *idle):
+                each.terminate()
+            idle.clear()
+            raise
+        idle.append(connection)
+        return rows
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long, by a connection and a loop of its own."""
+        try:
+            return asyncio.run(self._surveyed(sql, values))
+        except LOST as failure:
+            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+
+    async def _surveyed(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        connection = await asyncpg.connect(
+            self._url,
+            timeout=TIMEOUT,
+            command_timeout=LONGEST_SURVEY,
+            server_settings=self._settings,
+        )
+        try:
+            return await self._rows(connection, sql, values)
+        finally:
+            connection.terminate()
+
+    @staticmethod
+    async def _rows(
+        connection: asyncpg.Connection, sql: str, values: tuple[object, ...]
+    ) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await connection.fetch(sql, *values)]
+
+    async def _connected(self) -> asyncpg.Connection:
+        """Return the connection by which is written."""
+        if self._writer is None or self._writer.is_closed():
+            self._writer = await self._connect()
+        return self._writer
+
+    async def _connect(self) -> asyncpg.Connection:
+        connection = await asyncpg.connect(
+            self._url,
+            timeout=TIMEOUT,
+            command_timeout=TIMEOUT,
+            server_settings=self._settings,
+        )
+        if await connection.fetchval("SHOW fsync") != "on":
+            await connection.close()
+            raise LedgerUnavailableError(self.name, "the server runs with fsync = off")
+        return connection
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(2 * TIMEOUT)
+        except LOST as failure:
+            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        """Return the loop that runs, which whoever comes first starts."""
+        with self._starting:
+            if self._process != os.getpid():
+                # Forked without a word: the loop's thread is the parent's, and so are connections.
+                self._writer, self._idle, self._loop = None, [], None
+                self._process = os.getpid()
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = Thread(
+                    target=_run_loop, args=[self._loop], name="ibi-postgres", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+    def _abandon(self) -> None:
+        connection, self._writer = self._writer, None
+        if connection is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(connection.terminate)
+
+    def pause(self) -> None:
+        """Close the connections before a fork, and end the thread, which the child would lack."""
+        self._lock.acquire()
+        for _ in range(READERS):
+            self._reading.acquire()
+        self._end()
+
+    def resume(self) -> None:
+        """Connect again when it is needed."""
+        for _ in range(READERS):
+            self._reading.release()
+        self._lock.release()
+
+    def close(self) -> None:
+        """Close the connections and end the loop."""
+        self.pause()
+        self.resume()
+
+    def _end(self) -> None:
+        self._abandon()
+        if self._loop is not None:
+            for connection in self._idle:
+                self._loop.call_soon_threadsafe(connection.terminate)
+            self._idle = []
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(TIMEOUT)
+            # The kernel's thread ends a little later, and OpenSSL holds a lock then: a child
+            # that is forked meanwhile would wait for it for ever.
+            task = Path(f"/proc/self/task/{self._thread.native_id}")
+            while not self._thread.is_alive() and task.exists():
+                time.sleep(0.0001)
+            self._loop = None
+
+
+def _reason(failure: Exception) -> str:
+    return str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+        loop.run_until_complete(asyncio.sleep(0))  # one more round closes the socket
+    finally:
+        loop.close()
+
+
+def without_password(url: str) -> str:
+    """Return a URL as it may stand in a message."""
+    url = _PASSWORD.sub(r"\1...", url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("://")[0] + "://..."
+    if parts.password is None:
+        return url
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username}:...@{host}"))

@@ -1,0 +1,250 @@
+"""SQLite, by apsw: one file, durable at every commit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from ibi.errors import LedgerUnavailableError
+from ibi.foundation.sql.database import Execute
+
+T = TypeVar("T")
+
+BUSY_TIMEOUT: Final = 5000
+"""Milliseconds to wait for another process that writes; a write takes a few."""
+
+_NEXT_TRY: Final = 0.02
+"""Seconds between two tries to have a file alone."""
+
+_FULL: Final = 65_536
+"""Bytes that SQLite cannot do with."""
+
+
+class Sqlite:
+    """A database in a file. Threads take turns."""
+
+    history = "SELECT ''"  # a file has one
+    for_update = ""  # BEGIN IMMEDIATE keeps others away from the whole file
+    before_tables = "SELECT 1"  # likewise
+    numbering = "SELECT 1"  # they do by themselves
+    emptying = "DELETE FROM"
+    json_field = "({column} ->> '{name}')"
+
+    def __init__(self, path: Path | str, vfs: str | None = None) -> None:
+        """Open the file, and make it if need be; `vfs` names another way to the disk."""
+        self._path = Path(path).absolute()
+        self.name = str(self._path)
+        self._vfs = vfs
+        self._lock = RLock()
+        self._made = self._failed = False
+        self._connection: apsw.Connection | None = None
+        self._inherited: apsw.Connection | None = None
+        self._process = os.getpid()
+        self._file = (0, 0)
+        self._reading = RLock()
+        self._reader: apsw.Connection | None = None
+        with self._lock:
+            self._connected()
+
+    def transaction(self, work: Callable[[Execute], T]) -> T:
+        """Do the work alone on the file; durable when this returns, undone if it raises."""
+        with self._lock:
+            try:
+                connection = self._connected()
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(lambda sql, *values: list(connection.execute(sql, values)))
+                except BaseException:
+                    if connection.in_transaction:  # a disk that fails ends it by itself
+                        connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+                self._check_file()
+            except (apsw.Error, OSError) as failure:
+                self._failed |= isinstance(failure, (apsw.IOError, apsw.FullError))
+                self._abandon()
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+            return result
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT, by a connection that waits for no writer."""
+        with self._reading:
+            try:
+                if self._reader is None:
+                    self._reader = self._open_reader()
+                return list(self._reader.execute(sql, values))
+            except (apsw.Error, OSError) as failure:
+                self._abandon_reader()
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+
+    def _open_reader(self) -> apsw.Connection:
+        reader = apsw.Connection(self.name, apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
+        reader.set_busy_timeout(BUSY_TIMEOUT)
+        return reader
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long, by a connection of its own."""
+        try:
+            with closing(self._open_reader()) as reader:
+                return list(reader.execute(sql, values))
+        except (apsw.Error, OSError) as failure:
+            raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+
+    def _abandon_reader(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            with suppress(apsw.Error):
+                reader.close(force=True)
+
+    def _connected(self) -> apsw.Connection:
+        if self._process != os.getpid():
+            # Forked without a word: the parent's connection must be neither used nor closed.
+            self._inherited, self._connection = self._connection, None
+            self._process = os.getpid()
+        if self._connection is not None:
+            self._check_file()
+            return self._connection
+        try:
+            self._connection = self._open()
+            self._file = self._identity()
+        except (apsw.Error, OSError) as failure:
+            raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+        return self._connection
+
+    def _check_file(self) -> None:
+        """Miss the file: what is written to one that was replaced is lost to all who come later."""
+        if self._identity() != self._file:
+            self._abandon()
+            raise LedgerUnavailableError(self.name, "the file was replaced or removed")
+
+    def _open(self) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READWRITE
+        if not self._made:
+            # Only the first time: a file that is gone later must be missed, not made anew.
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            flags |= apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.name, flags, vfs=self._vfs)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT)
+            _keep_log(connection, BUSY_TIMEOUT / 1000)
+            # FULL: the log is synced at every commit, and a commit says so only then.
+            connection.execute("PRAGMA synchronous = FULL")
+            if self._failed:
+                _begin_new_log(connection)
+        except BaseException:
+            connection.close(force=True)
+            raise
+        self._made = True
+        self._failed = False
+        return connection
+
+    def _identity(self) -> tuple[int, int]:
+        status = self._path.stat()
+        if status.st_nlink > 1:
+            # SQLite keeps its log beside each name, and would not see the other's.
+            raise LedgerUnavailableError(self.name, "it has a second name (a hard link)")
+        return status.st_dev, status.st_ino
+
+    def _reason(self, failure: Exception) -> str:
+        if isinstance(failure, apsw.IOError):
+            # Some of its files SQLite cannot write are reported so when the disk is full.
+            with suppress(OSError):
+                if shutil.disk_usage(self._path.parent).free < _FULL:
+                    return "the disk is full"
+        return _reason(failure)
+
+    def _abandon(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(apsw.Error):
+                connection.close(force=True)
+
+    def pause(self) -> None:
+        """Close the file before a fork: a connection must not be used, nor closed, in the child."""
+        self._lock.acquire()
+        self._abandon()
+        self._abandon_reader()
+
+    def resume(self) -> None:
+        """Open it again when it is needed."""
+        self._lock.release()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock, self._reading:
+            self._abandon_reader()
+            self._abandon()
+
+
+class SqliteReader(Sqlite):
+    """A database in a file that another process writes; this one could not."""
+
+    def _connected(self) -> apsw.Connection:
+        """Have one connection for everything, and make no file where there is none."""
+        if self._reader is None:
+            try:
+                self._reader = self._open_reader()
+            except (apsw.Error, OSError) as failure:
+                raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+        return self._reader
+
+
+def keep_log(path: str, patience: float) -> None:
+    """Make a file, if need be, a database that writes a log first, and stays so."""
+    with closing(apsw.Connection(path)) as connection:
+        _keep_log(connection, patience)
+
+
+def _keep_log(connection: apsw.Connection, patience: float) -> None:
+    # SQLite does not wait, whatever its timeout, for one who writes while it begins a log.
+    end = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(_NEXT_TRY)
+        else:
+            return
+
+
+def _begin_new_log(connection: apsw.Connection) -> None:
+    """After a failed sync the kernel may take lost pages of the log for written.
+
+    What is committed next must not build on them.
+    """
+    [(busy, *_)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if busy:
+        raise apsw.BusyError
+
+
+_REASONS: Final[dict[type[Any], str]] = {
+    apsw.BusyError: "another process keeps it locked",
+    apsw.FullError: "the disk is full",
+    apsw.IOError: "the disk reports an error",
+    apsw.CantOpenError: "it cannot be opened there",
+    apsw.ReadOnlyError: "it may not be written",
+    apsw.NotADBError: "it is no ledger, but some other file",
+    apsw.CorruptError: "it is damaged",
+    apsw.PermissionsError: "it may not be opened",
+}
+
+
+def _reason(failure: Exception) -> str:
+    for kind, reason in _REASONS.items():
+        if isinstance(failure, kind):
+            return reason
+    if isinstance(failure, FileExistsError):
+        return "its folder is a file"
+    if isinstance(failure, OSError):
+        return (failure.strerror or str(failure)).lower()
+    return str(failure)

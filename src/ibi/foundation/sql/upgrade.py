@@ -1,0 +1,106 @@
+"""The way to the newest tables, from whatever version is there.
+
+The `storage.migrations` of a program hold the steps; a test holds their sum equal to the tables of
+the program's `schema` on every database. SQLAlchemy and Alembic are used in these modules and
+nowhere else: reads go to the database directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import asyncpg
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from ibi.errors import StorageError
+from ibi.foundation.sql.postgres import LOST, TIMEOUT, without_password
+from ibi.foundation.sql.schema_version import Part, version_table
+from ibi.foundation.sql.sqlite import keep_log
+
+_LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
+_PATIENCE: Final = 60
+"""Seconds to wait for another process that makes the same tables: longer than for one row."""
+
+
+def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> None:
+    """Bring the tables of a part at a path or a postgresql:// URL to the newest version.
+
+    Or to an older one, where rows of that version are about to be put in.
+    """
+    try:
+        if postgresql:
+            asyncio.run(_upgrade_postgres(place, part, version))
+        else:
+            _upgrade_sqlite(place, part, version)
+    except (sa.exc.SQLAlchemyError, apsw.Error, CommandError, *LOST) as failure:
+        # SQLAlchemy tells the driver's own words, and then its own with the statement.
+        cause = getattr(failure, "orig", None) or failure
+        reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
+        raise StorageError(without_password(place) if postgresql else place, reason) from failure
+
+
+def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
+    # Not from a text: a path may have any character that is a sign in a URL.
+    url = sa.URL.create("sqlite", database=path)
+    waiting = {"timeout": _PATIENCE}
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool, connect_args=waiting)
+    keep_log(path, _PATIENCE)
+    with engine.connect() as connection:
+        # The driver begins transactions only before it writes rows: two who make tables at once
+        # would meet in the middle.
+        connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        _run(connection, part, version)
+        connection.exec_driver_sql("COMMIT")
+
+
+async def _upgrade_postgres(url: str, part: Part, version: str) -> None:
+    # The URL is read by asyncpg, as for all else: SQLAlchemy reads less of it, and otherwise.
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        poolclass=sa.pool.NullPool,
+        async_creator=lambda: asyncpg.connect(url, timeout=TIMEOUT),
+    )
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(_LOCK)
+            await connection.run_sync(_run, part, version)
+    finally:
+        await engine.dispose()
+
+
+def _run(connection: sa.Connection, part: Part, version: str) -> None:
+    folder = Path(str(files(f"ibi.{part}.storage.migrations")))
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    config.set_main_option("version_locations", str(folder))
+    config.set_main_option("path_separator", "os")
+    script = ScriptDirectory.from_config(config)
+    newest = f"{part}@head"  # each part is a branch of its own
+
+    def steps(revision: Any, _: MigrationContext) -> Any:  # noqa: ANN401  # Alembic's own values
+        known = {each.revision for each in script.walk_revisions(head=newest)}
+        if isinstance(revision, tuple) and any(each not in known for each in revision):
+            raise StorageError(f"of the {part}", "a newer ibi made it")
+        return script._upgrade_revs(version or newest, revision)  # noqa: SLF001  # what its own command runs
+
+    context = MigrationContext.configure(
+        connection,
+        opts={
+            "fn": steps,
+            "version_table": version_table(part),
+            "transaction_per_migration": False,
+        },
+    )
+    with Operations.context(context):
+        context.run_migrations()

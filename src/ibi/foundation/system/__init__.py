@@ -1,0 +1,1 @@
+"""The machine: clocks, disk, mail, names, shared memory."""

@@ -1,0 +1,138 @@
+"""The disk: what it reports in the words of this program, and writes that last."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from weakref import finalize
+
+from ibi.errors import FileNameError
+from ibi.foundation.system.safe_open import (
+    folder_beneath,
+    fsync_folder,
+    rename_durably,
+    storage_error,
+)
+
+_PIECE: Final = 1 << 20
+
+
+@dataclass(eq=False, slots=True)
+class Checksums:
+    """Of what has come so far."""
+
+    size: int = 0
+    sha256: Any = field(default_factory=hashlib.sha256)
+    sha512: Any = field(default_factory=hashlib.sha512)
+
+    def update(self, data: bytes) -> None:
+        """Take some more."""
+        self.size += len(data)
+        self.sha256.update(data)
+        self.sha512.update(data)
+
+
+def checksums_of(path: Path) -> Checksums:
+    """Return those of what is in a file."""
+    sums = Checksums()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            sums.update(piece)
+    return sums
+
+
+_SYNC: Final = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+
+
+class Disk:
+    """The disk that a folder lies on."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open it, before anything is written."""
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        finalize(self, os.close, self._descriptor)
+
+    def sync(self) -> None:
+        """Wait until all that was written to it is there; OSError if something could not be."""
+        if _SYNC is None:
+            os.sync()
+        elif _SYNC(self._descriptor):
+            failure = ctypes.get_errno()
+            raise OSError(failure, os.strerror(failure))
+
+
+A_FOLDER_IS_THERE: Final = "a folder of that name is there"
+A_FILE_IS_THERE: Final = "a file lies where it needs a folder"
+
+_BAD_NAME: Final = {
+    errno.ENAMETOOLONG: "it is too long",
+    errno.ENOTDIR: A_FILE_IS_THERE,
+    errno.EEXIST: A_FILE_IS_THERE,
+    errno.EISDIR: A_FOLDER_IS_THERE,
+    errno.EILSEQ: "the file system refuses it",
+}
+
+_NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR}
+"""What is said of a folder that has something in it, or is gone, or became a file."""
+
+
+@contextmanager
+def disk_errors(place: str, path: str = "") -> Iterator[None]:
+    """Say what a disk does wrong in the words of this program."""
+    try:
+        yield
+    except OSError as failure:
+        if path and failure.errno in _BAD_NAME:
+            raise FileNameError(path, _BAD_NAME[failure.errno]) from failure
+        raise storage_error(place, failure) from failure
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file; its name is durable once its folder is synced."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_durably(path: Path, content: bytes) -> None:
+    """Write a file whole, in the place of what it was, or not at all."""
+    new = path.with_name(f"{path.name}.new")
+    write_durably(new, content)
+    rename_durably(new, path)
+
+
+def prune(root: Path, path: str) -> None:
+    """Remove folders that a removed file leaves empty."""
+    folders = path.split("/")[:-1]
+    while folders:
+        try:
+            with folder_beneath(root, folders[:-1]) as above:
+                os.rmdir(folders.pop(), dir_fd=above)
+        except OSError as failure:
+            if failure.errno in _NOT_EMPTY:
+                return
+            raise
+
+
+def fsync_nearest(path: Path, root: Path) -> None:
+    """Wait until a path is durably gone: sync the folder above it that is left."""
+    folder = path.parent
+    while folder != root and not folder.is_dir():
+        folder = folder.parent
+    if folder.is_dir():
+        fsync_folder(folder)
+
+
+def fsync_up(folder: Path, root: Path) -> None:
+    """Wait until a folder, and each one above it up to a root, is on the disk."""
+    while folder != root.parent:
+        fsync_folder(folder)
+        folder = folder.parent

@@ -1,0 +1,1 @@
+"""Parts of an HTTP server: bounds, problems, tokens, ranges, OpenAPI."""

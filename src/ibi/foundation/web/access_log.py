@@ -1,0 +1,62 @@
+"""One line of log for each request, whatever is in it; no address of a reader is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ibi.errors import printable
+from ibi.foundation.interprocess.frames import HANDED_ON
+
+_LOG: Final = structlog.get_logger()
+_LONGEST: Final = 500
+
+
+class AccessLog:
+    """Notes what was asked for and what came of it."""
+
+    def __init__(self, app: ASGIApp, observe: Callable[[str, int, float], None]) -> None:
+        """`observe` gets method, status and seconds of each request."""
+        self._app = app
+        self._observe = observe
+        self._log = _LOG
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note it."""
+        if scope["type"] == "lifespan":
+            # The log is set up by now. To make one anew for each line takes as long as the line.
+            self._log = _LOG.bind()
+        if scope["type"] != "http" or HANDED_ON in scope:
+            await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 0
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except BaseException:
+            status = status or HTTPStatus.INTERNAL_SERVER_ERROR  # which is sent outside of here
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            self._observe(scope["method"], status, seconds)
+            # The path only: what follows the question mark may be secret, or a reader's.
+            path = scope["raw_path"][:_LONGEST].decode("ascii", "backslashreplace")
+            self._log.info(
+                "request",
+                method=scope["method"],
+                path=printable(path),
+                status=status,
+                milliseconds=round(seconds * 1000, 1),
+            )

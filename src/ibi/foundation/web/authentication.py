@@ -1,0 +1,52 @@
+"""Who comes in: tokens, read anew every few seconds, for all who wait at once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from ibi.errors import IbiError, UnauthenticatedError
+from ibi.foundation.web.tokens import Tokens
+from ibi.model.clock import Clock
+from ibi.model.token import Token
+
+_SECOND: Final = 1_000_000_000
+
+
+class Doorkeeper:
+    """Lets in whoever has a token for what they want."""
+
+    def __init__(self, tokens: Tokens, clock: Clock) -> None:
+        """Look after these tokens."""
+        self.tokens = tokens
+        self._clock = clock
+        self._refreshing = asyncio.Lock()
+        self._failure: tuple[int, IbiError | None] = (0, None)
+
+    async def identify(self, authorization: str | None) -> Token:
+        """Return the token that a header carries, whatever it is good for."""
+        if authorization is None:
+            raise UnauthenticatedError
+        if self.tokens.is_stale():
+            async with self._refreshing:
+                await self._refresh()
+        return self.tokens.identify(authorization)
+
+    async def admit(self, authorization: str | None, scope: str) -> Token:
+        """Return the token that a header carries, if it is good for this."""
+        await self.identify(authorization)
+        return self.tokens.authenticate(authorization, scope)
+
+    async def _refresh(self) -> None:
+        """Read the tokens; a store that fails is asked once a second."""
+        if not self.tokens.is_stale():
+            return
+        failed_at, failure = self._failure
+        if failure is not None and self._clock.uptime() - failed_at < _SECOND:
+            raise failure
+        try:
+            await asyncio.to_thread(self.tokens.refresh)
+            self._failure = (0, None)
+        except IbiError as error:
+            self._failure = (self._clock.uptime(), error)
+            raise

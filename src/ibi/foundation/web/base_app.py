@@ -1,0 +1,94 @@
+"""What the applications of an archive and of a resolver have in common: errors, health, log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Final, TypeAlias
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from ibi.errors import IbiError, printable
+from ibi.foundation.web import problems
+from ibi.foundation.web.access_log import AccessLog
+from ibi.foundation.web.json_response import FRESH
+from ibi.foundation.web.problems import Problem
+
+ShowProblem: TypeAlias = Callable[[Problem, Request], Response]
+"""Makes a page of a problem."""
+Lifespan: TypeAlias = Callable[[Starlette], AbstractAsyncContextManager[None]]
+"""Runs around everything that an application does."""
+
+_LOG: Final = structlog.get_logger()
+
+
+def application(
+    routes: Sequence[BaseRoute],
+    lifespan: Lifespan,
+    show_problem: ShowProblem,
+    observe: Callable[[str, int, float], None],
+) -> Starlette:
+    """Return an application; `observe` gets method, status and seconds of each request."""
+    on_error = _on_error(show_problem)
+    app = Starlette(
+        routes=[Route("/healthz", _healthz), *routes],
+        middleware=[Middleware(AccessLog, observe=observe)],
+        exception_handlers={
+            IbiError: on_error,
+            HTTPException: on_error,
+            Exception: problems.on_bug,
+        },
+        lifespan=_logged(lifespan),
+    )
+    app.router.redirect_slashes = False  # an address that is not there is not there
+    return app
+
+
+def _logged(lifespan: Lifespan) -> Lifespan:
+    """Say why a service does not start: the server keeps that to itself."""
+
+    @asynccontextmanager
+    async def logged(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(lifespan(app))
+            except Exception as failure:
+                _LOG.error(
+                    "the service does not start", error=str(failure), exc_info=failure
+                )  # by the name that our log has
+                raise
+            yield
+
+    return logged
+
+
+def _on_error(show_problem: ShowProblem) -> Callable[[Request, Exception], Awaitable[Response]]:
+    async def on_error(request: Request, error: Exception) -> Response:
+        """Answer what went wrong: by a page, a plain text or a problem document."""
+        accepted = request.headers.get("accept", "")
+        wants_page, wants_text = "text/html" in accepted, "text/plain" in accepted
+        if request.url.path.startswith("/api/") or not (wants_page or wants_text):
+            if isinstance(error, IbiError):
+                return await problems.on_ibi_error(request, error)
+            return await problems.on_http_error(request, error)
+        problem, headers = problems.problem_of(error)
+        if wants_page:
+            response = show_problem(problem, request)
+        else:
+            text = f"{printable(problem.title)}\n{printable(problem.detail)}\n"
+            response = Response(text, problem.status, FRESH, "text/plain")
+        response.headers.update(headers)
+        return response
+
+    return on_error
+
+
+async def _healthz(_: Request) -> Response:
+    """Tell that the process lives."""
+    return Response(b"alive\n", media_type="text/plain", headers=FRESH)

@@ -1,0 +1,173 @@
+"""HTTP by httptools, with a bound on every request and answer, and with files sent by the system.
+
+The parser gathers header lines without end, for anybody and without a token, and the server waits
+for the rest of a request for ever, and for somebody to take its answer. h11, node and nginx all
+stop between 8 and 64 kB, and nginx after 60 seconds in which a client took nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, Scope
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from ibi.foundation.web import sendfile
+from ibi.foundation.web.sendfile import FileSender
+
+LARGEST_HEAD: Final = 65_536
+HEAD_SECONDS: Final = 15.0
+BODY_SECONDS: Final = 30.0
+BODY_SHARE: Final = 65_536
+"""Bytes of a body that must come in that time, for as long as there is more of it."""
+TAKING_SECONDS: Final = 60.0
+
+_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """Hangs up on a request that does not end, and on whoever does not take the answer."""
+
+    _head: int | None = 0
+    """Bytes of a head that has not ended; None outside of one."""
+    _body: int = 0
+    """Bytes of a body since its time was last counted anew."""
+    _is_between: bool = True
+    """Whether no part of a message has come that has not ended."""
+    _ended: bool = False
+    """Whether a message ended in the bytes that are being read."""
+    _timer: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
+    _files: FileSender | None = None
+    _is_parting: bool = False
+    """Whether the next answer is the last one."""
+
+    def connection_made(  # type: ignore[override]  # as uvicorn itself narrows it
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Expect a head."""
+        super().connection_made(transport)
+        if sendfile.IS_POSSIBLE and self.scheme == "http":  # TLS is made in this process
+            self._files = FileSender(transport, TAKING_SECONDS)
+        self._expect(HEAD_SECONDS)
+
+    def _expect(self, seconds: float) -> None:
+        self._end()
+        self._timer = self.loop.call_later(seconds, self._hang_up)
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _hang_up(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Begin to count."""
+        super().on_message_begin()
+        self._is_between = False
+        self._head = 0
+        self._expect(HEAD_SECONDS)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, but no trailer: nobody asks for those."""
+        if self._head is not None:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Stop counting: the body has a bound of its own, and a time to come in."""
+        self._head = None
+        self._body = 0
+        self._expect(BODY_SECONDS)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Wait for nothing more: the answer takes as long as it takes."""
+        self._end()
+        super().on_message_complete()
+        self._is_between = True
+        self._head = 0
+        self._ended = True
+
+    def data_received(self, data: bytes) -> None:
+        """Count what came while the head had not ended."""
+        self._ended = False
+        super().data_received(data)
+        if self._head is None and self._timer is not None:
+            self._body += len(data)
+            if self._body >= BODY_SHARE:
+                self._body = 0
+                self._expect(BODY_SECONDS)
+        if self._head is None or self.transport.is_closing():
+            return
+        if self._timer is None and self._is_idle():
+            self._expect(HEAD_SECONDS)  # blank lines, of which no request begins
+        if not self._ended:  # otherwise most of it was the message before
+            self._head += len(data)
+        if self._timer is not None and self._head > LARGEST_HEAD:
+            if self._is_idle():  # otherwise it would stand in the middle of another answer
+                self.transport.write(_TOO_LARGE)
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that this is not HTTP, but not in the middle of another answer."""
+        cycle: RequestResponseCycle | None = self.cycle
+        begun = cycle is not None and (cycle.response_started or bool(self.pipeline))
+        if self._is_idle() or not begun:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _is_idle(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        return cycle is None or cycle.response_complete
+
+    def part(self) -> None:
+        """Say with the next answer, or the one that is being given, that there is no other."""
+        self._is_parting = True
+        if not self._is_idle() and not self.pipeline:
+            self.cycle.keep_alive = False
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if self._is_parting and not self.pipeline:
+            cycle.keep_alive = False
+        files = self._files
+        if files is None:
+            super()._start_asgi_task(cycle, app)
+            return
+        cycle.scope["extensions"] = {sendfile.EXTENSION: {}}
+
+        async def with_files(scope: Scope, receive: ASGIReceiveCallable, _: object) -> None:
+            await app(scope, receive, files.sending(cycle))
+
+        super()._start_asgi_task(cycle, with_files)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to take what was written, but not for ever."""
+        super().pause_writing()
+        self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it was taken."""
+        super().resume_writing()
+        self._taken()
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+        if self._files is not None:
+            self._files.wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timers, and whoever waits."""
+        self._end()
+        self._taken()
+        super().connection_lost(exc)

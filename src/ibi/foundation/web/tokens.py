@@ -1,0 +1,121 @@
+"""Bearer tokens: who may do what over HTTP.
+
+A token is 256 random bits, so a plain digest keeps it: there is nothing to guess, and a slow hash
+would only slow down those who have one (docs/adr/0010).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import Final
+
+from ibi.errors import ForbiddenError, RequestError, StateError, UnauthenticatedError, shown
+from ibi.model.clock import Clock
+from ibi.model.token import Token, TokenStore
+
+SCOPES: Final = ("mint", "administer")
+"""Of a minting service. A scope includes those before it."""
+ARCHIVE_SCOPES: Final = ("read", "deposit", "receive", "administer")
+"""Of an archive."""
+RESOLVER_SCOPES: Final = ("read", "operate")
+"""Of a resolver."""
+APART: Final = frozenset({"receive"})
+"""Scopes that stand apart from the order: they include no other, and only the last includes them.
+By `receive` another archive transfers Originals here, and reads nothing."""
+
+STALE: Final = 5_000_000_000
+"""Nanoseconds until a token that was removed elsewhere is noticed here."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+class Tokens:
+    """The tokens of a store; what was read of them is trusted for a few seconds."""
+
+    def __init__(
+        self,
+        store: TokenStore,
+        clock: Clock,
+        scopes: tuple[str, ...] = SCOPES,
+        *,
+        trusted_for: int = STALE,
+    ) -> None:
+        """Read none yet; of the scopes each includes those before it.
+
+        What was read is trusted for so many nanoseconds.
+        """
+        self._trusted_for = trusted_for
+        self._store = store
+        self._clock = clock
+        self.scopes = scopes
+        self._by_digest: dict[str, Token] = {}
+        self._read_at: int | None = None
+
+    def add(self, name: str, scope: str) -> str:
+        """Make a token and return its secret, which nobody can show again."""
+        if _NAME.fullmatch(name) is None:
+            msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
+            raise RequestError(msg)
+        if scope not in self.scopes:
+            msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes)}."
+            raise RequestError(msg)
+        secret = f"ibi_{secrets.token_urlsafe(32)}"
+        if not self._store.add_token(Token(name, digest(secret), scope, self._clock.wall())):
+            msg = f"There is a token {shown(name)} already: remove it, or take another name."
+            raise RequestError(msg)
+        self._read_at = None
+        return secret
+
+    def remove(self, name: str) -> bool:
+        """Remove a token; False if there is none of that name.
+
+        The last one that may do everything stays: nobody could make another.
+        """
+        powerful = {token.name for token in self._store.tokens() if token.scope == self.scopes[-1]}
+        if powerful == {name}:
+            msg = f"{name} is the last token with the scope {self.scopes[-1]}: add another first."
+            raise StateError(msg)
+        if _NAME.fullmatch(name) is None or not self._store.remove_token(name):
+            return False
+        self._read_at = None
+        return True
+
+    def is_stale(self) -> bool:
+        """Tell whether the store should be read before the next `authenticate`."""
+        return self._read_at is None or self._clock.uptime() - self._read_at > self._trusted_for
+
+    def refresh(self) -> None:
+        """Read the tokens anew."""
+        read_at = self._clock.uptime()
+        self._by_digest = {token.digest: token for token in self._store.tokens()}
+        self._read_at = read_at
+
+    def identify(self, authorization: str | None) -> Token:
+        """Return the token that a header carries, whatever it is good for."""
+        kind, _, secret = (authorization or "").partition(" ")
+        token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
+        if token is None:
+            raise UnauthenticatedError
+        return token
+
+    def authenticate(self, authorization: str | None, scope: str) -> Token:
+        """Return the token that a header carries, if it is good for this."""
+        token = self.identify(authorization)
+        if scope not in self._included(token.scope):
+            raise ForbiddenError(scope)
+        return token
+
+    def _included(self, scope: str) -> tuple[str, ...]:
+        if scope == self.scopes[-1]:
+            return self.scopes
+        if scope in APART:
+            return (scope,)
+        before = self.scopes[: self.scopes.index(scope) + 1]
+        return tuple(each for each in before if each not in APART)
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,186 @@
+"""Backups of an archive, a resolver, or both, whether they run or not."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ibi.archive.settings import ARCHIVE_FILE, read_archive
+from ibi.archive.wiring.stores import shelf_of
+from ibi.errors import InstanceHeldError
+from ibi.foundation.sql.schema_version import Part
+from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.safe_open import rename_durably
+from ibi.installation.backup.archive import (
+    RESERVED,
+    ArchiveBackup,
+    Progress,
+    catalogued,
+    replaced_in,
+)
+from ibi.installation.backup.files import BackupTree
+from ibi.installation.backup.record import (
+    FORMAT,
+    PARTIAL,
+    SUMS,
+    BackupRecord,
+    PartRecord,
+    backups_in,
+    digest_of,
+    keep_record,
+    partial_in,
+    sum_line,
+)
+from ibi.installation.backup.tables import dump, path_of
+from ibi.resolver.settings import RESOLVER_FILE, read_resolver
+
+SETTINGS: Final[dict[Part, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
+TOKEN: Final = "token"  # noqa: S105  # the name of a file
+MINTER: Final = "minter"
+"""The part of a backup that is a ledger alone."""
+_LOCK: Final = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup that is whole."""
+
+    folder: Path
+    record: BackupRecord
+    copied: int
+    """Files of items that no earlier backup had."""
+
+
+def back_up(
+    folders: Mapping[Part, Path],
+    target: Path,
+    *,
+    ledger: str = "",
+    quick: bool = False,
+    progress: Progress = lambda *_: None,
+) -> BackedUp:
+    """Make the next backup of the instances in folders, and of a ledger that is in none of them.
+
+    Those before it stay as they are.
+    """
+    taken = time.time_ns()
+    with _held(target):
+        left = partial_in(target)
+        earlier = [*backups_in(target)[:1], *left]
+        folder = _new(target, taken)
+        trees = {
+            part: BackupTree(folder / part, [each / part for each in earlier], quick=quick)
+            for part in (*folders, *([MINTER] if ledger else ()))
+        }
+        parts: dict[str, PartRecord] = {}
+        copied = 0
+        for part, place in folders.items():
+            _keep_settings(part, place, trees[part])
+            if part == "archive":
+                parts[part], copied = _archive(place, trees[part], progress)
+            else:
+                parts[part] = _resolver(place, trees[part])
+        if ledger:
+            stored = dump(ledger, "ledger", trees[MINTER].root / "ledger")
+            parts[MINTER] = PartRecord({"ledger": stored})
+        program = f"ibi {metadata.version('ibi')}"
+        sums = _list_sums(folder, trees, parts)
+        record = BackupRecord(FORMAT, program, taken, parts, sums)
+        for tree in trees.values():
+            tree.sync()
+        keep_record(folder, record)
+        whole = folder.with_suffix("")
+        rename_durably(folder, whole)
+        for each in left:
+            shutil.rmtree(each, ignore_errors=True)
+    return BackedUp(whole, record, copied)
+
+
+@contextmanager
+def _held(target: Path) -> Iterator[None]:
+    """Make the folder of backups, for its owner alone, and let nobody else write to it."""
+    with disk_errors(str(target)):
+        target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(target / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            msg = f"Another backup is being made in {target}: wait for its end."
+            raise InstanceHeldError(msg) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _new(target: Path, taken: int) -> Path:
+    """Make the folder of a new backup, named after the moment."""
+    moment = taken // 1_000_000_000
+    while True:
+        name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(moment))
+        folder = target / f"{name}{PARTIAL}"
+        with disk_errors(str(target)):
+            if not (target / name).exists() and not folder.exists():
+                folder.mkdir(mode=0o700)
+                return folder
+        moment += 1  # two in one second
+
+
+def _keep_settings(part: Part, place: Path, tree: BackupTree) -> None:
+    for name in (SETTINGS[part], TOKEN):
+        if (place / name).exists():
+            with disk_errors(str(place)):
+                text = (place / name).read_bytes()
+            tree.write_text(name, text)
+
+
+def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRecord, int]:
+    settings = read_archive(place)
+    catalogue = settings.place(settings.catalogue)
+    backup = ArchiveBackup(catalogue, shelf_of(settings), tree, progress)
+    record = backup.make()
+    # After the catalogue: every label that is in the one was given out by the other.
+    ledger = dump(settings.place(settings.ledger), "ledger", tree.root / "ledger")
+    stores = {**record.stores, "ledger": ledger}
+    return msgspec.structs.replace(record, stores=stores), backup.copied
+
+
+def _resolver(place: Path, tree: BackupTree) -> PartRecord:
+    registry = dump(read_resolver(place).place, "registry", tree.root / "registry")
+    return PartRecord({"registry": registry})
+
+
+def _list_sums(
+    folder: Path, trees: Mapping[str, BackupTree], parts: Mapping[str, PartRecord]
+) -> str:
+    """Write the list of checksums, and return its own."""
+    with disk_errors(str(folder)), (folder / SUMS).open("wb") as file:
+        for part, tree in trees.items():
+            for key, digest in _sums(part, tree, parts[part]):
+                file.write(sum_line(digest, f"{part}/{key}"))
+        file.flush()
+        os.fsync(file.fileno())
+    return digest_of(folder / SUMS)
+
+
+def _sums(part: str, tree: BackupTree, record: PartRecord) -> Iterator[tuple[str, str]]:
+    for name in (*SETTINGS.values(), TOKEN, RESERVED):
+        if (tree.root / name).exists():
+            yield name, digest_of(tree.root / name)
+    for store, stored in record.stores.items():
+        for table, known in stored.tables.items():
+            yield path_of(Path(store), table).as_posix(), known.sha256
+    if part == "archive":
+        lacking = set(record.lacking)
+        yield from ((key, digest) for key, digest, _ in catalogued(tree.root) if key not in lacking)
+        yield from replaced_in(tree)

@@ -1,0 +1,134 @@
+"""What a backup says of itself: `backup.json`, written last, and the list of its checksums.
+
+<target>/20261115T223005Z/backup.json         a backup is whole if this is there
+                         /SHA256SUMS          as `sha256sum --check` reads it
+                         /archive/archive.toml, token
+                         /archive/catalogue/<table>.jsonl
+                         /archive/ledger/<table>.jsonl
+                         /archive/col/<label>/...          as in an archive
+                         /resolver/resolver.toml, token, registry/<table>.jsonl
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ibi.errors import RequestError, StorageError, shown
+from ibi.foundation.system.disk import disk_errors, replace_durably
+from ibi.installation.backup.tables import StoreFiles, check_files
+
+FORMAT: Final = 1
+RECORD: Final = "backup.json"
+SUMS: Final = "SHA256SUMS"
+_STORES: Final = {
+    "archive": {"catalogue", "ledger"},
+    "resolver": {"registry"},
+    "minter": {"ledger"},
+}
+"""The databases of each part."""
+PARTIAL: Final = ".partial"
+"""The end of the name of a backup that is being made."""
+
+
+class PartRecord(msgspec.Struct, frozen=True):
+    """One instance in a backup."""
+
+    stores: dict[str, StoreFiles]
+    items: int = 0
+    files: int = 0
+    size: int = 0
+    """Bytes of all files of items."""
+    lacking: tuple[str, ...] = ()
+    """Files that were damaged, or gone, when the backup was made."""
+
+
+class BackupRecord(msgspec.Struct, frozen=True):
+    """A backup."""
+
+    format: int
+    program: str
+    taken: int
+    """Nanoseconds of POSIX time at which it was begun."""
+    parts: dict[str, PartRecord]
+    sums: str
+    """The checksum of the list of checksums."""
+
+
+def read_record(folder: Path) -> BackupRecord:
+    """Read what a backup says of itself; StorageError if it is not whole, or too new."""
+    path = folder / RECORD
+    with disk_errors(str(folder)):
+        try:
+            record = msgspec.json.decode(path.read_bytes(), type=BackupRecord)
+        except FileNotFoundError:
+            raise StorageError(str(folder), "it is no backup, or one that is not whole") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise StorageError(str(path), "it is damaged") from None
+    if record.format > FORMAT:
+        raise StorageError(str(folder), "a newer ibi made it")
+    for part, known in record.parts.items():
+        if part not in _STORES or known.stores.keys() != _STORES[part]:
+            raise StorageError(str(path), "it has a part that no backup of ours has")
+    return record
+
+
+def check_tables(folder: Path, record: BackupRecord) -> None:
+    """Refuse a backup whose tables are damaged, before anything is made of them."""
+    for part, known in record.parts.items():
+        for store, stored in known.stores.items():
+            check_files(folder / part / store, stored)
+
+
+def keep_record(folder: Path, record: BackupRecord) -> None:
+    """Write it: from here on the backup is whole."""
+    with disk_errors(str(folder)):
+        replace_durably(folder / RECORD, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+
+
+def backups_in(target: Path) -> list[Path]:
+    """Return the whole backups in a folder, the newest first."""
+    with disk_errors(str(target)):
+        found = [path.parent for path in target.glob(f"*/{RECORD}")]
+    return sorted((path for path in found if path.suffix != PARTIAL), reverse=True)
+
+
+def partial_in(target: Path) -> list[Path]:
+    """Return what is left of backups that were interrupted."""
+    with disk_errors(str(target)):
+        return sorted(target.glob(f"*{PARTIAL}"), reverse=True)
+
+
+def backup_at(source: Path) -> Path:
+    """Return the backup that a folder is, or the newest that is in it."""
+    if (source / RECORD).exists():
+        return source
+    found = backups_in(source) if source.is_dir() else []
+    if not found:
+        msg = f"There is no backup in {shown(str(source))}, or none that is whole."
+        raise RequestError(msg)
+    return found[0]
+
+
+def digest_of(path: Path) -> str:
+    """Return the checksum of a file."""
+    with disk_errors(str(path)), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sum_line(digest: str, path: str) -> bytes:
+    """Write a line of the list."""
+    return f"{digest}  {path}\n".encode()
+
+
+def read_sums(folder: Path) -> Iterator[tuple[str, str]]:
+    """Read the list: paths and their checksums."""
+    path = folder / SUMS
+    with disk_errors(str(path)), path.open(encoding="utf-8") as file:
+        for line in file:
+            digest, _, name = line.rstrip("\n").partition("  ")
+            yield name, digest

@@ -1,0 +1,295 @@
+"""An archive, a resolver, or both, made again from a backup, in a new place."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ibi.archive.ports.catalogue import HistoryEntry, Kept
+from ibi.archive.rules.manifest import manifest
+from ibi.archive.settings import ArchiveSettings, read_archive
+from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.errors import LedgerUnavailableError, RequestError, StorageError, shown
+from ibi.foundation.settings_file import POSTGRESQL, written
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.databases import open_database
+from ibi.foundation.sql.schema_version import Part
+from ibi.foundation.system.clock import SystemClock
+from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.instance_lock import keep_token, token_of
+from ibi.foundation.system.safe_open import rename_durably
+from ibi.installation.backup.archive import CATALOGUE, RESERVED, Progress, replaced_in, table_in
+from ibi.installation.backup.backup import MINTER, SETTINGS
+from ibi.installation.backup.contents import items_of
+from ibi.installation.backup.files import BackupTree, pieces_in
+from ibi.installation.backup.record import BackupRecord, PartRecord, check_tables, read_record
+from ibi.installation.backup.tables import Store, StoreFiles, load, version_of
+from ibi.installation.host_probe import rows_of
+from ibi.minting.rules.reservation import Limits, confirm
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.model.clock import Reading
+from ibi.model.item import File, State
+from ibi.resolver.settings import ResolverSettings, read_resolver
+
+_PARTS: Final[tuple[Part, ...]] = ("resolver", "archive")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Where databases are to be; empty: in a file of the folder, wherever they were."""
+
+    catalogue: str = ""
+    ledger: str = ""
+    database: str = ""
+    """Of a resolver."""
+
+
+@dataclass(slots=True)
+class Restored:
+    """What came of it."""
+
+    folders: dict[Part, Path] = field(default_factory=dict)
+    items: int = 0
+    files: int = 0
+    minting_after: int = 0
+    """No label is given out up to this moment, in nanoseconds of POSIX time."""
+    originals: int = 0
+    """Originals that may have been transferred since."""
+    transferring: list[str] = field(default_factory=list)
+    """Labels of items that were being transferred."""
+    faults: list[str] = field(default_factory=list)
+    """Files that could not be restored."""
+
+
+def restore(
+    backup: Path,
+    folder: Path,
+    wanted: Wanted,
+    progress: Progress = lambda *_: None,
+) -> Restored:
+    """Make again what is in a backup, in a folder that is new or empty.
+
+    The settings are written last: a folder without them is no instance.
+    """
+    record = read_record(backup)
+    if MINTER in record.parts:
+        raise RequestError("This is the backup of a ledger alone: restore it with --ledger.")
+    _check_empty(folder)
+    check_tables(backup, record)
+    places: dict[Part, Path] = {
+        part: folder / part if len(record.parts) > 1 else folder
+        for part in _PARTS
+        if part in record.parts
+    }
+    restored = Restored(places)
+    archive = resolver = None
+    if "archive" in places:
+        archive = _archive_settings(backup / "archive", places["archive"], wanted)
+        _check_database(archive.place(archive.catalogue), "catalogue")
+        _check_database(archive.place(archive.ledger), "ledger")
+    if "resolver" in places:
+        resolver = _resolver_settings(backup / "resolver", places["resolver"], wanted)
+        _check_database(resolver.place, "registry")
+    if resolver is not None:
+        _make_folder(resolver.folder)
+        # What archives were still to be told they have been told since: nothing is told twice.
+        registry = _without("resolver_acknowledgment", record.parts["resolver"].stores["registry"])
+        _load(resolver.place, "registry", backup / "resolver" / "registry", registry)
+        _complete("resolver", backup, resolver)
+    if archive is not None:
+        _make_folder(archive.folder)
+        _restore_archive(backup, record, archive, restored, progress)
+        _complete("archive", backup, archive)
+    return restored
+
+
+def restore_minter(backup: Path, place: str) -> int:
+    """Make a ledger again that was backed up alone; return after which moment it gives labels."""
+    record = read_record(backup)
+    if MINTER not in record.parts:
+        raise RequestError("This is no backup of a ledger alone: restore it with --data.")
+    _check_database(place, "ledger")
+    check_tables(backup, record)
+    stored = record.parts[MINTER].stores["ledger"]
+    return _restore_ledger(place, backup / MINTER / "ledger", stored)
+
+
+def _check_empty(folder: Path) -> None:
+    with disk_errors(str(folder)):
+        if folder.exists() and any(folder.iterdir()):
+            msg = f"{shown(str(folder))} is not empty: restore into a new folder."
+            raise RequestError(msg)
+
+
+def _check_database(place: str, store: Store) -> None:
+    """Refuse a database that has something of the kind, whatever is in it."""
+    select, _ = version_of(store)
+    try:
+        rows_of(place, select)
+    except OSError:
+        return
+    msg = f"There is a {store} at {_shown(place)} already: name a database that has none."
+    raise RequestError(msg)
+
+
+def _shown(place: str) -> str:
+    from ibi.foundation.sql.postgres import without_password
+
+    return without_password(place) if place.startswith(POSTGRESQL) else shown(place)
+
+
+def _without(table: str, stored: StoreFiles) -> StoreFiles:
+    tables = {name: file for name, file in stored.tables.items() if name != table}
+    return msgspec.structs.replace(stored, tables=tables)
+
+
+def _make_folder(folder: Path) -> None:
+    with disk_errors(str(folder)):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _archive_settings(source: Path, folder: Path, wanted: Wanted) -> ArchiveSettings:
+    usual = ArchiveSettings(folder=folder, name="", address="", host="", port=1)
+    return replace(
+        read_archive(source),
+        folder=folder.absolute(),
+        catalogue=wanted.catalogue or usual.catalogue,
+        ledger=wanted.ledger or usual.ledger,
+        storage=usual.storage,
+        storage_endpoint=usual.storage_endpoint,
+        storage_region=usual.storage_region,
+    )
+
+
+def _resolver_settings(source: Path, folder: Path, wanted: Wanted) -> ResolverSettings:
+    usual = ResolverSettings(folder=folder, name="", address="")
+    database = wanted.database or usual.database
+    return replace(read_resolver(source), folder=folder.absolute(), database=database)
+
+
+def _complete(part: Part, backup: Path, settings: ArchiveSettings | ResolverSettings) -> None:
+    """Write token and settings; these as they were, word for word, if they still say the same."""
+    source = backup / part
+    secret = token_of(source)
+    if secret:
+        keep_token(settings.folder, secret)
+    before = read_archive(source) if part == "archive" else read_resolver(source)
+    is_same = replace(before, folder=settings.folder) == settings
+    text = (source / SETTINGS[part]).read_text(encoding="utf-8") if is_same else written(settings)
+    tree, name = BackupTree(settings.folder), SETTINGS[part]
+    tree.write_text(f"{name}.new", text.encode())
+    tree.sync()
+    rename_durably(settings.folder / f"{name}.new", settings.folder / name)
+
+
+@contextmanager
+def _opened(place: str) -> Iterator[Database]:
+    try:
+        with closing(open_database(place)) as database:
+            yield database
+    except LedgerUnavailableError as failure:
+        raise StorageError(failure.ledger, failure.reason) from failure
+
+
+def _load(place: str, store: Store, folder: Path, stored: StoreFiles) -> None:
+    """Make the tables as they were, fill them, and bring them to the newest version."""
+    from ibi.foundation.sql.upgrade import upgrade
+
+    if stored.version > version_of(store)[1]:
+        raise StorageError(str(folder), "a newer ibi made it")
+    part: Part = "archive" if store == "catalogue" else "resolver"
+    postgresql = place.startswith(POSTGRESQL)
+    upgrade(place, postgresql=postgresql, part=part, version=stored.version)
+    with _opened(place) as database:
+        load(database, store, folder, stored)
+    upgrade(place, postgresql=postgresql, part=part)
+
+
+def _restore_archive(
+    backup: Path,
+    record: BackupRecord,
+    settings: ArchiveSettings,
+    restored: Restored,
+    progress: Progress,
+) -> None:
+    source, part = BackupTree(backup / "archive"), record.parts["archive"]
+    place = settings.place(settings.catalogue)
+    _load(place, "catalogue", source.root / CATALOGUE, part.stores[CATALOGUE])
+    _restore_files(source, BackupTree(settings.root), part, restored, progress)
+    with _opened(place) as database:
+        detail = msgspec.json.encode({"taken": record.taken}).decode()
+        id_, now = uuid.uuid4().hex, SystemClock.wall()
+        entry = HistoryEntry(0, id_, now, "restore", "restore", "", detail)
+        SqlCatalogue(database, quick=True).note(entry)
+    ledger = settings.place(settings.ledger)
+    restored.minting_after = _restore_ledger(ledger, source.root / "ledger", part.stores["ledger"])
+
+
+def _restore_files(
+    source: BackupTree,
+    target: BackupTree,
+    part: PartRecord,
+    restored: Restored,
+    progress: Progress,
+) -> None:
+    for kept in items_of(table_in(source.root / CATALOGUE)):
+        _note_item(kept, restored)
+        key = f"col/{kept.item.forms.label.spelling}"
+        for file in kept.files:
+            _restore_file(source, target, f"{key}/doc/{file.path}", file, restored)
+        text = manifest(kept.item, kept.files, kept.number, kept.version)
+        target.write_text(f"{key}/ibi.json", text)
+        progress(restored.items, part.items)
+    for key, _ in replaced_in(source):
+        path = source.path(key)
+        file = File(key, 0, "", "", path.stat().st_mtime_ns)
+        target.write(key, pieces_in(path), file)
+    if source.path(RESERVED).exists():
+        target.write(RESERVED, pieces_in(source.path(RESERVED)), File(RESERVED, 0, "", "", 0))
+    target.sync()
+
+
+def _note_item(kept: Kept, restored: Restored) -> None:
+    item = kept.item
+    restored.items += 1
+    if item.transfer is not None:
+        restored.transferring.append(item.forms.label.spelling)
+    is_transferable = item.kind == "data" and item.transferable and item.state is State.ORIGINAL
+    restored.originals += is_transferable
+
+
+def _restore_file(
+    source: BackupTree, target: BackupTree, key: str, file: File, restored: Restored
+) -> None:
+    path = source.path(key)
+    if path.is_file() and target.write(key, pieces_in(path), file):
+        restored.files += 1
+    else:
+        restored.faults.append(key)
+
+
+def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
+    """Make the ledger again under a name of its own, and let it go on after now.
+
+    What the original gave out after the backup lies before now, if the clock is right. By its own
+    name nobody takes it for the original: neither a machine that remembers more of that, nor one
+    on which that still runs.
+    """
+    clock = SystemClock()
+    with _opened(place) as database:
+        ledger = SqlLedger(database)
+        load(database, "ledger", folder, _without("ibi_ledger", stored))
+        now = Reading(clock.wall(), clock.uptime(), clock.boot())
+        marks = [now.wall]
+        for (prefix,) in database.read("SELECT prefix FROM ibi_prefix"):
+            entry = ledger.settle(
+                [prefix], now.boot, lambda entry: confirm(entry, None, now, Limits())
+            )
+            marks.append(entry.mark or 0)
+    return max(marks)

@@ -1,0 +1,130 @@
+"""An installation, looked at from outside: its files, databases, names and addresses.
+
+Nothing here changes anything, not even by opening a database.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+import urllib3
+
+_TIMEOUT: Final = urllib3.Timeout(connect=5, read=10)
+_LARGEST: Final = 65_536
+_POSTGRESQL: Final = ("postgresql://", "postgres://")
+_BUSY: Final = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of asking an address."""
+
+    facts: dict[str, Any]
+    """The JSON of the answer; empty if it was none."""
+    clock: float | None
+    """What time the server has, in seconds of POSIX time."""
+    reason: str = ""
+    """Why nothing was heard."""
+
+
+def mode_of(path: Path) -> int | None:
+    """Return who may do what with a file; None if there is none that we may look at."""
+    try:
+        return path.stat().st_mode & 0o777
+    except OSError:
+        return None
+
+
+def is_writable(folder: Path) -> bool:
+    """Tell whether this user may make files in a folder."""
+    return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how many bytes a disk has left for this user."""
+    return shutil.disk_usage(folder).free
+
+
+def last_change(folder: Path) -> float:
+    """Return when something directly in a folder was last written, in seconds of POSIX time."""
+    return max((each.stat().st_mtime for each in folder.iterdir()), default=0.0)
+
+
+def addresses_of(host: str) -> tuple[str, ...]:
+    """Return the IP addresses of a name; none if nobody knows it."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ()
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def rows_of(place: str, select: str) -> list[tuple[Any, ...]]:
+    """Read from a database, at a path or a postgresql:// URL; OSError says why that fails."""
+    try:
+        if place.startswith(_POSTGRESQL):
+            return _rows_of_server(place, select)
+        return _rows_of_file(Path(place), select)
+    except apsw.Error as failure:
+        raise OSError(str(failure)) from failure
+
+
+def _rows_of_file(path: Path, select: str) -> list[tuple[Any, ...]]:
+    if not path.exists():
+        raise FileNotFoundError("it is not there")
+    # Who reads a file beside its log makes one if there is none. Without a log the file is all.
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags)
+    with closing(connection):
+        connection.set_busy_timeout(_BUSY)
+        return list(connection.execute(select))
+
+
+def _rows_of_server(place: str, select: str) -> list[tuple[Any, ...]]:
+    from ibi.errors import LedgerUnavailableError  # noqa: PLC0415
+    from ibi.foundation.sql.postgres import Postgres  # noqa: PLC0415  # few installations need it
+
+    try:
+        with closing(Postgres(place)) as database:
+            return database.read(select)
+    except LedgerUnavailableError as failure:
+        raise OSError(failure.reason) from failure
+
+
+def hear(url: str) -> Heard:
+    """Ask an address what it is, without a token."""
+    with urllib3.PoolManager(retries=False, timeout=_TIMEOUT) as pool:
+        try:
+            answer = pool.request(
+                "GET",
+                url,
+                headers={"Accept": "application/json"},
+                redirect=False,
+                preload_content=False,
+            )
+            body = answer.read(_LARGEST, decode_content=False)
+            answer.close()
+        except (urllib3.exceptions.HTTPError, UnicodeError):  # the latter, of a name that is none
+            return Heard({}, None, "it does not answer")
+    try:
+        facts = msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        facts = {}
+    return Heard(facts, _date(answer.headers.get("Date", "")))
+
+
+def _date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError):
+        return None

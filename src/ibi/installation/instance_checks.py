@@ -1,0 +1,268 @@
+"""What `ibi doctor` looks at of a resolver or an archive, whether it runs or not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
+from ibi.client.archive import RemoteArchive
+from ibi.client.resolver import RemoteResolver
+from ibi.errors import IbiError, RequestError
+from ibi.foundation.sql.schema_version import NEWEST, Part, version_table
+from ibi.foundation.system.instance_lock import serving_at, token_of
+from ibi.installation import host_probe
+from ibi.installation.machine_checks import Finding
+from ibi.minting.rules.reservation import Limits
+from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
+
+_SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
+_OTHERS: Final = 0o077
+_LITTLE: Final = 1 << 30
+_TOO_LITTLE: Final = 100 << 20
+_SECOND: Final = 1_000_000_000
+_SKEW: Final = 60.0
+"""Seconds that files may seem to come from the future."""
+OLD: Final = 7200
+"""Seconds after which a digest counts no more; a test holds it equal to the resolver's bound."""
+_NAMES_OF_THIS_MACHINE: Final = "localhost"
+_SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
+_MARK: Final = "SELECT max(mark) FROM ibi_prefix"
+
+
+def instance_findings(part: Part, folder: Path) -> Iterator[Finding]:
+    """Look at the instance in a folder."""
+    file = ARCHIVE_FILE if part == "archive" else RESOLVER_FILE
+    if not (folder / file).exists():
+        yield Finding(
+            part, "settings", "warning", f"none in {folder}", f"'ibi {part} init' or 'up'"
+        )
+        return
+    try:
+        settings = read_archive(folder) if part == "archive" else read_resolver(folder)
+    except RequestError as fault:
+        yield Finding(part, "settings", "failure", str(fault), "mend the file")
+        return
+    yield Finding(part, "settings", "ok", str(folder / file))
+    yield from _folder(part, folder)
+    yield from _disk(part, settings)
+    if isinstance(settings, ArchiveSettings):
+        yield _database(part, "catalogue", settings.place(settings.catalogue))
+        yield _ledger(settings)
+    else:
+        yield _database(part, "registry", settings.place)
+    yield from _names(part, settings)
+    yield from _running(part, settings)
+
+
+def _folder(part: Part, folder: Path) -> Iterator[Finding]:
+    if not host_probe.is_writable(folder):
+        yield Finding(part, "folder", "failure", f"{folder} may not be written", "change its owner")
+        return
+    open_ = [name for name in _SECRETS if (host_probe.mode_of(folder / name) or 0) & _OTHERS]
+    if open_:
+        paths = " ".join(str(folder / name) for name in open_)
+        text = f"others may read {' and '.join(open_)}"
+        yield Finding(part, "folder", "failure", text, f"chmod 600 {paths}, and make new tokens")
+    elif (host_probe.mode_of(folder) or 0) & _OTHERS:
+        text = f"others may look into {folder}"
+        yield Finding(part, "folder", "warning", text, f"chmod 700 {folder}")
+    else:
+        yield Finding(part, "folder", "ok", f"{folder}, for its owner alone")
+    if host_probe.last_change(folder) > time.time() + _SKEW:
+        text = "files are dated later than now: the clock was set back, or is behind"
+        yield Finding(part, "clock", "warning", text, "look at the clock")
+
+
+def _disk(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+    places = {settings.folder}
+    if isinstance(settings, ArchiveSettings):
+        places.add(settings.root)
+    for place in sorted(places):
+        try:
+            free = host_probe.free_bytes(place)
+        except OSError as failure:
+            yield Finding(part, "disk", "failure", f"{place}: {failure.strerror}", "mount it")
+            continue
+        text = f"{free / _LITTLE:.1f} GiB free in {place}"
+        if free >= _LITTLE:
+            yield Finding(part, "disk", "ok", text)
+        elif free >= _TOO_LITTLE:
+            yield Finding(part, "disk", "warning", text, "make room")
+        else:
+            yield Finding(part, "disk", "failure", text, "make room")
+
+
+def _database(part: Part, name: str, place: str) -> Finding:
+    try:
+        select = f"SELECT version_num FROM {version_table(part)}"  # noqa: S608  # our own names
+        [(version,)] = host_probe.rows_of(place, select)
+    except (OSError, ValueError) as failure:
+        advice = "'ibi archive rebuild'" if part == "archive" else "put back a copy"
+        return Finding(part, name, "failure", f"it cannot be read: {failure}", advice)
+    if version == NEWEST[part]:
+        return Finding(part, name, "ok", f"version {version}")
+    text = f"version {version}, and this program makes {NEWEST[part]}"
+    return Finding(part, name, "warning", text, "the next start brings it to that, if it is newer")
+
+
+def _ledger(settings: ArchiveSettings) -> Finding:
+    try:
+        [(mark,)] = host_probe.rows_of(settings.place(settings.ledger), _MARK)
+    except OSError as failure:
+        text, advice = f"it cannot be read: {failure}", "see docs/how-to/mend-a-refusal.md"
+        return Finding("archive", "ledger", "failure", text, advice)
+    ahead = ((mark or 0) - time.time_ns()) / _SECOND
+    if ahead * _SECOND > Limits().behind:
+        text = f"the clock is {ahead:.0f} s behind the last label"
+        return Finding("archive", "ledger", "failure", text, "set the clock: nothing is minted")
+    return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")
+
+
+def _names(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+    """Look up the names in public: that of the address, and that in labels."""
+    hosts = {urlsplit(settings.address).hostname or ""}
+    if isinstance(settings, ArchiveSettings):
+        hosts.add(settings.host)
+    for host in sorted(hosts):
+        if _is_ip(host):
+            continue
+        if host.endswith(_NAMES_OF_THIS_MACHINE):
+            yield Finding(part, "name", "warning", f"{host} is good for a try only")
+            continue
+        found = host_probe.addresses_of(host)
+        own = getattr(settings, "ip", "")
+        if not found:
+            text = f"nobody knows {host}"
+            yield Finding(part, "name", "failure", text, "make a DNS record for it")
+        elif own and own not in found:
+            text = f"{host} is {', '.join(found)}, and `ip` in {ARCHIVE_FILE} is {own}"
+            yield Finding(part, "name", "warning", text, "one of them is wrong, or there is NAT")
+        else:
+            yield Finding(part, "name", "ok", f"{host} is {', '.join(found)}")
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
+
+
+def _running(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+    address = serving_at(settings.folder)
+    start = f"'ibi up', or 'ibi {part} serve'"
+    if not address:
+        yield Finding(part, "service", "warning", "it is not running", start)
+        return
+    if not _is_itself(settings, address):
+        text = f"it should run at {address}, and does not answer there"
+        yield Finding(part, "service", "failure", text, f"start it again: {start}")
+        return
+    yield Finding(part, "service", "ok", f"it runs at {address}")
+    if settings.address != address:
+        yield _public(part, settings)
+    try:
+        if part == "archive":
+            archive = RemoteArchive(address, token_of(settings.folder))
+            yield from _links(archive.ask("GET", "resolvers")["links"])
+            yield from _upkeep(archive.ask("GET", "statistics/holdings"))
+        else:
+            resolver = RemoteResolver(address, token_of(settings.folder))
+            archives = resolver.ask("GET", "archives")["archives"]
+            yield _archives(archives)
+            yield from digest_findings(archives)
+            yield _conflicts(len(resolver.ask("GET", "conflicts")["conflicts"]))
+    except IbiError as refusal:
+        yield Finding(part, "service", "warning", f"it does not tell more: {refusal}")
+
+
+def _public(part: Part, settings: ArchiveSettings | ResolverSettings) -> Finding:
+    if _is_itself(settings, settings.address):
+        return Finding(part, "address", "ok", f"{settings.address} leads here")
+    text = f"{settings.address} does not lead here"
+    return Finding(part, "address", "failure", text, "look at DNS, proxy and firewall")
+
+
+def _is_itself(settings: ArchiveSettings | ResolverSettings, address: str) -> bool:
+    """Tell whether this very instance answers at an address."""
+    if isinstance(settings, ResolverSettings):
+        facts = host_probe.hear(f"{address}/api/v1/resolver").facts
+        own = (settings.name, settings.address, settings.service)
+        return (facts.get("name"), facts.get("address"), facts.get("service")) == own
+    facts = host_probe.hear(f"{address}/api/v1/archive").facts
+    labels = facts.get("service")
+    known = list(labels.values()) if isinstance(labels, dict) else []
+    try:
+        found = host_probe.rows_of(settings.place(settings.catalogue), _SERVICE)
+    except OSError:
+        return False
+    return bool(found) and found[0][0] in known
+
+
+def _links(links: list[dict[str, Any]]) -> Iterator[Finding]:
+    if not links:
+        yield Finding("archive", "link", "warning", "to no resolver", "'ibi archive link RESOLVER'")
+    for link in links:
+        text = f"{link['resolver']}: {link['state']} since {link['since']}"
+        if link["state"] == "included":
+            yield Finding("archive", "link", "ok", text)
+        else:
+            reason = f", {link['reason']}" if link.get("reason") else ""
+            advice = "its operator has to register the archive: 'ibi archive link' shows what"
+            if link["state"] != "refused":
+                advice = "look at both addresses, and at what is between them"
+            yield Finding("archive", "link", "warning", text + reason, advice)
+
+
+def _upkeep(known: dict[str, Any]) -> Iterator[Finding]:
+    """Look at what an archive itself knows to be wrong with what it holds."""
+    damaged, missing = known["damaged"], known["copies"]["missing"]
+    if damaged:
+        advice = "'ibi archive audit --repair' mends them from a copy elsewhere"
+        yield Finding("archive", "files", "failure", f"damaged: {damaged}", advice)
+    else:
+        yield Finding("archive", "files", "ok", "none is known to be damaged")
+    if missing:
+        text = f"the Original cannot be found of {missing}"
+        yield Finding(
+            "archive", "copies", "warning", text, "'ibi archive copies --faulty' says why"
+        )
+
+
+def _archives(archives: list[dict[str, Any]]) -> Finding:
+    down = [each["service_ibi"] for each in archives if each["state"] == "down"]
+    if down:
+        text = f"down: {', '.join(down)}"
+        return Finding("resolver", "archives", "warning", text, "'ibi resolver archives' says why")
+    included = sum(each["state"] == "included" for each in archives)
+    return Finding("resolver", "archives", "ok", f"{included} of {len(archives)} included")
+
+
+def digest_findings(archives: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Look at who is asked for everything, because what it said that it holds is too old."""
+    held = [each for each in archives if each.get("digest", {}).get("whole")]
+    bound = datetime.now(UTC) - timedelta(seconds=OLD)
+    old = [
+        each["service_ibi"]
+        for each in held
+        if datetime.fromisoformat(each["digest"]["confirmed"]) < bound
+    ]
+    if old:
+        text = f"old: {', '.join(old)}"
+        advice = "they are asked for everything: look whether they answer at /api/v1/digest"
+        yield Finding("resolver", "digests", "warning", text, advice)
+    elif held:
+        yield Finding("resolver", "digests", "ok", f"{len(held)} of {len(archives)} archives")
+
+
+def _conflicts(count: int) -> Finding:
+    if count:
+        text = f"{count} open"
+        return Finding("resolver", "conflicts", "warning", text, "settle: 'ibi resolver conflicts'")
+    return Finding("resolver", "conflicts", "ok", "none")

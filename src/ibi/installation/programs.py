@@ -1,0 +1,175 @@
+"""A resolver and an archive in one folder, that know each other.
+
+Whatever is found half made, because the first start was killed, is completed at the next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ibi.archive.links.announcer import Announcer, CatalogueLinks
+from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
+from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
+from ibi.archive.wiring.app import archive_app as wired_archive_app
+from ibi.archive.wiring.instance import Instance
+from ibi.errors import RequestError, shown
+from ibi.foundation.cli.instance_folder import keep, made
+from ibi.foundation.processes.server import Service, address_of, listening_at
+from ibi.foundation.settings_file import written
+from ibi.foundation.system import instance_lock
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES, RESOLVER_SCOPES, Tokens
+from ibi.installation.settings import Wanted, archive_settings, resolver_settings
+from ibi.metadata.json_record import record_from
+from ibi.model.clock import Clock
+from ibi.model.token import TokenStore
+from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
+from ibi.resolver.wiring.app import ResolverInstance
+from ibi.resolver.wiring.app import resolver_app as wired_resolver_app
+
+_WHO: Final = "up"
+"""Who acts, in the histories."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Both, opened and listening; nothing is served yet."""
+
+    folder: Path
+    resolver: Service
+    archive: Service
+    settings: ArchiveSettings
+    announcer: Announcer
+    links: CatalogueLinks
+    link: Link
+    """Of the archive to the resolver, as it stood before the start."""
+    tokens: Mapping[Path, str]
+    """Of instances that were made just now, by the folder in which each is kept."""
+
+
+@contextmanager
+def opened(folder: Path, wanted: Wanted) -> Iterator[Installation]:
+    """Open what is in a folder, made if it is not there; InstanceHeldError if it is served."""
+    _refuse_an_instance(folder)
+    places = (folder / "resolver", folder / "archive")
+    with ExitStack() as stack:
+        for place in places:
+            with made(place, "an installation"):
+                stack.enter_context(instance_lock.held(place))
+        settings = resolver_settings(places[0], wanted), archive_settings(places[1], wanted)
+        # Before anything is made or moved: a port may be taken.
+        listeners = [stack.enter_context(listening_at(each.listen)) for each in settings]
+        resolver = stack.enter_context(closing(ResolverInstance(settings[0])))
+        archive = stack.enter_context(closing(Instance(settings[1])))
+        tokens = {**_complete_resolver(resolver), **_complete_archive(archive)}
+        link = asyncio.run(_linked(resolver, archive))
+        for place, listener in zip(places, listeners, strict=True):
+            stack.enter_context(instance_lock.serving(place, address_of(listener)))
+        resolver_app, http = wired_resolver_app(resolver)
+        archive_app, announcer = wired_archive_app(archive)
+        yield Installation(
+            folder,
+            Service(resolver_app, listeners[0], http),
+            Service(archive_app, listeners[1]),
+            settings[1],
+            announcer,
+            CatalogueLinks(archive.catalogue),
+            link,
+            tokens,
+        )
+
+
+def _refuse_an_instance(folder: Path) -> None:
+    for name in (ARCHIVE_FILE, RESOLVER_FILE):
+        if (folder / name).exists():
+            msg = (
+                f"{shown(str(folder))} is the folder of one instance, by its {name}: "
+                "a resolver and an archive together lie in a folder above theirs."
+            )
+            raise RequestError(msg)
+
+
+def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
+    """Make what is missing of a resolver; return its token if it was made now."""
+    folder = resolver.settings.folder
+    tokens = {}
+    if not (folder / RESOLVER_FILE).exists():
+        tokens = _first_token(folder, resolver.store, resolver.clock, RESOLVER_SCOPES)
+    _keep(folder / RESOLVER_FILE, written(resolver.settings))
+    return tokens
+
+
+def _complete_archive(archive: Instance) -> dict[Path, str]:
+    """Make what is missing of an archive; return its token if it was made now."""
+    folder, settings = archive.settings.folder, archive.settings
+    tokens = {}
+    if not (folder / ARCHIVE_FILE).exists():
+        record = record_from({"titles": [settings.name], "types": ["Service"]})
+        archive.archive.found(record, settings.administrator)
+        tokens = _first_token(folder, archive.catalogue, archive.clock, ARCHIVE_SCOPES)
+    _keep(folder / ARCHIVE_FILE, written(settings))
+    return tokens
+
+
+def _first_token(
+    folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]
+) -> dict[Path, str]:
+    """Make the one token of a new instance; those of a start that was killed open nothing."""
+    for token in store.tokens():
+        store.remove_token(token.name)
+    secret = Tokens(store, clock, scopes).add("local", scopes[-1])
+    instance_lock.keep_token(folder, secret)
+    return {folder: secret}
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write settings that changed; last of all, because a folder with settings is an instance."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        keep(path, text)
+
+
+async def _linked(resolver: ResolverInstance, archive: Instance) -> Link:
+    """Register the archive and link it, unless it is; the link follows the resolver's address."""
+    links = CatalogueLinks(archive.catalogue)
+    registry = Registry(resolver.store, resolver.clock)
+    await registry.open()
+    try:
+        link = await _link(registry, links, resolver.settings, archive)
+    finally:
+        await registry.close()
+    return link
+
+
+async def _link(
+    registry: Registry,
+    links: CatalogueLinks,
+    settings: ResolverSettings,
+    archive: Instance,
+) -> Link:
+    address = resolver_address(settings.address)
+    service = archive.service().label
+    registered = registry.find_service(service)
+    is_registered = registered is not None and registered.confirmed != 0
+    own = [link for link in links.all() if link.resolver == address]
+    key = own[0].key if own else new_registration_key(secrets.randbelow)
+    # A key that the operator took away is not given back by the way.
+    if registered is not None and registered.confirmed and registered.key:
+        own = [link for link in links.all() if fits(link.key, registered.key)]
+        key = own[0].key if own else await registry.rotate(registered.id, _WHO)
+    link = Link(address, key, settings.service_label, since=archive.clock.wall())
+    # The archive's side first: what it has not yet been registered by, it is the next time.
+    links.save(link)
+    for old in own:
+        if old.resolver != address:
+            links.remove(old.resolver)
+    if not is_registered:
+        administrator = archive.settings.administrator
+        await registry.register(service, key, administrator, (), "operator", _WHO)
+    return link

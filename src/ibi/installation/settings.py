@@ -1,0 +1,199 @@
+"""The settings of a resolver and an archive that run together: made once, moved when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, checked, read_archive
+from ibi.errors import LabelError, RequestError, shown
+from ibi.foundation.settings_file import is_address
+from ibi.identifier.instant import Instant
+from ibi.identifier.repository_name import RepositoryName
+from ibi.installation.host_probe import addresses_of
+from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
+
+LOCAL_HOST: Final = "archive.localhost"
+"""Under which labels are minted where no domain name is known: good for a try."""
+LOCAL_IP: Final = "127.0.0.1"
+_ADMINISTRATOR: Final = "admin@localhost"
+_LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
+_PORT_IN_LABELS: Final = 80
+"""Labels of a try do not depend on the port that it happens to be served at."""
+_FRESH: Final = 1.0
+"""Seconds: who tries things out wants to see at once what came of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What somebody wants of an installation; empty where it is left to us."""
+
+    port: int
+    listen: str = ""
+    resolver_address: str = ""
+    archive_address: str = ""
+    ip: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the addresses, of which more is read than settings look at."""
+        for address in (self.resolver_address, self.archive_address):
+            if address and not is_address(address.lower().rstrip("/")):
+                msg = f"{shown(address)} is no address: expected http://host[:port]."
+                raise RequestError(msg)
+
+    @property
+    def resolver_listen(self) -> str:
+        """Where the resolver listens."""
+        return f"{_bracketed(self.listen or LOCAL_IP)}:{self.port}"
+
+    @property
+    def archive_listen(self) -> str:
+        """Where the archive listens."""
+        return f"{_bracketed(self.listen or LOCAL_IP)}:{self.port + 1}"
+
+    @property
+    def reached_at(self) -> str:
+        """The address by which this machine reaches itself."""
+        return LOCAL_IP if self.listen in {"", "0.0.0.0", "::"} else self.listen  # noqa: S104
+
+
+def resolver_settings(folder: Path, wanted: Wanted) -> ResolverSettings:
+    """Return the settings of the resolver in a folder, as they will be."""
+    local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port}"
+    if not (folder / RESOLVER_FILE).exists():
+        found = ResolverSettings(
+            folder=folder,
+            name="An IBI resolver",
+            address=local,
+            hot_seconds=_FRESH,
+            absent_seconds=_FRESH,
+        )
+    else:
+        found = read_resolver(folder)
+    return checked_resolver(
+        replace(
+            found,
+            address=_address(found.address, wanted.resolver_address, local),
+            listen=wanted.resolver_listen,
+            allowed_networks=_networks(found.allowed_networks, wanted.reached_at),
+        )
+    )
+
+
+def archive_settings(folder: Path, wanted: Wanted) -> ArchiveSettings:
+    """Return the settings of the archive in a folder, as they will be."""
+    local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port + 1}"
+    if (folder / ARCHIVE_FILE).exists():
+        found = read_archive(folder)
+        _refuse_another_host(found, wanted.archive_address)
+    elif wanted.archive_address:
+        found = _public(folder, wanted)
+    else:
+        found = _local(folder, local)
+    if found.host == LOCAL_HOST and not found.ip:
+        found = replace(found, ip=LOCAL_IP, allow_private=True)
+    return checked(
+        replace(
+            found,
+            address=_address(found.address, wanted.archive_address, local),
+            listen=wanted.archive_listen,
+            administrator=found.administrator or _ADMINISTRATOR,
+            allowed_networks=_networks(found.allowed_networks, wanted.reached_at),
+        )
+    )
+
+
+def is_local(settings: ArchiveSettings) -> bool:
+    """Tell whether an archive mints labels that nobody else could follow."""
+    return settings.host == LOCAL_HOST
+
+
+def _local(folder: Path, address: str) -> ArchiveSettings:
+    return ArchiveSettings(
+        folder=folder,
+        name="An IBI archive",
+        address=address,
+        host=LOCAL_HOST,
+        port=_PORT_IN_LABELS,
+        ip=LOCAL_IP,
+        allow_private=True,
+    )
+
+
+def _public(folder: Path, wanted: Wanted) -> ArchiveSettings:
+    parts = urlsplit(wanted.archive_address.lower())
+    host = _minting_host(wanted.archive_address)
+    if host == LOCAL_HOST:
+        return _local(folder, wanted.archive_address)
+    usual = 443 if parts.scheme == "https" else 80
+    return ArchiveSettings(
+        folder=folder,
+        name="An IBI archive",
+        address=wanted.archive_address,
+        host=host,
+        port=parts.port or usual,
+        ip=wanted.ip or _public_ip(host),
+        administrator=f"admin@{host}",
+    )
+
+
+def _minting_host(address: str) -> str:
+    """Return the name that labels are minted under: an IP address or one word alone is none."""
+    try:
+        return RepositoryName.mount(urlsplit(address.lower()).hostname or "", 80, Instant(0)).host
+    except LabelError:
+        return LOCAL_HOST
+
+
+def _public_ip(host: str) -> str:
+    """Return the address that a name has in public; short labels are minted under it."""
+    for each in addresses_of(host):
+        if ip_address(each).is_global:
+            return each
+    msg = (
+        f"{shown(host)} has no public IP address that could be looked up, and short labels are "
+        "minted under it: name it with --ip."
+    )
+    raise RequestError(msg)
+
+
+def _refuse_another_host(found: ArchiveSettings, address: str) -> None:
+    """The name that labels are minted under is for ever: nobody changes it by the way."""
+    host = _minting_host(address) if address else found.host
+    if host not in {found.host, LOCAL_HOST}:
+        msg = (
+            f"The archive in {found.folder} mints labels under {found.host}, not {host}: start "
+            f"another one with --data, or change `host` and `ip` in {ARCHIVE_FILE} on purpose."
+        )
+        raise RequestError(msg)
+
+
+def _address(found: str, wanted: str, local: str) -> str:
+    """Return where an instance is read: an address on this machine moves with the port."""
+    if wanted:
+        return wanted
+    host = urlsplit(found).hostname or ""
+    return local if _is_loopback(host) or host.endswith("localhost") else found
+
+
+def _networks(found: Sequence[str], reached_at: str) -> list[str]:
+    """Return the networks of archives that are not public: those of this machine among them."""
+    own = [*_LOOPBACK]
+    if not _is_loopback(reached_at):
+        own.append(reached_at)
+    return [*found, *(each for each in own if each not in found)]
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        return ip_address(text).is_loopback
+    except ValueError:
+        return False
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

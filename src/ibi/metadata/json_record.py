@@ -1,0 +1,241 @@
+"""A record as plain values: as the API's JSON, a manifest and the command line have it.
+
+    {"titles": [{"value": "Um título", "language": "pt"}], "creators": ["Banon, Gerald J. F."],
+     "dates": ["2009-02"], "licence": "CC-BY-4.0"}
+
+An element may go by its name in Dublin Core too (`title`), and one value needs no list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+from ibi.errors import MetadataError, shown
+from ibi.metadata.dates import read_date
+from ibi.metadata.dublin_core import ELEMENTS
+from ibi.metadata.licence import check_licence
+from ibi.metadata.orcid import looks_like_orcid, read_orcid
+from ibi.model.metadata_record import Agent, Record, Text
+
+LONGEST: Final = 100
+"""Characters. RFC 5646, 4.4.1 wants room for 35; private use may take more."""
+
+#   langtag   = language ["-" script] ["-" region] *("-" variant) *("-" extension)
+#               ["-" privateuse]
+#   language  = 2*3ALPHA [extlang] / 4ALPHA / 5*8ALPHA
+#   extlang   = 3ALPHA *2("-" 3ALPHA)
+#   variant   = 5*8alphanum / (DIGIT 3alphanum)
+#   extension = singleton 1*("-" (2*8alphanum))
+#
+# Tags that RFC 5646 keeps from before it (i-klingon) all have one of this form today.
+_TAG: Final = re.compile(
+    r"(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})"
+    r"(?:-[A-Za-z]{4})?"
+    r"(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
+    r"(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*"
+    r"(?:-[0-9A-WYZa-wyz](?:-[A-Za-z0-9]{2,8})+)*"
+    r"(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?"
+    r"|[Xx](?:-[A-Za-z0-9]{1,8})+"
+)
+
+
+def check_language_tag(text: str) -> str:
+    """Return the tag as it was written; MetadataError if it is not well-formed."""
+    if len(text) > LONGEST or _TAG.fullmatch(text) is None:
+        raise MetadataError(f"{shown(text)} is not a language tag: expected one as pt or pt-BR.")
+    return text
+
+
+LONGEST_TEXT: Final = 65_536
+"""Bytes of UTF-8, of one text."""
+MOST_VALUES: Final = 1_000
+"""Of one element. The longest lists of authors are of some thousands, and then by a group name."""
+LARGEST_RECORD: Final = 524_288
+"""Bytes of UTF-8, of all texts together: half of what is read of a document in XML."""
+
+_FIELDS: Final = {field.name: field.name for field in fields(Record)} | ELEMENTS
+
+# Neither XML 1.0 (2.2) nor a terminal has room for these.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL_IN_LINES: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def record_from(plain: Mapping[str, object]) -> Record:
+    """Return the record that plain values make; MetadataError says which of them does not."""
+    if not isinstance(plain, Mapping):
+        raise MetadataError('A record is an object of elements, as {"titles": ["A title"]}.')
+    read: dict[str, Any] = {}
+    for given_name, given in plain.items():
+        name = _FIELDS.get(given_name)
+        if name is None:
+            known = ", ".join(field.name for field in fields(Record))
+            raise MetadataError(f"There is no element {shown(str(given_name))}, only {known}.")
+        if name in read:
+            raise MetadataError(f"The element {name} is given twice, by two of its names.")
+        read[name] = _licence(given) if name == "licence" else _values(name, given)
+    if not read.get("titles"):
+        raise MetadataError("A record needs a title that is not blank.")
+    record = Record(**read)
+    _check_size(record)
+    return record
+
+
+def record_as_dict(record: Record) -> dict[str, Any]:
+    """Return the plain values of a record, without what is empty."""
+    plain = {name: value for name, value in asdict(record).items() if value}
+    return {
+        name: value if isinstance(value, str) else [_without_empty(each) for each in value]
+        for name, value in plain.items()
+    }
+
+
+def _without_empty(value: str | dict[str, str]) -> str | dict[str, str]:
+    if isinstance(value, str):
+        return value
+    return {name: part for name, part in value.items() if part}
+
+
+def _check_size(record: Record) -> None:
+    size = 0
+    for values in asdict(record).values():
+        for value in [values] if isinstance(values, str) else values:
+            parts = [value] if isinstance(value, str) else value.values()
+            size += sum(len(part.encode()) for part in parts)
+    if size > LARGEST_RECORD:
+        raise MetadataError(f"The record has {size} bytes of text: {LARGEST_RECORD} are allowed.")
+
+
+def _values(name: str, given: object) -> tuple[object, ...]:
+    """Read all values of an element, but for blank ones, which say nothing."""
+    if given is None:
+        return ()
+    values = given if isinstance(given, list | tuple) else [given]
+    if len(values) > MOST_VALUES:
+        raise MetadataError(f"The element {name} has more than {MOST_VALUES} values.")
+    read = _READERS.get(name, _line)
+    return tuple(value for value in (read(name, each) for each in values) if value is not None)
+
+
+def _line(name: str, given: object) -> str | None:
+    """Read a text of one line."""
+    return _checked(name, given, _CONTROL).strip() or None
+
+
+def _checked(name: str, given: object, control: re.Pattern[str]) -> str:
+    if not isinstance(given, str):
+        raise MetadataError(f"The element {name} has a value that is not a text.")
+    found = control.search(given)
+    if found:
+        raise MetadataError(
+            f"The element {name} has a control character, {shown(found[0])}, in {shown(given)}."
+        )
+    if len(given.encode()) > LONGEST_TEXT:
+        raise MetadataError(f"The element {name} has a text of more than {LONGEST_TEXT} bytes.")
+    return given
+
+
+def _parts(name: str, given: Mapping[object, object], *known: str) -> dict[str, str]:
+    """Read the parts of a value that is an object."""
+    for part in given:
+        if part not in known:
+            expected = ", ".join(known)
+            raise MetadataError(f"The element {name} has no part {shown(str(part))}: {expected}.")
+    return {str(part): _line(name, value) or "" for part, value in given.items() if value}
+
+
+def _text(name: str, given: object) -> Text | None:
+    """Read a text of one line, tagged with its language or not."""
+    if not isinstance(given, Mapping):
+        line = _line(name, given)
+        return Text(line) if line else None
+    return _tagged(_parts(name, given, "value", "language"))
+
+
+def _lines(name: str, given: object) -> Text | None:
+    """Read a text of any number of lines, tagged with its language or not."""
+    parts = dict(given) if isinstance(given, Mapping) else {"value": given}
+    value = parts.pop("value", "")
+    if isinstance(value, str):
+        value = value.replace("\r\n", "\n").replace("\r", "\n")
+    lines = _checked(name, value, _CONTROL_IN_LINES).strip()
+    return _tagged(_parts(name, parts, "language") | {"value": lines})
+
+
+def _tagged(parts: dict[str, str]) -> Text | None:
+    if "language" in parts:
+        check_language_tag(parts["language"])
+    return Text(**parts) if parts.get("value") else None
+
+
+def _body(name: str, given: object) -> Agent | None:
+    """Read a publisher, who is a body with one name if it is a text."""
+    if isinstance(given, Mapping):
+        return _agent(name, given)
+    line = _line(name, given)
+    return Agent(line) if line else None
+
+
+def _agent(name: str, given: object) -> Agent | None:
+    """Read who made or contributed: in parts, or as a catalogue writes a name."""
+    if not isinstance(given, Mapping):
+        line = _line(name, given)
+        return _catalogued(line) if line else None
+    agent = Agent(**_parts(name, given, "name", "family", "given", "orcid"))
+    if agent == Agent():
+        return None
+    if bool(agent.name) == bool(agent.family) or (agent.given and not agent.family):
+        raise MetadataError(
+            f"The element {name} has somebody with neither or both of name and family."
+        )
+    orcid = read_orcid(agent.orcid) if agent.orcid else ""
+    return Agent(agent.name, agent.family, agent.given, orcid)
+
+
+def _catalogued(text: str) -> Agent | None:
+    """Read "INPE", "Banon, Gerald" or "Banon, Gerald (0000-0002-1825-0097)"."""
+    orcid = ""
+    head, _, tail = text.removesuffix(")").rpartition("(")
+    if text.endswith(")") and head.strip() and looks_like_orcid(tail.strip()):
+        text, orcid = head.strip(), read_orcid(tail.strip())
+    family, _, given = (part.strip() for part in text.partition(","))
+    if family and given:
+        return Agent(family=family, given=given, orcid=orcid)
+    name = text.strip(", ")
+    return Agent(name, orcid=orcid) if name else None
+
+
+def _date(name: str, given: object) -> str | None:
+    line = _line(name, given)
+    if line:
+        read_date(line)
+    return line
+
+
+def _language(name: str, given: object) -> str | None:
+    line = _line(name, given)
+    return check_language_tag(line) if line else None
+
+
+def _licence(given: object) -> str:
+    if given is None:
+        return ""
+    line = _line("licence", given)
+    return check_licence(line) if line else ""
+
+
+_READERS: Final[dict[str, Callable[[str, object], object]]] = {
+    "titles": _text,
+    "creators": _agent,
+    "subjects": _text,
+    "descriptions": _lines,
+    "publishers": _body,
+    "contributors": _agent,
+    "dates": _date,
+    "languages": _language,
+    "coverages": _text,
+    "rights": _text,
+}
+"""By element; what is not here is a text of one line."""

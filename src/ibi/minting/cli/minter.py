@@ -1,0 +1,192 @@
+"""`ibi minter`: run a minting service, and look after its ledger."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from dataclasses import replace
+from typing import Final
+
+import click
+import msgspec
+
+from ibi.errors import MintingRequestError, shown
+from ibi.foundation.processes.server import address_of, listening_at, run
+from ibi.foundation.system.clock import SystemClock
+from ibi.foundation.web.tokens import SCOPES, Tokens
+from ibi.identifier.label import parse
+from ibi.minting.cli.options import ledger_option, subsystem_options
+from ibi.minting.label_binding import Associations
+from ibi.minting.rules.granularity import AUTO
+from ibi.minting.rules.label_generator import instant_of
+from ibi.minting.settings import MinterSettings, usual_ledger
+from ibi.minting.wiring import minter_of, minting_service, open_ledger
+
+_PAGE: Final = 1000
+
+
+@click.group()
+def minter() -> None:
+    """Run a minting service, and look after its ledger.
+
+    Example: ibi minter serve --host archive.example.org
+    """
+
+
+@minter.command()
+@subsystem_options
+@click.option("--granularity", default=AUTO, show_default=True, metavar="R")
+@click.option("--listen", default="127.0.0.1:8810", show_default=True, help="Where to serve HTTP.")
+def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
+    """Mint over HTTP, until SIGINT or SIGTERM.
+
+    The first start on a ledger shows a token that may do everything, once. The API is described
+    at /openapi.json.
+
+    Example: ibi minter serve --host archive.example.org --listen 0.0.0.0:8810
+    """
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
+    listener = listening_at(listen)
+    with listener:
+        service, app = minting_service(replace(settings, granularity=granularity))
+        with service.minter:
+            tokens = service.minter.ledger.tokens()
+            if not any(each.scope == "administer" for each in tokens):
+                secret = service.tokens.add(
+                    f"first-{len(tokens)}" if tokens else "first", "administer"
+                )
+                click.echo(f"token {secret}")
+                click.echo("This token may do everything. It is shown only now: keep it.", err=True)
+            run(
+                app,
+                listener,
+                lambda: click.echo(f"ready minter={address_of(listener)}"),
+                lambda: service.line.dismiss(),  # noqa: PLW0108  # the line opens with the server
+            )
+
+
+@minter.command()
+@subsystem_options
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
+def status(settings: MinterSettings, *, as_json: bool) -> None:
+    """Say whether a label could be minted now, without minting one.
+
+    Example: ibi minter status --host archive.example.org
+    """
+    with minter_of(settings, existing=True) as opened:
+        opened.check()
+        prefixes = opened.subsystem.prefixes
+    if as_json:
+        click.echo(msgspec.json.encode({"ready": True, "prefixes": prefixes}))
+    else:
+        click.echo(f"ready to mint under {' and '.join(prefixes)}")
+
+
+@minter.command()
+@subsystem_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def confirm(settings: MinterSettings, *, yes: bool) -> None:
+    """Confirm that the clock is right and the ledger the newest, and go on after now.
+
+    Needed after the clock jumped far ahead, or an old copy of the ledger was put back. Labels that
+    were given out with a date later than now could come again: be sure of the clock.
+
+    Example: ibi minter confirm --host archive.example.org
+    """
+    with minter_of(settings, existing=True) as opened:
+        now = instant_of(opened.now()).iso8601
+        if not yes:
+            click.confirm(f"The clock says {now}. Is that right?", abort=True, err=True)
+        opened.confirm()
+    click.echo(f"confirmed: labels go on after {now}")
+
+
+@minter.command()
+@subsystem_options
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+def unbound(settings: MinterSettings, *, as_json: bool) -> None:
+    """List labels that were reserved and never bound, the oldest first.
+
+    Example: ibi minter unbound --host archive.example.org
+    """
+    with minter_of(settings, existing=True) as opened:
+        associations = Associations(opened)
+        after = 0
+        while page := associations.unbound(after, _PAGE):
+            after = page[-1][1].instant
+            for label, record in page:
+                when = instant_of(record.recorded).iso8601
+                facts = {"rep": label.rep, "ibip": label.ibip, "recorded": when}
+                _show(f"{label}\t{when}", facts, as_json=as_json)
+
+
+def _show(line: str, facts: dict[str, str | None], *, as_json: bool) -> None:
+    """Show one line, for people or for programs."""
+    known = {name: value for name, value in facts.items() if value is not None}
+    click.echo(msgspec.json.encode(known) if as_json else line)
+
+
+@minter.command()
+@click.argument("label")
+@click.argument("target")
+@subsystem_options
+def bind(settings: MinterSettings, *, label: str, target: str) -> None:
+    """Bind a reserved LABEL to its TARGET, for good.
+
+    Example: ibi minter bind --host archive.example.org example.org/archive/2026/11.15.12.00 URL
+    """
+    with minter_of(settings, existing=True) as opened:
+        Associations(opened).bind(parse(label), target)
+    click.echo(f"{label} is bound to {target}")
+
+
+@minter.group()
+def token() -> None:
+    """Say who may mint over HTTP.
+
+    Example: ibi minter token add library --scope mint
+    """
+
+
+@token.command("add")
+@click.argument("name")
+@click.option("--scope", type=click.Choice(SCOPES), default=SCOPES[0], show_default=True)
+@ledger_option
+def add_token(name: str, scope: str, ledger: str) -> None:
+    """Make a token called NAME and show it, once.
+
+    Example: ibi minter token add library --scope mint
+    """
+    with closing(open_ledger(ledger or str(usual_ledger()))) as opened:
+        click.echo(Tokens(opened, SystemClock()).add(name, scope))
+
+
+@token.command("list")
+@ledger_option
+@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+def list_tokens(ledger: str, *, as_json: bool) -> None:
+    """List the tokens, without what is secret of them.
+
+    Example: ibi minter token list
+    """
+    with closing(open_ledger(ledger or str(usual_ledger()), existing=True)) as opened:
+        for each in opened.tokens():
+            when = instant_of(each.created).iso8601
+            facts = {"name": each.name, "scope": each.scope, "created": when}
+            _show("\t".join(facts.values()), {**facts}, as_json=as_json)
+
+
+@token.command("remove")
+@click.argument("name")
+@ledger_option
+def remove_token(name: str, ledger: str) -> None:
+    """Remove the token called NAME; services notice within seconds.
+
+    Example: ibi minter token remove library
+    """
+    with closing(open_ledger(ledger or str(usual_ledger()), existing=True)) as opened:
+        if not opened.remove_token(name):
+            msg = f"There is no token {shown(name)}."
+            raise MintingRequestError(msg)
+    click.echo(f"removed {name}")

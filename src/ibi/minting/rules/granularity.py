@@ -1,0 +1,122 @@
+"""The temporal granularities of a subsystem, in nanoseconds (003, chapter 6, the set G)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.errors import MintingRequestError, shown
+
+SECOND: Final = 1_000_000_000
+MINUTE: Final = 60 * SECOND
+
+# G = {60, 1, 1/10, 1/100, ...}. The set has no end; ours ends where clocks do.
+GRANULARITIES: Final = (MINUTE, *(10**digits for digits in range(9, -1, -1)))
+
+COARSER: Final = {r: tuple(s for s in reversed(GRANULARITIES) if s > r) for r in GRANULARITIES}
+"""For each granularity all coarser ones, the next first."""
+
+AUTO: Final = "auto"
+
+_TEXTS: Final[dict[str, int]] = {
+    str(r // SECOND) if r >= SECOND else f"0.{r:09}".rstrip("0"): r for r in GRANULARITIES
+}
+_BY_NANOSECONDS: Final = {nanoseconds: text for text, nanoseconds in _TEXTS.items()}
+
+
+def parse_granularity(text: str) -> int | None:
+    """Read a granularity in seconds, such as 60, 1 or 0.001; None stands for `auto`."""
+    wanted = text.strip().lower()
+    if wanted == AUTO:
+        return None
+    if "." in wanted:
+        wanted = wanted.rstrip("0").rstrip(".")
+        wanted = f"0{wanted}" if wanted.startswith(".") else wanted
+    if wanted not in _TEXTS:
+        msg = (
+            f"{shown(text)} is not a granularity: expected auto, 60, 1, 0.1, 0.01 and so on down "
+            f"to {_BY_NANOSECONDS[1]} seconds."
+        )
+        raise MintingRequestError(msg)
+    return _TEXTS[wanted]
+
+
+def granularity_text(nanoseconds: int) -> str:
+    """Write a granularity in seconds, as `parse_granularity` reads it."""
+    return _BY_NANOSECONDS[nanoseconds]
+
+
+@dataclass(frozen=True, slots=True)
+class Granularity:
+    """The current granularity r, fixed by an operator or found by itself.
+
+    Labels shorten themselves when traffic is light, so a fine r costs nothing then. When it is
+    found by itself, it is refined as soon as a caller would have to wait at all, or a crowd longer
+    than `PATIENCE`, and coarsened again, one step at a time, when for `CALM` nobody had to.
+    """
+
+    nanoseconds: int = SECOND
+    fixed: bool = False
+    changed_at: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> Granularity:
+        """Read what an operator chose, `auto` included."""
+        nanoseconds = parse_granularity(text)
+        return cls() if nanoseconds is None else cls(nanoseconds, fixed=True)
+
+    def adapted(self, now: int, last: int | None, count: int) -> Granularity:
+        """Return the granularity for so many labels wanted now, by all who wait."""
+        if self.fixed:
+            return self
+        r = self.nanoseconds
+        if r < SECOND and now - self.changed_at > CALM:
+            # Refined anew below, in the same step, if the crowd is still there.
+            r = next(iter(COARSER[r]))
+        while r > 1 and _is_too_coarse(r, now, last, count):
+            r = max(r // 10, 1)
+        return self if r == self.nanoseconds else Granularity(r, changed_at=now)
+
+    def __str__(self) -> str:
+        """Write it as an operator would."""
+        text = granularity_text(self.nanoseconds)
+        return text if self.fixed else f"{AUTO} ({text})"
+
+
+PATIENCE: Final = 1_000_000
+"""A millisecond for all who wait: shorter than the way to a client, so nobody notices it."""
+
+CALM: Final = 10 * SECOND
+
+
+def _is_too_coarse(r: int, now: int, last: int | None, count: int) -> bool:
+    if (count - 1) * r > PATIENCE:
+        return True
+    if last is None:
+        return False
+    first = last - last % r + r
+    # No granularity helps against others who have queued up to `last`, or a clock behind it: what
+    # counts is the wait after that.
+    return now < first if last < now else first - last > PATIENCE
+
+
+MOST_AT_ONCE: Final = 1_000_000
+"""The largest batch: at the finest granularity it takes a millisecond of labels."""
+
+
+def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
+    """Refuse a number of labels that nobody can want."""
+    if not 1 <= count <= most:
+        msg = f"{count} is not a number of labels: expected 1 to {most}."
+        raise MintingRequestError(msg)
+
+
+def check_duration(count: int, granularity: Granularity, longest: int) -> None:
+    """Refuse a batch that nobody could wait for."""
+    duration = (count - 1) * granularity.nanoseconds
+    if granularity.fixed and duration > longest:
+        msg = (
+            f"{count} labels at a granularity of {granularity} take {duration // SECOND} seconds, "
+            f"and nobody waits longer than {longest // SECOND}: ask for fewer at once."
+        )
+        raise MintingRequestError(msg)

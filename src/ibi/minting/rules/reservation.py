@@ -1,0 +1,221 @@
+"""The rule by which a minter takes a stretch of time for itself, pure.
+
+`last` must be durable before a label leaves, but not with one write a label: the ledger's mark is
+moved ahead of the clock, and labels up to the mark belong to whoever moved it. A crashed minter
+starts after the mark; a stopped one that wakes up finds its stretch over, because the clock has
+passed it; two on one ledger never have the same stretch. No time-out is involved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.errors import BusyError, ClockAheadError, ClockBehindError, LedgerRestoredError
+from ibi.minting.ports import Commitment, Entry, Witness
+from ibi.minting.rules.distributor import create_dates
+from ibi.minting.rules.granularity import SECOND, Granularity
+from ibi.minting.rules.label_generator import EARLIEST, LATEST
+from ibi.model.clock import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an operator may set, in nanoseconds."""
+
+    stretch: int = 4 * SECOND // 5
+    """How far ahead a busy minter reserves; after a crash it waits at most so long. Twice that is
+    the longest wait of a newcomer, and should stay under two seconds."""
+    behind: int = 5 * SECOND
+    """A clock this far behind the last label is waited for, one further behind is refused."""
+    ahead: int = 600 * SECOND
+    """A clock that ran so much faster than the uptime jumped. One that jumped less is believed, and
+    if it was wrong, minting stops for so long after it is put right."""
+    absence: int = 366 * 86_400 * SECOND
+    """A clock so long after it was last seen is doubted, whatever the uptime says."""
+    wait: int = 120 * SECOND
+    """No caller waits longer."""
+
+    @property
+    def reach(self) -> int:
+        """How far ahead of the clock any mark may be.
+
+        A stretch, and as much again: whoever queues up behind a busy minter must have a place, or
+        that one would renew its stretch for ever.
+        """
+        return 2 * self.stretch
+
+
+# For reading two clocks one after the other, of which one may count hundredths of a second. NTP
+# slews both alike (clock_gettime(2)): whatever parts them is a step, however long ago they were
+# seen.
+JITTER: Final = 20_000_000
+
+
+def is_steady(seen: Reading, now: Reading) -> bool:
+    """Tell whether the wall clock went as fast as the uptime between two readings.
+
+    Either may be the earlier one: who waits for the ledger has read the clocks before.
+    """
+    drift = (now.wall - seen.wall) - (now.uptime - seen.uptime)
+    return abs(drift) <= JITTER
+
+
+def check_clock(entry: Entry, now: Reading, limits: Limits) -> None:
+    """Refuse a clock that jumped ahead since it was last seen, until an operator confirms it."""
+    if now.wall < EARLIEST:
+        raise ClockBehindError(EARLIEST - now.wall, 0)
+    if now.wall > LATEST - limits.wait - limits.stretch:
+        raise ClockAheadError(now.wall - EARLIEST, LATEST - EARLIEST)
+    if entry.seen is not None:
+        drift = (now.wall - entry.seen.wall) - (now.uptime - entry.seen.uptime)
+        if drift > limits.ahead:
+            raise ClockAheadError(drift, limits.ahead)
+    if entry.last_seen is not None and now.wall - entry.last_seen > limits.absence:
+        raise ClockAheadError(now.wall - entry.last_seen, limits.absence)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What one minter holds: it may give instants after `last`, up to and including `mark`."""
+
+    last: int
+    mark: int
+    generation: int
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """So many labels wanted at a moment."""
+
+    count: int
+    now: Reading
+    granularity: Granularity
+    wait: int
+    """How long their caller would wait."""
+    crowd: int = 0
+    """How many others wait behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The instants for a request, when the last of them has come, and the rest of the stretch."""
+
+    instants: list[int]
+    creation: int
+    stretch: Stretch
+    granularity: Granularity
+
+    @property
+    def commitment(self) -> Commitment:
+        """What must be durable before any of the instants leaves."""
+        return Commitment(self.stretch.mark, self.stretch.generation, self.stretch.reading)
+
+
+@dataclass(frozen=True, slots=True)
+class Postponement:
+    """Not yet: come again after so long. Something may have to be written first."""
+
+    delay: int
+    commitment: Commitment | None = None
+
+
+def reserve(
+    entry: Entry,
+    own: Stretch | None,
+    witness: Witness | None,
+    request: Request,
+    limits: Limits,
+) -> Reservation | Postponement:
+    """Serve a request from the ledger: which instants, and how far to move the mark.
+
+    No mark is further ahead of the clock than `Limits.reach`: who must wait longer comes again.
+    Raises when nothing may be given out; then nothing is to be written either.
+    """
+    now = request.now
+    _check_history(entry, own, witness)
+    check_clock(entry, now, limits)
+    alone = own is not None and (entry.generation, entry.mark) == (own.generation, own.mark)
+    last = _last(entry, own, witness)
+    if last is not None and last - now.wall > max(limits.behind, limits.reach):
+        raise ClockBehindError(last - now.wall, limits.behind)
+    if last is not None and not _is_known(entry, own if alone else None, witness, now):
+        last = max(last, now.wall + limits.reach)
+        return Postponement(0, Commitment(last, entry.generation + 1, now))
+    granularity = request.granularity.adapted(now.wall, last, request.count + request.crowd)
+    creation, instants = create_dates(now.wall, last, granularity.nanoseconds, request.count)
+    delay = creation - now.wall
+    if delay > request.wait:
+        raise BusyError(-(-delay // SECOND))
+    if delay > limits.reach:
+        return Postponement(delay - limits.reach)
+    # Only who is alone and was here a moment ago reserves ahead. Others take what they give: on a
+    # quiet subsystem a crash then costs nothing, on a shared one nobody waits for a neighbour.
+    busy = alone and own is not None and now.uptime - own.reading.uptime <= 2 * limits.stretch
+    mark = max(instants[-1], now.wall + limits.stretch) if busy else instants[-1]
+    # A stretch that was reserved and not used up is given back by nobody but its owner.
+    mark = max(mark, own.mark) if alone and own is not None else mark
+    stretch = Stretch(instants[-1], mark, entry.generation + 1, now)
+    return Reservation(instants, creation, stretch, granularity)
+
+
+def _check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> None:
+    seen = own.generation if own is not None else 0
+    if witness is not None and witness.ledger == entry.ledger:
+        seen = max(seen, witness.generation)
+    if entry.generation < seen:
+        reason = f"written {entry.generation} times, and {seen} times were seen"
+        raise LedgerRestoredError(entry.ledger, reason)
+
+
+def _last(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | None:
+    """Return the instant after which all new ones must lie; None on a subsystem without a past."""
+    if own is not None and (entry.generation, entry.mark) == (own.generation, own.mark):
+        return own.last
+    # A machine may remember another ledger that minted under this prefix, and is gone.
+    marks = (
+        entry.mark,
+        None if own is None else own.last,
+        None if witness is None else witness.mark,
+    )
+    return max((mark for mark in marks if mark is not None), default=None)
+
+
+def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading) -> bool:
+    """Tell whether the past of this ledger is surely the past of this machine.
+
+    After a restored disk, a restored snapshot, a move to another machine, labels may have been
+    given that no memory shows. If the clock is right they lie before now, or within the reach of
+    somebody who still holds them. All that is lost is that time, and a short label.
+    """
+    if entry.moved:
+        return False
+    if own is not None:
+        return is_steady(own.reading, now)
+    remembered = witness is not None and witness.ledger == entry.ledger
+    return remembered and entry.seen is not None and is_steady(entry.seen, now)
+
+
+def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
+    """Take an operator's word that the clock is right and this ledger the one: go on after now.
+
+    Whoever gives labels by the ledger that was there before may hold some, and the machine may
+    remember labels of a clock that was ahead. How far one is believed is a limit: a mark beyond
+    it is no memory to trust, and that is what the word is for.
+    """
+    mark = max(entry.mark or 0, now.wall + limits.reach)
+    if witness is not None and witness.mark - now.wall <= limits.ahead + limits.reach:
+        mark = max(mark, witness.mark)
+    seen = witness.generation if witness is not None and witness.ledger == entry.ledger else 0
+    return Commitment(mark, max(entry.generation, seen) + 1, now)
+
+
+def release(entry: Entry, own: Stretch, witness: Witness | None, now: Reading) -> Commitment | None:
+    """Give back what is left of a stretch, if nobody has reserved after it."""
+    _check_history(entry, own, witness)  # or a machine would remember an old copy instead
+    if (entry.generation, entry.mark) != (own.generation, own.mark) or own.mark == own.last:
+        return None
+    if not is_steady(own.reading, now):
+        return None  # the next minter must see for itself that the clock was set
+    return Commitment(own.last, entry.generation + 1, now)

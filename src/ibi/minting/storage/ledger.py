@@ -1,0 +1,300 @@
+"""The ledger in SQL, the same for every database behind it.
+
+The tables are few and plain, and `ibi mint` opens them for every call: they are made here, by
+hand, so that no migration library is loaded for them (docs/adr/0009).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ibi.errors import LedgerUnavailableError
+from ibi.foundation.sql import store
+from ibi.foundation.sql.database import Database, Execute
+from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord
+from ibi.model.clock import Reading
+from ibi.model.token import Token
+
+_LABEL: Final = "SELECT instant, prefixes, recorded, target FROM ibi_label WHERE prefix = $1"
+
+
+def _label(row: tuple[Any, ...]) -> LabelRecord:
+    instant, prefixes, recorded, target = row
+    return LabelRecord(instant, tuple(prefixes.split()), recorded, target)
+
+
+def label_at(execute: Execute, prefix: str, instant: int) -> LabelRecord | None:
+    """Return what is recorded of a label."""
+    rows = execute(f"{_LABEL} AND instant = $2", prefix, instant)
+    return _label(rows[0]) if rows else None
+
+
+def issue_of(execute: Execute, prefix: str, key: str) -> Issue | None:
+    """Return what was given for a key."""
+    rows = execute(
+        "SELECT request, instants, prefixes FROM ibi_issue WHERE prefix = $1 AND key = $2",
+        prefix,
+        key,
+    )
+    if not rows:
+        return None
+    request, instants, prefixes = rows[0]
+    return Issue(key, request, tuple(map(int, instants.split())), tuple(prefixes.split()))
+
+
+class TakenError(Exception):
+    """A key is taken; whatever else was written is undone."""
+
+    def __init__(self, issue: Issue) -> None:
+        """Keep by what."""
+        self.issue = issue
+        super().__init__(issue)
+
+
+def write(execute: Execute, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
+    """Write issues and labels; TakenError if a key is taken."""
+    # Under each prefix, so that a subsystem that gains or loses a form finds it again.
+    for issue in issues:
+        for prefix in sorted(issue.prefixes):
+            written = execute(
+                "INSERT INTO ibi_issue (prefix, key, request, instants, prefixes) "
+                "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING key",
+                prefix,
+                issue.key,
+                issue.request,
+                " ".join(map(str, issue.instants)),
+                " ".join(issue.prefixes),
+            )
+            if not written and (taken := issue_of(execute, prefix, issue.key)):
+                raise TakenError(taken)
+    for label in labels:
+        for prefix in label.prefixes:
+            execute(
+                "INSERT INTO ibi_label (prefix, instant, prefixes, recorded, target) "
+                "VALUES ($1, $2, $3, $4, $5)",
+                prefix,
+                label.instant,
+                " ".join(label.prefixes),
+                label.recorded,
+                label.target,
+            )
+
+
+def unbound_labels(
+    execute: Execute, prefixes: Sequence[str], after: int, limit: int
+) -> list[LabelRecord]:
+    """Return labels that are bound to nothing, the oldest first, each once."""
+    select = f"{_LABEL} AND target = '' AND instant > $2 ORDER BY instant LIMIT $3"
+    found = {_label(row) for prefix in prefixes for row in execute(select, prefix, after, limit)}
+    return sorted(found, key=lambda record: record.instant)[:limit]
+
+
+_VERSION: Final = 1
+_TOKENS: Final = "ibi_token"
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS ibi_ledger (
+    version INTEGER PRIMARY KEY, identity TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ibi_prefix (
+    prefix TEXT PRIMARY KEY, mark BIGINT, generation BIGINT NOT NULL, history TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ibi_sighting (
+    prefix TEXT NOT NULL, boot TEXT NOT NULL, wall BIGINT NOT NULL, uptime BIGINT NOT NULL,
+    PRIMARY KEY (prefix, boot));
+CREATE TABLE IF NOT EXISTS ibi_issue (
+    prefix TEXT NOT NULL, key TEXT NOT NULL, request TEXT NOT NULL, instants TEXT NOT NULL,
+    prefixes TEXT NOT NULL, PRIMARY KEY (prefix, key));
+CREATE TABLE IF NOT EXISTS ibi_label (
+    prefix TEXT NOT NULL, instant BIGINT NOT NULL, prefixes TEXT NOT NULL,
+    recorded BIGINT NOT NULL, target TEXT NOT NULL, PRIMARY KEY (prefix, instant));
+CREATE INDEX IF NOT EXISTS ibi_unbound ON ibi_label (prefix, instant) WHERE target = '';
+CREATE TABLE IF NOT EXISTS ibi_token (
+    name TEXT PRIMARY KEY, digest TEXT NOT NULL, scope TEXT NOT NULL, created BIGINT NOT NULL)
+"""
+
+
+class SqlLedger:
+    """A ledger on a database."""
+
+    def __init__(self, database: Database) -> None:
+        """Make the tables, if they are not there."""
+        self._database = database
+        self._identity = database.transaction(self._open)
+
+    def _open(self, execute: Execute) -> str:
+        for statement in (self._database.before_tables, *_TABLES.split(";")):
+            execute(statement)
+        execute(
+            "INSERT INTO ibi_ledger (version, identity) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            _VERSION,
+            uuid.uuid4().hex,
+        )
+        rows = execute("SELECT version, identity FROM ibi_ledger ORDER BY version DESC")
+        version, identity = rows[0]
+        if version != _VERSION:
+            reason = f"a newer ibi wrote it (version {version}, this one knows {_VERSION})"
+            raise LedgerUnavailableError(self.name, reason)
+        return str(identity)
+
+    @property
+    def name(self) -> str:
+        """Where the ledger lies."""
+        return self._database.name
+
+    def identity(self) -> str:
+        """Return the name that the ledger was given when it was made."""
+        return self._identity
+
+    def settle(
+        self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
+    ) -> Entry:
+        """Read the entry, write what `decide` makes of it, and return what now stands there."""
+
+        def work(execute: Execute) -> Entry:
+            if not execute("SELECT 1 FROM ibi_ledger WHERE identity = $1", self._identity):
+                raise LedgerUnavailableError(self.name, "another ledger lies in its place")
+            entry = self._entry(execute, prefixes, boot)
+            commitment = decide(entry)
+            return entry if commitment is None else self._commit(execute, prefixes, commitment)
+
+        return self._database.transaction(work)
+
+    def _entry(self, execute: Execute, prefixes: Sequence[str], boot: str) -> Entry:
+        # In one order everywhere, so that two who share a prefix cannot block each other.
+        rows = [self._row(execute, prefix) for prefix in sorted(prefixes)]
+        pasts = [row for row in rows if row[1] is not None]
+        sightings = [
+            sighting
+            for prefix, *_ in pasts
+            for sighting in execute(
+                "SELECT boot, wall, uptime FROM ibi_sighting WHERE prefix = $1", prefix
+            )
+        ]
+        here = [Reading(wall, uptime, boot) for where, wall, uptime in sightings if where == boot]
+        [(history,)] = execute(self._database.history)
+        return Entry(
+            ledger=self._identity,
+            generation=max(generation for _, _, generation, _ in rows),
+            mark=max((mark for _, mark, _, _ in rows if mark is not None), default=None),
+            # Only if the clock was seen under every prefix; then the one seen longest ago.
+            seen=min(here, key=lambda seen: seen.uptime, default=None)
+            if boot and len(here) == len(pasts)
+            else None,
+            last_seen=max((wall for _, wall, _ in sightings), default=None),
+            moved=any(row[3] != history for row in pasts),
+        )
+
+    def _row(self, execute: Execute, prefix: str) -> tuple[str, int | None, int, str]:
+        execute(
+            "INSERT INTO ibi_prefix (prefix, mark, generation, history) VALUES ($1, NULL, 0, '') "
+            "ON CONFLICT DO NOTHING",
+            prefix,
+        )
+        select = "SELECT mark, generation, history FROM ibi_prefix WHERE prefix = $1"
+        [(mark, generation, history)] = execute(f"{select}{self._database.for_update}", prefix)
+        return prefix, mark, generation, history
+
+    def _commit(self, execute: Execute, prefixes: Sequence[str], commitment: Commitment) -> Entry:
+        reading = commitment.reading
+        [(history,)] = execute(self._database.history)
+        for prefix in sorted(prefixes):
+            execute(
+                "UPDATE ibi_prefix SET mark = $1, generation = $2, history = $3 WHERE prefix = $4",
+                commitment.mark,
+                commitment.generation,
+                history,
+                prefix,
+            )
+            execute(
+                "INSERT INTO ibi_sighting (prefix, boot, wall, uptime) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT (prefix, boot) "
+                "DO UPDATE SET wall = excluded.wall, uptime = excluded.uptime",
+                prefix,
+                reading.boot,
+                reading.wall,
+                reading.uptime,
+            )
+        return Entry(
+            ledger=self._identity,
+            generation=commitment.generation,
+            mark=commitment.mark,
+            seen=reading,
+            last_seen=reading.wall,
+        )
+
+    def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
+        """Write all of it, or nothing if a key is taken: then return by what."""
+        try:
+            self._database.transaction(lambda execute: write(execute, issues, labels))
+        except TakenError as taken:
+            return taken.issue
+        return None
+
+    def issued(self, prefixes: Sequence[str], keys: Sequence[str]) -> dict[str, Issue]:
+        """Return what was given for these keys under any of the prefixes."""
+
+        def work(execute: Execute) -> dict[str, Issue]:
+            found = {}
+            for key in keys:
+                for prefix in prefixes:
+                    if key not in found and (issue := issue_of(execute, prefix, key)):
+                        found[key] = issue
+            return found
+
+        return self._database.transaction(work)
+
+    def bind(self, prefix: str, instant: int, target: str) -> LabelRecord | None:
+        """Bind a reserved label, unless it is bound; return what stands there, None if nothing."""
+
+        def work(execute: Execute) -> LabelRecord | None:
+            record = label_at(execute, prefix, instant)
+            if record is None or record.target:
+                return record
+            for each in record.prefixes:
+                execute(
+                    "UPDATE ibi_label SET target = $1 WHERE prefix = $2 AND instant = $3",
+                    target,
+                    each,
+                    instant,
+                )
+            return label_at(execute, prefix, instant)
+
+        return self._database.transaction(work)
+
+    def find(self, prefix: str, instant: int) -> LabelRecord | None:
+        """Return what is recorded of a label."""
+        return self._database.transaction(lambda execute: label_at(execute, prefix, instant))
+
+    def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
+        """Return labels reserved and never bound, the oldest first, later than `after`."""
+        return self._database.transaction(
+            lambda execute: unbound_labels(execute, prefixes, after, limit)
+        )
+
+    def add_token(self, token: Token) -> bool:
+        """Keep a token; False if one of that name is there."""
+        return self._database.transaction(lambda execute: store.add_token(execute, _TOKENS, token))
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens, the oldest first."""
+        found = self._database.transaction(lambda execute: store.all_tokens(execute, _TOKENS))
+        return sorted(found, key=lambda token: (token.created, token.name))
+
+    def remove_token(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        return self._database.transaction(
+            lambda execute: store.remove_token(execute, _TOKENS, name)
+        )
+
+    def pause(self) -> None:
+        """Let go of the storage, because the process is about to fork."""
+        self._database.pause()
+
+    def resume(self) -> None:
+        """Go on, in the parent and in the child."""
+        self._database.resume()
+
+    def close(self) -> None:
+        """Let go of the storage."""
+        self._database.close()

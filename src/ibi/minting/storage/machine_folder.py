@@ -1,0 +1,220 @@
+"""Where the minters of one machine meet: a folder with one file a prefix.
+
+Whoever mints under a prefix holds a lock on its file. Locks of the kernel die with their process,
+whatever kills it; the file stays, and is what the machine remembers of the prefix.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from weakref import finalize
+
+import msgspec
+
+from ibi.errors import LedgerUnavailableError, PrefixHeldError
+from ibi.minting.ports import Claim, Witness
+
+FOLDER: Final = "IBI_MACHINE_FOLDER"
+"""The variable that names another folder, for those who may not write to the usual one."""
+
+_LONGEST: Final = 4096
+_MOMENT: Final = 0.01
+_TRIES: Final = 500
+_PLACE: Final = 500
+"""How much of a ledger's place is noted: whatever its characters, the note is no longer."""
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What stands in the file of a prefix."""
+
+    prefix: str
+    ledger: str
+    place: str
+    host: str
+    pid: int
+    generation: int = 0
+    mark: int = 0
+
+
+class MachineFolder:
+    """The folder of this machine."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Take a folder; the usual one outlives a restart of the machine."""
+        usual = Path("/var/tmp") if Path("/var/tmp").is_dir() else Path(tempfile.gettempdir())  # noqa: S108
+        self._folder = folder or Path(os.environ.get(FOLDER) or usual / "ibi")
+
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:
+        """Hold prefixes for a ledger; PrefixHeldError while another ledger holds one."""
+        held = _Held()
+        try:
+            self._make()
+            for prefix in prefixes:
+                shown = place[:_PLACE].encode(errors="replace").decode()
+                note = _Note(prefix, ledger, shown, socket.gethostname(), os.getpid())
+                held.files.append(_File(self._folder / prefix.replace("/", "_"), note))
+        except OSError as failure:
+            held.release()
+            reason = f"{self._folder} cannot be used: {failure.strerror} (set {FOLDER})"
+            raise LedgerUnavailableError(place, reason) from None
+        except PrefixHeldError:
+            held.release()
+            raise
+        return held
+
+    def _make(self) -> None:
+        if not self._folder.is_dir():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with suppress(PermissionError):
+                self._folder.chmod(0o1777)  # for all users, like the folder it lies in
+
+
+class _File:
+    """The file of one prefix, locked."""
+
+    def __init__(self, path: Path, note: _Note) -> None:
+        self._path = path
+        self._note = note
+        self._claim()
+
+    def _claim(self) -> None:
+        # A guard, held for a moment only, keeps two newcomers from reading each other's silence.
+        guard = _open(Path(f"{self._path}.guard"))
+        try:
+            _lock_soon(guard)
+            self._descriptor = _open(self._path)
+            try:
+                self._before = self._read()
+                self._enter()
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        finally:
+            os.close(guard)
+        # Whoever forgets to close a minter does not hold its prefix for ever.
+        self.close = finalize(self, os.close, self._descriptor)
+
+    def _enter(self) -> None:
+        before = self._before
+        if _lock(self._descriptor, fcntl.LOCK_EX):
+            # Nobody else is here. Another ledger's mark counts until ours has one beyond it.
+            mine = before is not None and before.ledger == self._note.ledger
+            self._note = msgspec.structs.replace(
+                self._note,
+                generation=before.generation if mine and before else 0,
+                mark=before.mark if before else 0,
+            )
+            self._write(self._note)
+        elif before is None:
+            # Whoever holds it writes it anew at its next durable step.
+            raise PrefixHeldError(self._note.prefix, "another process, whose note cannot be read")
+        elif before.ledger != self._note.ledger:
+            who = f"process {before.pid} on {before.host} with the ledger {before.place}"
+            raise PrefixHeldError(self._note.prefix, who)
+        fcntl.flock(self._descriptor, fcntl.LOCK_SH)
+
+    def remembered(self) -> _Note | None:
+        """Return what stands there; until our ledger has a label, what stood there before."""
+        self._renew()
+        standing = self._read()
+        if standing is not None and standing.ledger == self._note.ledger and standing.generation:
+            return standing
+        return self._before
+
+    def _renew(self) -> None:
+        """Claim the prefix anew if the file was removed, by whoever tidies up such folders."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            status = None
+        if status is None or not os.path.samestat(status, os.fstat(self._descriptor)):
+            self.close()
+            self._claim()
+
+    def note(self, witness: Witness) -> None:
+        fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
+        try:
+            standing = self._read()
+            if standing is not None and standing.generation > witness.generation:
+                return  # a neighbour was quicker
+            self._note = msgspec.structs.replace(
+                self._note, generation=witness.generation, mark=witness.mark
+            )
+            self._write(self._note)
+        finally:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
+
+    def _read(self) -> _Note | None:
+        with suppress(msgspec.MsgspecError, OSError):
+            return msgspec.json.decode(os.pread(self._descriptor, _LONGEST, 0).strip(), type=_Note)
+        return None
+
+    def _write(self, note: _Note) -> None:
+        # One write of one length: a reader never sees half of a new note and half of an old one.
+        text = msgspec.json.encode(note)
+        os.pwrite(self._descriptor, text.ljust(_LONGEST)[:_LONGEST], 0)
+
+
+class _Held:
+    """Prefixes that this process holds."""
+
+    def __init__(self) -> None:
+        self.files: list[_File] = []
+
+    def witness(self) -> Witness | None:
+        """Return the greatest of what is remembered of the prefixes."""
+        notes = [note for file in self.files if (note := file.remembered()) is not None]
+        if not notes:
+            return None
+        latest = max(notes, key=lambda note: note.mark)
+        # A note without a mark is of somebody who came and minted nothing.
+        return Witness(latest.ledger, latest.generation, latest.mark) if latest.mark else None
+
+    def note(self, witness: Witness) -> None:
+        """Remember it, if the disk lets us: the ledger is what counts."""
+        for file in self.files:
+            with suppress(OSError):
+                file.note(witness)
+
+    def release(self) -> None:
+        """Close the files, and with them the locks."""
+        while self.files:
+            self.files.pop().close()
+
+
+def _open(path: Path) -> int:
+    """Open a file for all users, who may share a ledger; make it if need be."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        # Without O_CREAT: in a folder like /tmp the kernel may refuse that for another's file.
+        return os.open(path, flags)
+    descriptor = os.open(path, flags | os.O_CREAT, 0o666)
+    with suppress(PermissionError):
+        os.fchmod(descriptor, 0o666)
+    return descriptor
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_soon(guard: int) -> None:
+    """Wait for a lock that nobody holds for longer than a moment."""
+    for _ in range(_TRIES):
+        if _lock(guard, fcntl.LOCK_EX):
+            return
+        time.sleep(_MOMENT)
+    raise OSError(errno.EBUSY, "its guard is locked by another process")

@@ -1,0 +1,231 @@
+"""The desk of a minter: one stretch of time, served to one caller at a time.
+
+It holds what `reservation` reserved and takes the next stretch from the ledger. It knows no
+threads: whoever uses it sees to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ibi.errors import (
+    BusyError,
+    ClockAheadError,
+    ClockBehindError,
+    ClockError,
+    LedgerError,
+    LedgerRestoredError,
+    MintingError,
+)
+from ibi.minting.ports import Claim, Commitment, Entry, Ledger, Machine, Witness
+from ibi.minting.rules import reservation
+from ibi.minting.rules.distributor import create_dates
+from ibi.minting.rules.granularity import SECOND, Granularity
+from ibi.minting.rules.reservation import (
+    Limits,
+    Postponement,
+    Request,
+    Reservation,
+    Stretch,
+    is_steady,
+)
+from ibi.model.clock import Clock, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Instants, and when the last of them will have come."""
+
+    creation: int
+    instants: list[int]
+
+
+class Desk:
+    """Gives out instants under some prefixes, never the same twice."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # one argument a port, and what an operator sets
+        self,
+        prefixes: tuple[str, ...],
+        ledger: Ledger,
+        clock: Clock,
+        machine: Machine,
+        granularity: Granularity,
+        limits: Limits,
+        observe: Callable[[float], None],
+    ) -> None:
+        """Claim the prefixes on this machine; `observe` gets the seconds of every durable step."""
+        self.limits = limits
+        self.given = self.latency = 0
+        self.trouble: MintingError | None = None
+        self._prefixes = prefixes
+        self._ledger = ledger
+        self._clock = clock
+        self._observe = observe
+        self.adapt(granularity)
+        self._own: Stretch | None = None
+        self.last = self.mark = -1
+        self.offset = 0
+        self._claim: Claim = machine.claim(prefixes, ledger.identity(), ledger.name)
+        self._witness: Witness | None = self._claim.witness()
+
+    def adapt(self, granularity: Granularity) -> None:
+        """Go on with another granularity."""
+        self.granularity = granularity
+        self.r = granularity.nanoseconds
+
+    def read(self) -> Reading:
+        """Read the clocks."""
+        return Reading(self._clock.wall(), self._clock.uptime(), self._clock.boot())
+
+    def draw(self, count: int, now: Reading, crowd: int = 0) -> Drawn | None:
+        """Return instants without giving them out; None if the ledger must be asked first.
+
+        `crowd` is how many others wait: the granularity may be refined for their sake.
+        """
+        own = self._own
+        if own is None or now.wall > own.mark or not is_steady(own.reading, now):
+            return None
+        self.adapt(self.granularity.adapted(now.wall, self.last, count + crowd))
+        creation, instants = create_dates(now.wall, self.last, self.r, count)
+        return Drawn(creation, instants) if instants[-1] <= self.mark else None
+
+    def take(self, drawn: Drawn) -> None:
+        """Give out what was drawn."""
+        self.last = drawn.instants[-1]
+        self.given += len(drawn.instants)
+
+    def reserve(self, count: int, now: Reading, wait: int, crowd: int = 0) -> Drawn | Postponement:
+        """Give out instants by way of the ledger, in one durable step, or say when to come."""
+        own = None if self._own is None else replace(self._own, last=self.last)
+        request = Request(count, now, self.granularity, wait, crowd)
+        witness = self._remembered()
+        made: list[Reservation | Postponement] = []
+
+        def decide(entry: Entry) -> Commitment | None:
+            made.append(reservation.reserve(entry, own, witness, request, self.limits))
+            return made[-1].commitment
+
+        self._settle(decide)
+        reserved = made[-1]
+        if isinstance(reserved, Postponement):
+            if (written := reserved.commitment) is not None:
+                self._hold(Stretch(written.mark, written.mark, written.generation, written.reading))
+            return reserved
+        self.adapt(reserved.granularity)
+        self._hold(reserved.stretch)
+        self.given += len(reserved.instants)
+        return Drawn(reserved.creation, reserved.instants)
+
+    def _hold(self, stretch: Stretch) -> None:
+        self._own = stretch
+        self.last, self.mark = stretch.last, stretch.mark
+        self.offset = stretch.reading.wall - stretch.reading.uptime
+
+    def _remembered(self) -> Witness | None:
+        """Return what this machine remembers, asked before the ledger is: it cannot be newer."""
+        self._witness = self._claim.witness() or self._witness
+        return self._witness
+
+    def _settle(self, decide: Callable[[Entry], Commitment | None]) -> None:
+        """Do one durable step, and let this machine remember it."""
+        decided: list[Commitment | None] = []
+
+        def deciding(entry: Entry) -> Commitment | None:
+            decided.append(decide(entry))
+            return decided[-1]
+
+        start = self._clock.uptime()
+        entry = self._ask(deciding)
+        self.latency = self._clock.uptime() - start
+        self._observe(self.latency / SECOND)
+        if (written := decided[-1]) is not None:
+            self._witness = Witness(entry.ledger, written.generation, written.mark)
+            self._claim.note(self._witness)
+
+    def _ask(self, decide: Callable[[Entry], Commitment | None]) -> Entry:
+        try:
+            entry = self._ledger.settle(self._prefixes, self._clock.boot(), decide)
+        except LedgerRestoredError as error:
+            self.trouble = LedgerRestoredError(self._ledger.name, error.reason)
+            raise self.trouble from None
+        except (ClockError, LedgerError) as error:
+            self.trouble = error
+            raise
+        self.trouble = None
+        return entry
+
+    def check(self) -> None:
+        """Raise what would keep a label from being given out now, without giving one."""
+        now, witness = self.read(), self._remembered()
+
+        def decide(entry: Entry) -> None:
+            request = Request(1, now, self.granularity, self.limits.wait)
+            reservation.reserve(entry, None, witness, request, self.limits)
+
+        with suppress(BusyError):  # there is a crowd, and it is being served
+            self._ask(decide)
+
+    def confirm(self) -> None:
+        """Take an operator's word that clock and ledger are right, and go on after now."""
+        now, witness = self.read(), self._remembered()
+        self._settle(lambda entry: reservation.confirm(entry, witness, now, self.limits))
+        self.forget()
+
+    def forget(self) -> None:
+        """Hold nothing: the next label asks the ledger."""
+        self._own = None
+        self.last = self.mark = -1
+
+    def close(self) -> None:
+        """Give back the rest of the stretch, and the prefixes to whoever wants them."""
+        own, last, now = self._own, self.last, self.read()
+        self.forget()
+        if own is not None:
+            rest = replace(own, last=last)
+            try:
+                witness = self._remembered()
+                self._settle(lambda entry: reservation.release(entry, rest, witness, now))
+            except MintingError:
+                self.trouble = None  # the next minter waits for the mark, as after a crash
+        self._claim.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a minter fares, for those who watch it. Times are nanoseconds."""
+
+    given: int
+    waiting: int
+    granularity: Granularity
+    mark: int | None
+    clock_distance: int
+    """How far the clock is behind the last label; negative when it is after it."""
+    ledger_latency: int
+    """How long the last durable step took."""
+    trouble: MintingError | None
+    """Why the last request that needed the ledger failed; None if it did not."""
+
+
+def health_of(desk: Desk, waiting: int, wall: int) -> Health:
+    """Tell how a desk fares while so many wait, at a moment."""
+    return Health(
+        given=desk.given,
+        waiting=waiting,
+        granularity=desk.granularity,
+        mark=desk.mark if desk.mark >= 0 else None,
+        clock_distance=_clock_distance(desk, wall),
+        ledger_latency=desk.latency,
+        trouble=desk.trouble,
+    )
+
+
+def _clock_distance(desk: Desk, wall: int) -> int:
+    match desk.trouble:
+        case ClockBehindError(distance=distance):
+            return distance
+        case ClockAheadError(distance=distance):
+            return -distance
+        case _:
+            return desk.last - wall if desk.mark >= 0 else 0

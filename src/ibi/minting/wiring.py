@@ -1,0 +1,110 @@
+"""Minters, and the service that mints for others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ibi.errors import MintingRequestError, shown
+from ibi.foundation.settings_file import POSTGRESQL
+from ibi.foundation.sql.databases import open_database
+from ibi.foundation.system.clock import SystemClock
+from ibi.identifier import ibip, repository_name
+from ibi.minting.minter import Minter
+from ibi.minting.pool import Member, Pool
+from ibi.minting.rules.granularity import AUTO, parse_granularity
+from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.subsystem import Subsystem
+from ibi.minting.settings import MinterSettings
+from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.machine_folder import MachineFolder
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from ibi.minting.web.app import MintingService
+
+
+def subsystem_of(settings: MinterSettings) -> Subsystem:
+    """Return the subsystem that the settings describe, if it can be one."""
+    return Subsystem(
+        settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
+    )
+
+
+def minter_of(
+    settings: MinterSettings,
+    observe: Callable[[float], None] = lambda _: None,
+    *,
+    existing: bool = False,
+) -> Minter:
+    """Open the minter that the settings describe; `existing` wants its ledger to be there."""
+    # Checked before anything is touched: a bad host leaves no ledger behind.
+    parse_granularity(settings.granularity)
+    subsystem = subsystem_of(settings)
+    ledger = open_ledger(settings.place, existing=existing)
+    try:
+        return Minter(
+            subsystem,
+            ledger,
+            SystemClock(),
+            MachineFolder(),
+            granularity=settings.granularity,
+            limits=settings.limits,
+            observe=observe,
+        )
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def open_minter(  # noqa: PLR0913  # what a developer may choose, all by name
+    *,
+    host: str | None = None,
+    port: int = repository_name.DEFAULT_PORT,
+    ip: str | None = None,
+    ip_port: int = ibip.DEFAULT_PORT,
+    ledger: str | Path = "",
+    granularity: str = AUTO,
+    allow_private: bool = False,
+    limits: Limits | None = None,
+) -> Minter:
+    """Open a minter for a host, an IP address or both; use it in a `with` statement."""
+    return minter_of(
+        MinterSettings(
+            host, port, ip, ip_port, str(ledger), granularity, allow_private, limits or Limits()
+        )
+    )
+
+
+def remote_pool(addresses: Sequence[str], token: str) -> Pool:
+    """Return the minters at these addresses as one."""
+    from ibi.minting.remote_minter import RemoteMinter
+
+    return Pool([RemoteMinter(address, token) for address in addresses], SystemClock())
+
+
+def open_pool(members: Sequence[Member]) -> Pool:
+    """Return minters, here or elsewhere, as one."""
+    return Pool(members, SystemClock())
+
+
+def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette]:
+    """Return a minting service and its application."""
+    from ibi.minting.web.app import MintingService, minting_app
+    from ibi.minting.web.metrics import MintingMetrics
+
+    metrics = MintingMetrics()
+    minter = minter_of(settings, metrics.observe)
+    service = MintingService(minter, SystemClock(), metrics, metadata.version("ibi"))
+    return service, minting_app(service)
+
+
+def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
+    """Open the ledger at a path or a postgresql:// URL; make it, unless it should exist."""
+    if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
+        msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
+        raise MintingRequestError(msg)
+    return SqlLedger(open_database(place))

@@ -1,0 +1,31 @@
+"""`ibi resolver`: make a resolver, run it, and look after the archives on its record."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from ibi.foundation.cli.lazy_group import ModuleGroup
+
+_MODULES: Final = {
+    "ibi.resolver.cli.instance": ("init", "serve"),
+    "ibi.resolver.cli.archives": (
+        "register", "archives", "confirm", "rotate", "revoke", "exclude", "remove", "hosts", "mail",
+        "history",
+    ),
+    "ibi.resolver.cli.conflicts": ("conflicts", "settle"),
+    "ibi.resolver.cli.tokens": ("token",),
+}  # fmt: skip
+
+_EXAMPLES: Final = """\b
+Examples:
+  ibi resolver init --name "Resolver of X" --address http://resolver.example.org
+  ibi resolver serve
+  ibi resolver register example.org/archive/2026/11.15.12.00 --administrator admin@example.org
+"""
+
+
+@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
+def resolver() -> None:
+    """Make a resolver, run it, and look after the archives on its record."""

@@ -1,0 +1,282 @@
+"""Archives, over HTTP: what a resolver says to them, and what they make of it (004, 5 and 6).
+
+Whoever is at the address of an archive may be anybody and do anything. Nothing of that raises, and
+nothing takes longer than it may: the deadline is for everything, from the look-up of the name to
+the last byte, after a wait for a place of no more than as long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, TypeVar
+
+from aiohttp import ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
+
+from ibi.errors import IbiError, ProofError
+from ibi.foundation.http_client.ssrf_guard import GuardedResolver, OutboundGuard
+from ibi.identifier.label import Label
+from ibi.identifier.limits import MAX_PORT
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.peers.bounded_response import (
+    BoundedAnswers,
+    BoundedPages,
+    NoAnswerError,
+    NoPlaceError,
+    Places,
+    RefusalError,
+    message_of,
+    page_of,
+    proof_of,
+    words,
+)
+from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.wire import digest, responses
+from ibi.wire.digest import DigestPage
+from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
+from ibi.wire.responses import Confirmation, ErrorAnswer, Notice, Response, UrlList
+
+# Half of what aiohttp, nginx and Apache allow a header: an archive needs hardly any.
+_LONGEST_LINE: Final = 4096
+_MOST_HEADERS: Final = 64
+_IDLE_SECONDS: Final = 30.0
+# An address that was looked up and checked serves new connections for that long.
+_NAME_SECONDS: Final = 10
+_HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "ibi-resolver"}
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+
+_Read = TypeVar("_Read")
+
+
+class ArchiveConnections:
+    """Connections for requests of one kind, which are kept; for one event loop."""
+
+    def __init__(
+        self, guard: OutboundGuard, places: Places, answers: type[ResponseHandler], accept: str
+    ) -> None:
+        """Open nothing yet: that needs the event loop."""
+        self._guard = guard
+        self._places = places
+        self._answers = answers
+        self._accept = accept
+        self._session: ClientSession | None = None
+        self._resolver: GuardedResolver | None = None
+        self._is_closed = False
+
+    async def get(
+        self,
+        url: URL,
+        seconds: float,
+        read: Callable[[ClientResponse], Awaitable[_Read]],
+        body: bytes = b"",
+    ) -> _Read:
+        """Read the answer to a request, all of it in that time; what has a body is posted."""
+        method, data, headers = ("POST", body, _FORM) if body else ("GET", None, None)
+        session = self._opened()
+        async with (
+            self._places.place(url.authority, seconds),
+            asyncio.timeout(seconds),
+            session.request(
+                method, url, data=data, headers=headers, allow_redirects=False
+            ) as answer,
+        ):
+            return await read(answer)
+
+    async def close(self) -> None:
+        """Close all connections; whoever still waits for an answer gets none."""
+        self._is_closed = True
+        if self._session is not None and self._resolver is not None:
+            await self._session.close()
+            await self._resolver.close()
+
+    def _opened(self) -> ClientSession:
+        if self._is_closed:
+            raise NoAnswerError("this resolver is being switched off")
+        if self._session is None:
+            self._resolver = GuardedResolver(self._guard)
+            self._session = ClientSession(
+                connector=_Connector(self._guard, self._resolver, self._answers),
+                headers={**_HEADERS, "Accept": self._accept},
+                cookie_jar=DummyCookieJar(),
+                timeout=ClientTimeout(),
+                auto_decompress=False,
+                trust_env=False,
+                max_line_size=_LONGEST_LINE,
+                max_field_size=_LONGEST_LINE,
+                max_headers=_MOST_HEADERS,
+            )
+        return self._session
+
+
+class _Connector(TCPConnector):
+    """Connects to where the guard lets it."""
+
+    def __init__(
+        self, guard: OutboundGuard, resolver: GuardedResolver, answers: type[ResponseHandler]
+    ) -> None:
+        super().__init__(
+            resolver=resolver,
+            # Numbers in the place of a name never come to the resolver, but every address here.
+            socket_factory=guard.socket_to,
+            ttl_dns_cache=_NAME_SECONDS,
+            keepalive_timeout=_IDLE_SECONDS,
+            limit=0,  # there is a place for each, or nobody comes here
+        )
+        # aiohttp has no other way in; the floods among the tests notice if this one closes.
+        self._factory = partial(answers, loop=self._loop)
+
+
+_TEXT: Final = "text/plain"
+_DIGEST: Final = "api/v1/digest"
+# Pages are for those who can wait: they take no place from who cannot.
+_MOST_PAGES: Final = 64
+_PAGES_PER_ARCHIVE: Final = 4
+# RFC 2396, 3.2.2: hostport = host [":" port]. Nothing that hides a host in front of another.
+_HOST_AND_PORT: Final = re.compile(
+    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?"
+)
+_PATH: Final = re.compile(r"/?([A-Za-z0-9._~@/-]{0,1024})")
+_HTTPS: Final = 443
+
+
+class HttpArchiveClient:
+    """Speaks to archives, over connections that it keeps; for one event loop."""
+
+    def __init__(
+        self, guard: OutboundGuard, *, connections: int = 512, per_archive: int = 32
+    ) -> None:
+        """Open nothing yet: that needs the event loop."""
+        places = Places(connections, per_archive)
+        self._messages = ArchiveConnections(guard, places, BoundedAnswers, _TEXT)
+        pages = Places(_MOST_PAGES, _PAGES_PER_ARCHIVE)
+        self._pages = ArchiveConnections(guard, pages, BoundedPages, digest.MEDIA_TYPE)
+        self.page_octets = 0
+        """Of the pages of digests that came."""
+
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+        """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
+        if not archive.address:
+            return Silence(archive.id, "it is not included", asked=False)
+        begun = time.monotonic()
+        try:
+            url = url_of(archive.address, archive.service.spelling, encode(request))
+            said, is_personal = await self._said(url, seconds)
+            listed = _url_list(said)
+        except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
+            was_asked = not isinstance(failure, NoPlaceError)
+            is_alive = isinstance(failure, RefusalError)
+            seconds = time.monotonic() - begun
+            return Silence(archive.id, words(failure), seconds, asked=was_asked, alive=is_alive)
+        return Answer(archive.id, listed, time.monotonic() - begun, personal=is_personal)
+
+    async def confirm(self, address: str, service: Label, seconds: float) -> str:
+        """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
+        query = encode(InclusionConfirmationRequest())
+        return await self._expect(Confirmation, address, service, query, seconds)
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Send an acknowledgment; empty if the archive took notice, else why not."""
+        query = encode(request)
+        # Servers take 8 kB of request line; our archives take a body as well.
+        said = query.encode() if request.others else query
+        return await self._expect(Notice, archive.address, archive.service, said, seconds)
+
+    async def digest(
+        self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
+    ) -> DigestPage | Silence | None:
+        """Fetch what changed after a cursor, "" and 0 for all; None if it publishes no digest."""
+        begun = time.monotonic()
+        try:
+            query = f"epoch={epoch}&after={after}" if after else ""
+            url = url_of(archive.address, _DIGEST, query)
+            octets = await self._pages.get(url, seconds, page_of)
+            if octets is None:
+                return None
+            self.page_octets += len(octets)
+            # In a thread: to read a page takes longer than others should wait for the loop.
+            return await asyncio.to_thread(_page, octets)
+        except Exception as failure:  # noqa: BLE001  # likewise
+            was_asked = not isinstance(failure, NoPlaceError)
+            return Silence(archive.id, words(failure), time.monotonic() - begun, asked=was_asked)
+
+    async def challenge(self, host: str, path: str, seconds: float) -> str:
+        """Return what stands at http://host/path, a short text; ProofError says why it cannot."""
+        try:
+            return await self._messages.get(url_of(host, path), seconds, proof_of)
+        except Exception as failure:  # noqa: BLE001  # likewise
+            raise ProofError(
+                f"The host did not show the text that proves control of it: {words(failure)}."
+            ) from None
+
+    async def close(self) -> None:
+        """Close all connections; whoever still waits for an answer gets none."""
+        await self._messages.close()
+        await self._pages.close()
+
+    async def _expect(
+        self,
+        expected: type[Confirmation | Notice],
+        address: str,
+        service: Label,
+        query: str | bytes,
+        seconds: float,
+    ) -> str:
+        in_line, body = ("", query) if isinstance(query, bytes) else (query, b"")
+        try:
+            url = url_of(address, service.spelling, in_line)
+            said, _ = await self._said(url, seconds, body)
+        except Exception as failure:  # noqa: BLE001  # likewise
+            return words(failure)
+        return "" if isinstance(said, expected) else _beside_the_point(said)
+
+    async def _said(
+        self, url: URL, seconds: float, body: bytes = b""
+    ) -> tuple[Response | None, bool]:
+        """Return what was said, and whether it is for one client alone."""
+        message = await self._messages.get(url, seconds, message_of, body)
+        try:
+            return responses.decode(message.octets), message.personal
+        except IbiError:
+            raise NoAnswerError("its answer makes no sense") from None
+
+
+def url_of(address: str, path: str, query: str = "") -> URL:
+    """Write the URL at which an archive is asked; ValueError if there can be none.
+
+    The standard has http alone. Nobody answers that at the port of https.
+    """
+    divided = _HOST_AND_PORT.fullmatch(address)
+    within = _PATH.fullmatch(path)
+    port = int(divided[1] or 80) if divided else 0
+    if within is None or not 0 < port <= MAX_PORT:
+        raise ValueError(address)
+    scheme = "https" if port == _HTTPS else "http"
+    asked = f"?{query}" if query else ""
+    return URL(f"{scheme}://{address}/{within[1]}{asked}", encoded=True)
+
+
+def _url_list(said: Response | None) -> UrlList | None:
+    if said is None or isinstance(said, UrlList):
+        return said
+    error = RefusalError if isinstance(said, ErrorAnswer) else NoAnswerError
+    raise error(_beside_the_point(said))
+
+
+def _beside_the_point(said: Response | None) -> str:
+    if isinstance(said, ErrorAnswer):
+        return "it answered with an error"
+    return "its answer makes no sense"
+
+
+def _page(octets: bytes) -> DigestPage:
+    try:
+        return digest.decode(octets)
+    except IbiError:
+        raise NoAnswerError("its digest makes no sense") from None

@@ -1,0 +1,165 @@
+"""Archives switched on and off: what a resolver does about it (004, section 5.2, Figure 5.1).
+
+Our Decision: the figure has the resolver ask for the confirmation before it looks at the key. Then
+anybody could make it call any address; so the key is looked at first (threats, row 1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+import structlog
+
+from ibi.errors import RegistrationKeyError, StorageError, TooManyRequestsError
+from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.clock import Clock
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.outbound import ArchiveClient
+from ibi.resolver.registry.registration_key import Guesses, fits
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.archive_transitions import good_keys
+from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from ibi.wire.responses import ExclusionStatus, InclusionStatus
+
+PATIENCE: Final = 3.0
+"""Seconds that an archive has for its confirmation; it waits for the status meanwhile."""
+KEYS_AT_ONCE: Final = 2
+"""A look at a key costs a core a twentieth of a second, by intention."""
+MOST_WAITING: Final = 32
+"""So that whoever waits for a look is served while it still listens."""
+_LOG: Final = structlog.get_logger()
+
+
+class InclusionService:
+    """Serves the requests of archives to be included and excluded; of one event loop."""
+
+    def __init__(
+        self, registry: Registry, client: ArchiveClient, guesses: Guesses, clock: Clock
+    ) -> None:
+        """Serve by a registry."""
+        self._registry = registry
+        self._client = client
+        self._guesses = guesses
+        self._clock = clock
+        self._keys = asyncio.Semaphore(KEYS_AT_ONCE)
+        self._waiting = 0
+        self._last: dict[str, InclusionRequest] = {}
+        """The newest request of archives that are being asked for their confirmation."""
+
+    async def serve(
+        self, request: InclusionRequest | ExclusionRequest, peer: str
+    ) -> InclusionStatus | ExclusionStatus:
+        """Include or exclude an archive, if its key is right; `peer` is who sent the request."""
+        archive, fitted = await self._admitted(request.record, request.key, peer)
+        if isinstance(request, ExclusionRequest):
+            self._last.pop(archive.id, None)
+            await self._registry.exclude(archive.id)
+            return ExclusionStatus()
+        return await self._include(archive, request, fitted)
+
+    async def _admitted(
+        self, record: ArchiveRecord, key: RegistrationKey, peer: str
+    ) -> tuple[RegisteredArchive, str]:
+        """Return the archive whose key it is, and what is kept of that key.
+
+        An archive that is not known, or is still pending, is refused as one whose key is wrong,
+        and at the same cost: nobody learns from it who is registered.
+        """
+        client, name = _network(peer), record.service.canonical
+        if self._waiting >= MOST_WAITING:
+            raise TooManyRequestsError(1)
+        wait = self._guesses.admit(client, name, self._clock.uptime())
+        if wait:
+            raise TooManyRequestsError(wait)
+        self._waiting += 1
+        try:
+            async with self._keys:
+                archive = await self._on_record(name)
+                good = good_keys(archive, self._clock.wall())
+                fitted = await asyncio.to_thread(_fitting, key, good)
+        finally:
+            self._waiting -= 1
+        if archive is None or not fitted:
+            self._guesses.failed(client, name, self._clock.uptime())
+            _LOG.warning("registration key refused", archive=name, peer=peer)
+            raise RegistrationKeyError
+        self._guesses.good(client, name)
+        return archive, fitted
+
+    async def _on_record(self, name: str) -> RegisteredArchive | None:
+        """Return an archive, also if it was registered elsewhere a moment ago."""
+        with suppress(StorageError):  # then by what is known here
+            return await self._registry.fresh(name)
+        return self._registry.find(name)
+
+    async def _include(
+        self, archive: RegisteredArchive, request: InclusionRequest, fitted: str
+    ) -> InclusionStatus:
+        name = archive.id
+        self._last[name] = request
+        try:
+            confirmed = await self._is_there(request.record)
+            moves = confirmed or not await self._is_still_elsewhere(name, request.record)
+            # What the archive said since counts more: that it is off, or at another address.
+            if moves and self._last.get(name) is request:
+                await self._registry.include(
+                    name, request.record, confirmed=confirmed, fitted=fitted, before=archive
+                )
+        finally:
+            if self._last.get(name) is request:
+                del self._last[name]
+        return InclusionStatus(confirmed)
+
+    async def _is_there(self, record: ArchiveRecord) -> bool:
+        """Ask an archive for its confirmation (Example 5.4)."""
+        return not await self._client.confirm(record.address, record.service, PATIENCE)
+
+    async def _is_still_elsewhere(self, name: str, record: ArchiveRecord) -> bool:
+        """Tell whether an archive that nobody finds where it says can be found where it was.
+
+        The standard includes an archive whose key is right, confirmed or not, and so do we. But
+        the key travels in a URL, and whoever has seen one could send readers of that archive to
+        an address where nothing is (threats, row 22). The archive's own confirmation weighs more:
+        while it comes from the address at which it was confirmed, it stays included there, and
+        the status says, truly, that it is included and that the new address was not confirmed.
+        Once the old address falls silent, or the new one confirms, the archive has moved.
+        """
+        archive = self._registry.find(name)
+        inclusion = archive.inclusion if archive is not None else None
+        if archive is None or inclusion is None or not inclusion.confirmed:
+            return False
+        if inclusion.address == record.address:
+            return False
+        if await self._client.confirm(inclusion.address, archive.service, PATIENCE):
+            return False
+        _LOG.warning(
+            "unconfirmed address set aside",
+            archive=name,
+            address=record.address,
+            stays=inclusion.address,
+        )
+        return True
+
+
+def _fitting(key: RegistrationKey, good: tuple[str, str]) -> str:
+    """Return what is kept of this key; empty if it is none of the good ones.
+
+    A wrong key costs two looks, whether there are two keys, one or none.
+    """
+    return next((kept for kept in good if fits(key, kept)), "")
+
+
+def _network(peer: str) -> str:
+    """Return whose failures count together: who has one address of an IPv6 network has them all."""
+    try:
+        address = ip_address(peer)
+    except ValueError:
+        return peer
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    return peer

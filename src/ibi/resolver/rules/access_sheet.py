@@ -1,0 +1,146 @@
+"""Accesses of many items on one sheet: one row to keep where there would be hundreds.
+
+Where very many items are read, or the same by very many, nearly every access is the only one of its
+item and reader. They are kept as they come, many on a sheet. An archive of ours is told of a sheet
+by one message, with the key of its first line; for others it is divided into a row for each line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ibi.errors import LabelError, MessageError
+from ibi.identifier.label import parse
+from ibi.model.item import ContentType, State
+from ibi.resolver.ports.store import PendingAcknowledgment
+from ibi.resolver.rules.acknowledgment import Referral, pending, with_others
+from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.wire.access_counts import LONGEST_OTHERS
+from ibi.wire.requests import UrlRequest
+
+Clients: TypeAlias = tuple[str, ...]
+Line: TypeAlias = tuple[str, str, int, int]
+"""The path of a persistent URL, the URL that it led to, how often, and for which of the clients."""
+
+_NUMBER: Final = 4
+"""Bytes that a number adds at the most, for the slash before the label is not told."""
+
+
+class _Sheet(msgspec.Struct, frozen=True):
+    resolver: str
+    content: str
+    state: str
+    clients: Sequence[Clients]
+    lines: Sequence[Line]
+
+
+@dataclass(slots=True)
+class SheetInHand:
+    """A sheet that is being written, of items that have their terms in common."""
+
+    terms: Terms
+    lines: list[Line] = field(default_factory=list)
+    count: int = 0
+    _clients: dict[Clients, int] = field(default_factory=dict)
+
+    def add(self, known: Known, clients: Clients, count: int) -> None:
+        """Write a line."""
+        reader = self._clients.setdefault(clients, len(self._clients))
+        self.lines.append((known.path.decode(), known.url.decode(), count, reader))
+        self.count += count
+
+    def row(self, since: int) -> PendingAcknowledgment:
+        """Return the row in which it is kept."""
+        terms, clients = self.terms, list(self._clients)
+        written = _Sheet(terms.resolver, terms.content, terms.state or "", clients, self.lines)
+        return _kept(PendingAcknowledgment(0, terms.archive, "", "", 0, since), written)
+
+
+def divided(row: PendingAcknowledgment) -> list[PendingAcknowledgment]:
+    """Return a row for each line of a sheet; the first takes its place."""
+    sheet = _read(row)
+    rows = list(_rows(row, sheet, sheet.lines))
+    return [replace(rows[0], id=row.id), *rows[1:]] if rows else []
+
+
+def first(row: PendingAcknowledgment) -> PendingAcknowledgment:
+    """Return what there would be of the first line alone."""
+    sheet = _read(row)
+    found = list(_rows(row, sheet, sheet.lines[:1]))
+    if not found:
+        raise _unreadable()
+    return found[0]
+
+
+def keyed(
+    row: PendingAcknowledgment, acknowledgment: str, most: int, now: int
+) -> list[PendingAcknowledgment]:
+    """Give a sheet the key of its first line; what one message does not hold stays and is first."""
+    sheet = _read(row)
+    number = _told_at_once(sheet.lines, most)
+    told, rest = sheet.lines[:number], sheet.lines[number:]
+    others = ((path[1:], count) for path, _, count, _ in told[1:])
+    with_key = replace(
+        first(row),
+        id=row.id,
+        acknowledgment=with_others(acknowledgment, others),
+        count=_sum(told),
+        since=now,
+    )
+    if not rest:
+        return [with_key]
+    left = _kept(row, msgspec.structs.replace(sheet, lines=rest))
+    return [left, replace(with_key, id=0)]
+
+
+def _told_at_once(lines: Sequence[Line], most: int) -> int:
+    """Return how many lines one message tells of: the first in any case."""
+    count, octets = lines[0][2], 0
+    for number, (path, _, more, _) in enumerate(lines[1:], 1):
+        count += more
+        octets += len(path) + _NUMBER
+        if count > most or octets > LONGEST_OTHERS:
+            return number
+    return len(lines)
+
+
+def _kept(row: PendingAcknowledgment, sheet: _Sheet) -> PendingAcknowledgment:
+    text = msgspec.json.encode(sheet).decode()
+    return replace(row, acknowledgment=text, count=_sum(sheet.lines))
+
+
+def _sum(lines: Iterable[Line]) -> int:
+    return sum(count for _, _, count, _ in lines)
+
+
+def _read(row: PendingAcknowledgment) -> _Sheet:
+    try:
+        return msgspec.json.decode(row.acknowledgment, type=_Sheet)
+    except msgspec.MsgspecError:
+        raise _unreadable() from None
+
+
+def _rows(
+    row: PendingAcknowledgment, sheet: _Sheet, lines: Sequence[Line]
+) -> Iterator[PendingAcknowledgment]:
+    try:
+        for path, url, count, reader in lines:
+            referral = Referral(
+                archive=row.archive,
+                request=UrlRequest(sheet.clients[reader], parse(path[1:], strict=True)),
+                content=ContentType(sheet.content),
+                url=url,
+                persistent_url=sheet.resolver + path,
+                state=State(sheet.state) if sheet.state else None,
+            )
+            yield from pending(referral, count, row.since)
+    except (LabelError, ValueError, IndexError):
+        raise _unreadable() from None
+
+
+def _unreadable() -> MessageError:
+    return MessageError("bad-value", "What is kept of accesses cannot be read.")

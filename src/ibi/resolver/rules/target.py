@@ -1,0 +1,100 @@
+"""The URL that a reader is sent to: one of the archive that answered, and no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from ibi.identifier.verbs import GetMetadata
+from ibi.model.item import ContentType
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.rules.acknowledgment import is_ours
+from ibi.resolver.rules.decision import Decision, Hop, Redirect, Unserved
+
+
+def marked(answer: Answer, archive: RegisteredArchive) -> Answer:
+    """Return an answer that says whether it is for one client.
+
+    Our archives say so. Of others it is assumed where metadata are offered that nobody asked for.
+    """
+    if answer.personal or answer.listed is None or is_ours(archive):
+        return answer
+    unasked = any(
+        related.content is ContentType.METADATA
+        and not any(isinstance(step, GetMetadata) for step in relation.steps)
+        for relation, related in answer.listed.related.items()
+    )
+    return replace(answer, personal=unasked)
+
+
+def is_personal(decision: Decision) -> bool:
+    """Tell whether a decision may be another for another reader."""
+    match decision:
+        case Redirect(answer=answer) | Hop(answer=answer):
+            return answer.personal
+        case Unserved(answers=answers):
+            return any(answer.personal for answer in answers)
+        case _:
+            return False
+
+
+# What a browser takes for the host is read here by nobody's rules but these: no user, no
+# backslash, no blank. RFC 3986, 3.2: authority = host [":" port].
+_AUTHORITY: Final = re.compile(
+    r"(https?)://([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?(?=[/?#]|$)"
+)
+_UNFIT: Final = re.compile(r"[^!-\[\]^_`a-z{|}~]")
+_PORTS: Final = {"http": "80", "https": "443"}
+
+OFF_HOST: Final = "it gave a URL that is not on its own host"
+
+
+def is_permitted(url: str, archive: RegisteredArchive) -> bool:
+    """Tell whether a URL is on the archive, or on a host that its registration allows."""
+    match = _AUTHORITY.match(url)
+    if match is None or _UNFIT.search(url):
+        return False
+    scheme, host, port = match[1], match[2].lower(), match[3] or _PORTS[match[1]]
+    return any(
+        (host, port) == _place(place, scheme)
+        for place in (archive.address, *archive.hosts)
+        if place
+    )
+
+
+def _place(text: str, scheme: str) -> tuple[str, str]:
+    host, colon, port = text.lower().rpartition(":")
+    if not colon or port.endswith("]"):  # the colons of an IPv6 address alone
+        return text.lower(), _PORTS[scheme]
+    return host, port
+
+
+def vetted(answer: Answer, archive: RegisteredArchive) -> Answer | Silence:
+    """Return an answer without the URLs that nobody may be sent to; it says so.
+
+    If no other URL is left, it is no answer.
+    """
+    listed = answer.listed
+    if listed is None or all(
+        is_permitted(each.url, archive) for each in listed.related.values() if each.url
+    ):
+        return answer
+    if not any(is_permitted(each.url, archive) for each in listed.related.values() if each.url):
+        return Silence(answer.archive, OFF_HOST, answer.seconds, alive=True)
+    related = {
+        relation: each if is_permitted(each.url, archive) else replace(each, url="")
+        for relation, each in listed.related.items()
+    }
+    return replace(answer, listed=replace(listed, related=related), fault=OFF_HOST)
+
+
+def with_pairs(url: str, pairs: Iterable[str]) -> str:
+    """Add the pairs of a persistent URL that belong to the item."""
+    added = "&".join(pairs)
+    if not added:
+        return url
+    address, mark, fragment = url.partition("#")
+    return f"{address}{'&' if '?' in address else '?'}{added}{mark}{fragment}"

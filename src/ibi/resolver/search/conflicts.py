@@ -1,0 +1,254 @@
+"""Rival claims to an Original: kept with their evidence until the operator has settled them.
+
+004, section 6.2: where two archives claim one Original, an investigation is needed. Readers are
+told so if they wanted the Original; whoever investigates needs to know who said what, and when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from ibi.errors import IbiError, NotOnRecordError, ResolverRequestError, shown
+from ibi.identifier.label import parse
+from ibi.model.clock import Clock
+from ibi.model.conflict import Claim, Conflict
+from ibi.model.relation import Relation
+from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.ports.store import ConflictChange, ConflictStore, Owner, RegistryEvent
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.outage import SECOND
+from ibi.wire.responses import decode, encode
+from ibi.wire.url_list import Related, UrlList
+
+PAUSE: Final = 60 * SECOND
+"""A conflict that is seen again and again is written this often."""
+MOST_REMEMBERED: Final = 10_000
+_NUMBER: Final = re.compile("[0-9]{1,18}")
+_LOG: Final = structlog.get_logger()
+
+LONGEST_EVIDENCE: Final = 4096
+"""Characters of an answer: enough for a person to see what was said."""
+
+
+@dataclass(slots=True)
+class _Sighting:
+    """A conflict that was written a moment ago, and how often it was seen since."""
+
+    written: int
+    claimants: frozenset[str]
+    since: int = 0
+
+
+class Conflicts:
+    """The conflicts that a resolver has seen."""
+
+    def __init__(  # where they are kept, and who is told
+        self,
+        conflicts: ConflictStore,
+        registry: Registry,
+        clock: Clock,
+        learn: Callable[[str, Owner], None],
+    ) -> None:
+        """Keep them in a store; `learn` is told for whom one was settled."""
+        self._learn = learn
+        self._conflicts = conflicts
+        self._registry = registry
+        self._clock = clock
+        self._sightings: OrderedDict[str, _Sighting] = OrderedDict()
+
+    async def record(self, label: str, contending: tuple[Answer, ...], owner: Owner | None) -> None:
+        """Note that archives contend for an item, the incumbent's answer first.
+
+        An owner that is not among them is a claimant too, the first: it did not say so just now.
+        What the store cannot take is lost, and no reader is the worse for it.
+        """
+        claimants = frozenset(answer.archive for answer in contending)
+        if owner is not None:
+            claimants |= {owner.archive}
+        now = self._clock.uptime()
+        seen = self._sightings.get(label)
+        if seen is not None and now - seen.written < PAUSE and claimants <= seen.claimants:
+            seen.since += 1
+            return
+        count = 1 + (seen.since if seen is not None else 0)
+        known = seen.claimants if seen is not None else frozenset()
+        self._sightings[label] = _Sighting(now, claimants | known)
+        self._sightings.move_to_end(label)
+        if len(self._sightings) > MOST_REMEMBERED:
+            self._sightings.popitem(last=False)
+        await self._write(label, self._claims(label, contending, owner), count)
+
+    async def close(self) -> None:
+        """Write how often conflicts were seen since they were written."""
+        sightings, self._sightings = self._sightings, OrderedDict()
+        for label, seen in sightings.items():
+            if seen.since:
+                await self._write(label, (), seen.since)
+
+    async def open_conflicts(self, after: int, limit: int) -> list[Conflict]:
+        """Return conflicts that are not settled, by number."""
+        return await asyncio.to_thread(self._conflicts.conflicts, after, limit, only_open=True)
+
+    async def settle(self, which: int | str, owner_archive: str, who: str, note: str) -> Conflict:
+        """Settle a conflict, given by number or label, for one of the archives.
+
+        Whoever settled it wrongly settles it again.
+        """
+        name = _canonical(owner_archive)
+        is_on_record = await self._registry.fresh(name) is not None
+        now = self._clock.wall()
+
+        def settled(found: Conflict | None) -> ConflictChange:
+            if found is None:
+                raise NotOnRecordError("conflict", str(which))
+            if not is_on_record and name not in _claimants(found):
+                raise ResolverRequestError(
+                    f"{shown(name)} is no archive that claims the item or is registered."
+                )
+            owner, labels = Owner(name, now, settled=True), sorted(labels_of(found, name))
+            detail = f"conflict {found.id}, {found.label}"
+            return ConflictChange(
+                replace(found, settled=now, owner=name, note=note),
+                tuple(labels),
+                tuple((label, owner) for label in labels),
+                RegistryEvent(0, now, who, "settle", name, detail) if is_on_record else None,
+            )
+
+        conflict = await asyncio.to_thread(self._conflicts.change_conflict, _meant(which), settled)
+        if conflict is None:
+            raise NotOnRecordError("conflict", str(which))
+        for label in labels_of(conflict, name):
+            self._learn(label, Owner(name, conflict.settled, settled=True))
+        _LOG.info("conflict settled", label=conflict.label, owner=name, who=who)
+        return conflict
+
+    async def _write(self, label: str, claims: tuple[Claim, ...], count: int) -> None:
+        try:
+            await asyncio.to_thread(self._merge, label, claims, count)
+        except IbiError as failure:
+            _LOG.warning("a conflict was not recorded", label=label, error=str(failure))
+            seen = self._sightings.get(label)
+            if seen is not None:
+                seen.since += count
+
+    def _merge(self, label: str, claims: tuple[Claim, ...], count: int) -> None:
+        now = self._clock.wall()
+
+        def seen(known: Conflict | None) -> ConflictChange | None:
+            after = merged(known, label, claims, count, now)
+            if after is None:
+                return None
+            is_news = known is None or _claimants(known) != _claimants(after)
+            return ConflictChange(after, (label,) if is_news else ())
+
+        self._conflicts.change_conflict(label, seen)
+
+    def _claims(
+        self, label: str, contending: tuple[Answer, ...], owner: Owner | None
+    ) -> tuple[Claim, ...]:
+        now = self._clock.wall()
+        claims = {
+            answer.archive: self._claim(answer.archive, label, answer.listed, now)
+            for answer in contending
+        }
+        if owner is not None and owner.archive not in claims:
+            claims = {owner.archive: self._claim(owner.archive, label, None, now)} | claims
+        return tuple(claims.values())
+
+    def _claim(self, archive: str, label: str, listed: UrlList | None, now: int) -> Claim:
+        registered = self._registry.find(archive)
+        address = registered.address if registered is not None else ""
+        claimed = _claimed(listed, label) if listed is not None else Related()
+        return Claim(
+            archive=archive,
+            address=address or (listed.address if listed is not None else ""),
+            url=claimed.url,
+            timestamp=claimed.timestamp,
+            first_seen=now,
+            last_seen=now,
+            answer=_said(listed) if listed is not None else "",
+        )
+
+
+def labels_of(conflict: Conflict, owner: str) -> set[str]:
+    """Return the labels of the item: the one that was asked for, and what its owner calls it."""
+    labels = {conflict.label}
+    for claim in conflict.claims:
+        if claim.archive == owner and claim.answer:
+            with suppress(IbiError):  # it may have been cut off
+                listed = decode(claim.answer)
+                if isinstance(listed, UrlList) and listed.forms is not None:
+                    labels |= {label.canonical for label in listed.forms}
+    return labels
+
+
+def merged(
+    known: Conflict | None, label: str, claims: tuple[Claim, ...], count: int, now: int
+) -> Conflict | None:
+    """Return what is to be kept of a conflict that was seen; None if there is nothing to keep.
+
+    One that was settled stays so while the same archives go on claiming: the operator knows. A
+    claimant that was not looked into is another conflict.
+    """
+    newcomers = {claim.archive for claim in claims}
+    if known is not None:
+        newcomers -= {claim.archive for claim in known.claims}
+    if known is None or (known.settled and newcomers):
+        if not claims:
+            return None
+        return Conflict(id=0, label=label, claims=claims, opened=now, last_seen=now, seen=count)
+    seen = replace(known, seen=known.seen + count, last_seen=now)
+    return seen if known.settled else replace(seen, claims=_joined(known.claims, claims))
+
+
+def _joined(known: tuple[Claim, ...], claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """Join claims: today's incumbent first, of each archive the evidence that came first."""
+    before = {claim.archive: claim for claim in known}
+    joined = {claim.archive: _evidence(before.get(claim.archive), claim) for claim in claims}
+    return tuple(
+        (joined | {name: joined.get(name, claim) for name, claim in before.items()}).values()
+    )
+
+
+def _evidence(before: Claim | None, claim: Claim) -> Claim:
+    if before is None:
+        return claim
+    first = before if before.answer else replace(claim, first_seen=before.first_seen)
+    return replace(first, last_seen=claim.last_seen)
+
+
+def _claimed(listed: UrlList, label: str) -> Related:
+    """Return what of an answer is about the item itself."""
+    for relation, each in listed.related.items():
+        forms = each.forms if relation.steps else listed.forms
+        if forms is not None and any(form.canonical == label for form in forms):
+            return each
+    return listed.related.get(Relation(), Related())
+
+
+def _said(listed: UrlList) -> str:
+    # The key of an answer counts an access: it is nobody's but the archive's.
+    return encode(replace(listed, key=None))[:LONGEST_EVIDENCE]
+
+
+def _claimants(conflict: Conflict) -> set[str]:
+    return {claim.archive for claim in conflict.claims}
+
+
+def _meant(which: int | str) -> int | str:
+    """Return the number of a conflict, or the label that it is about."""
+    if isinstance(which, str) and _NUMBER.fullmatch(which) is None:
+        return _canonical(which)
+    return int(which)
+
+
+def _canonical(text: str) -> str:
+    return parse(text, strict=True).canonical

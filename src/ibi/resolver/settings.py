@@ -1,0 +1,182 @@
+"""The settings of a resolver: the file `resolver.toml` in its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, Literal
+
+from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
+from ibi.foundation import settings_file
+from ibi.foundation.settings_file import (
+    MOST_WORKERS,
+    NETWORKS,
+    are_networks,
+    is_address,
+    is_mail_address,
+    place_of,
+    place_to_listen,
+    refuse_bad,
+)
+from ibi.identifier.label import Label, parse
+
+RESOLVER_FILE: Final = "resolver.toml"
+ClientAddress = Literal["network", "full", "none"]
+
+
+def _gateways() -> dict[str, str]:
+    return {
+        "doi": "https://doi.org/",
+        "hdl": "https://hdl.handle.net/",
+        "ark": "https://n2t.net/ark:",
+        "urn": "https://nbn-resolving.org/urn:",
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolverSettings:
+    """A resolver, as its operator set it up."""
+
+    folder: Path
+    name: str
+    address: str
+    """Where readers find it: http://resolver.example.org"""
+    listen: str = "127.0.0.1:8800"
+    service: str = "J8LNKB5R7W/3FUQHC5"
+    """The label of its own service (004, section 4.1)."""
+    operator: str = ""
+    """An e-mail address."""
+    database: str = "registry.sqlite"
+    """The path of a file, or a postgresql:// URL."""
+    client_address: ClientAddress = "network"
+    """What archives are told of a reader's address: its network, all of it, or nothing."""
+    trusted_proxies: list[str] = field(default_factory=list)
+    """Networks whose word on a reader's address is taken (X-Forwarded-For)."""
+    allowed_networks: list[str] = field(default_factory=list)
+    """Networks that are not public, where archives may be all the same."""
+    gateways: dict[str, str] = field(default_factory=_gateways)
+    """Where identifiers of other systems are sent on to; an empty text closes one."""
+    open_registration: bool = False
+    """Whether whoever controls a domain name may register its archive."""
+    archive_seconds: float = 2.0
+    """How long one archive may take."""
+    hot_seconds: float = 10.0
+    """How long an answer is given again without asking: the bound on staleness."""
+    known: int = 1_000_000
+    """How many answers are remembered whose archives say when they change."""
+    known_seconds: float = 3600.0
+    """How long such an answer is given again at the most, if the archive says nothing."""
+    absent_seconds: float = 2.0
+    """The same for an item that no archive has."""
+    digest_seconds: float = 60.0
+    """How soon the digest of an archive that changes is asked for again."""
+    digest_names: int = 50_000_000
+    """Names that an archive may list in its digest; who lists more counts as publishing none."""
+    searches_a_second: int = 50
+    """For one client's network; bursts of ten times that."""
+    requests_a_second: int = 100
+    """Of the API, for one token."""
+    smtp: str = ""
+    """HOST:PORT of the mail server; empty if messages are not sent."""
+    mail_from: str = ""
+    workers: int = 1
+    """Processes that answer, all of them alike."""
+
+    @property
+    def place(self) -> str:
+        """Where the database is."""
+        return place_of(self.folder, self.database)
+
+    @property
+    def service_label(self) -> Label:
+        """The label of its own service."""
+        return parse(self.service, strict=True)
+
+
+def read_resolver(folder: Path) -> ResolverSettings:
+    """Read the settings of the resolver in a folder."""
+    nothing = f"There is no resolver in {shown(str(folder))}: make one with 'ibi resolver init'."
+    try:
+        return settings_file.read(
+            folder / RESOLVER_FILE, ResolverSettings, checked_resolver, nothing
+        )
+    except RequestError as fault:
+        raise ResolverRequestError(str(fault)) from None
+
+
+def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
+    """Return settings that a resolver can run with; what it cannot is told in one sentence."""
+    settings = replace(
+        settings,
+        address=settings.address.lower().rstrip("/"),
+        gateways=_gateways() | settings.gateways,
+    )
+    try:
+        _check(settings)
+    except RequestError as fault:
+        raise ResolverRequestError(str(fault)) from None
+    return settings
+
+
+def _check(settings: ResolverSettings) -> None:
+    refuse_bad(
+        settings,
+        (
+            ("name", settings.name.strip() and settings.name.isprintable(), "one line, for people"),
+            ("address", is_address(settings.address), "http://host[:port]"),
+            ("service", _is_label(settings.service), "a label"),
+            (
+                "operator",
+                not settings.operator or is_mail_address(settings.operator),
+                "an e-mail address",
+            ),
+            ("database", settings.database, "a file, or a postgresql:// URL"),
+            ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
+            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
+            ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
+            ("archive_seconds", 0 < settings.archive_seconds <= _LONGEST, "seconds, up to 60"),
+            ("hot_seconds", 0 <= settings.hot_seconds <= _LONGEST, "seconds, up to 60"),
+            ("known", 1 <= settings.known <= _MOST_KNOWN, "1 to 100,000,000"),
+            ("known_seconds", 0 < settings.known_seconds <= _DAY, "seconds, up to 86,400"),
+            ("absent_seconds", 0 <= settings.absent_seconds <= _LONGEST, "seconds, up to 60"),
+            ("digest_seconds", 1 <= settings.digest_seconds <= _HOUR, "seconds, from 1 to 3600"),
+            ("digest_names", settings.digest_names >= 0, "0 or more"),
+            ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
+            ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
+            ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
+            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
+            (
+                "mail_from",
+                is_mail_address(settings.mail_from) if settings.smtp else True,
+                "an e-mail address, if `smtp` is set",
+            ),
+        ),
+    )
+    place_to_listen(settings.listen)
+
+
+_LONGEST: Final = 60.0
+_HOUR: Final = 3600.0
+_DAY: Final = 86_400.0
+_MOST_KNOWN: Final = 100_000_000
+
+
+def _is_label(text: str) -> bool:
+    try:
+        parse(text, strict=True)
+    except LabelError:
+        return False
+    return True
+
+
+def _are_gateways(gateways: dict[str, str]) -> bool:
+    return gateways.keys() == _gateways().keys() and all(
+        not url or url.startswith(("http://", "https://")) for url in gateways.values()
+    )
+
+
+def _is_place(text: str) -> bool:
+    try:
+        return bool(place_to_listen(text))
+    except RequestError:
+        return False

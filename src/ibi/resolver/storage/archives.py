@@ -1,0 +1,138 @@
+"""Registered archives, their history, and challenges, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.rows import groups, is_storable, marks, storable
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
+from ibi.resolver.storage.change_feed import SqlNews, alone, tell
+from ibi.resolver.storage.documents import archive_document, read_archive
+
+_CHALLENGE: Final = "token, service, host, administrator, made, until"
+
+
+class SqlRegistry(SqlNews):
+    """What a resolver knows of archives."""
+
+    def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
+        """Return those of these ids, or all, by id."""
+        everybody = "SELECT id, document FROM resolver_archive"
+        if names is None:
+            rows = self._read(everybody)
+        else:
+            wanted = [name for name in names if is_storable(name)]
+            rows = [
+                row
+                for group in groups(wanted)
+                for row in self._read(f"{everybody} WHERE id IN {marks(1, len(group))}", *group)
+            ]
+        # Sorted here: a database has an order of its own for texts.
+        return [read_archive(document) for _, document in sorted(rows)]
+
+    def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
+        """Change what stands there, alone; return what stands there then."""
+
+        def work(execute: Execute) -> RegisteredArchive | None:
+            newest = alone(execute)
+            rows = execute("SELECT document FROM resolver_archive WHERE id = $1", storable(name))
+            before = read_archive(rows[0][0]) if rows else None
+            changed = change(before)
+            if changed is None:
+                return before
+            _keep(execute, name, changed.archive)
+            if changed.event is not None:
+                write_event(execute, changed.event)
+            tell(execute, newest, [name], [])
+            return changed.archive
+
+        return self._write(work)
+
+    def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
+        """Add to the history; these labels are news."""
+
+        def work(execute: Execute) -> None:
+            newest = alone(execute)
+            write_event(execute, event)
+            tell(execute, newest, [], labels)
+
+        self._write(work)
+
+    def events(self, after: int, limit: int) -> list[RegistryEvent]:
+        """Return the history, the oldest first, numbered later than `after`."""
+        rows = self._read(
+            "SELECT number, at, who, act, archive, detail FROM resolver_event "
+            "WHERE number > $1 ORDER BY number LIMIT $2",
+            after,
+            limit,
+        )
+        return [RegistryEvent(*row) for row in rows]
+
+    def keep_challenge(self, challenge: Challenge) -> None:
+        """Keep a challenge, in the place of one of the same token."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO resolver_challenge "
+                "(token, service, host, administrator, made, until) "
+                "VALUES ($1, $2, $3, $4, $5, $6) "
+                "ON CONFLICT (token) DO UPDATE SET service = excluded.service, "
+                "host = excluded.host, administrator = excluded.administrator, "
+                "made = excluded.made, until = excluded.until",
+                challenge.token,
+                challenge.service,
+                challenge.host,
+                challenge.administrator,
+                challenge.made,
+                challenge.until,
+            )
+        )
+
+    def take_challenge(self, token: str) -> Challenge | None:
+        """Return a challenge and forget it: of many who take it one gets it."""
+        if not is_storable(token):
+            return None
+        take = f"DELETE FROM resolver_challenge WHERE token = $1 RETURNING {_CHALLENGE}"  # noqa: S608  # our own names
+        rows = self._write(lambda execute: execute(take, token))
+        return Challenge(*rows[0]) if rows else None
+
+    def challenge(self, token: str) -> Challenge | None:
+        """Return a challenge."""
+        if not is_storable(token):
+            return None
+        select = f"SELECT {_CHALLENGE} FROM resolver_challenge WHERE token = $1"  # noqa: S608  # our own names
+        rows = self._read(select, token)
+        return Challenge(*rows[0]) if rows else None
+
+    def forget_challenges(self, before: int) -> int:
+        """Forget those that ended before a time; return how many are left."""
+
+        def work(execute: Execute) -> int:
+            execute("DELETE FROM resolver_challenge WHERE until < $1", before)
+            [(left,)] = execute("SELECT count(*) FROM resolver_challenge")
+            return int(left)
+
+        return self._write(work)
+
+
+def _keep(execute: Execute, name: str, archive: RegisteredArchive | None) -> None:
+    if archive is None:
+        execute("DELETE FROM resolver_archive WHERE id = $1", name)
+        return
+    execute(
+        "INSERT INTO resolver_archive (id, document) VALUES ($1, $2) "
+        "ON CONFLICT (id) DO UPDATE SET document = excluded.document",
+        name,
+        archive_document(archive),
+    )
+
+
+def write_event(execute: Execute, event: RegistryEvent) -> None:
+    """Write a line of history; its number is the next. What a stranger wrote may stand in it."""
+    execute(
+        "INSERT INTO resolver_event (at, who, act, archive, detail) VALUES ($1, $2, $3, $4, $5)",
+        event.at,
+        *map(storable, (event.who, event.act, event.archive, event.detail)),
+    )

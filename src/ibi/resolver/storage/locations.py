@@ -1,0 +1,167 @@
+"""Which archive holds what, in SQL: fingerprints by the numbers of the digests that they are in.
+
+There may be very many. So nothing is stored with a fingerprint that it is not found by, and none
+is looked for by its digest: those of digests that are forgotten are swept away a part at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.rows import groups, insert_rows
+from ibi.foundation.sql.store import SqlStore
+from ibi.resolver.ports.store import KeptDigest
+from ibi.wire.digest import DigestPage
+
+_COLUMNS: Final = "archive, number, epoch, last, whole, confirmed, count"
+_PART: Final = 4096
+"""Fingerprints to a transaction: for as long all others who write wait."""
+_SWEPT: Final = 10_000
+"""Fingerprints that are looked at in one."""
+_SWEEPING: Final = "sweeping"
+"""The epoch of a digest that is forgotten, once its fingerprints are being swept away."""
+
+
+_Change: TypeAlias = Callable[[Execute, int, Sequence[int]], int]
+"""Writes fingerprints of a digest or takes them out, and returns how many more there are."""
+
+
+class SqlLocations(SqlStore):
+    """What a resolver has of the digests of archives."""
+
+    def digests(self) -> list[KeptDigest]:
+        """Return how much is here of each archive's digest."""
+        select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
+        # There may be 100,000, and readers of items would wait for as long.
+        return [_kept(row) for row in self._survey(select)]
+
+    def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
+        """Begin a digest anew; what was kept of it counts no more, and is swept away later.
+
+        None, and it is not begun, while more than `most` fingerprints wait to be swept away: who
+        begins anew time and again fills no disk.
+        """
+
+        def work(execute: Execute) -> KeptDigest | None:
+            _forget(execute, archive)
+            waiting = "SELECT coalesce(sum(count), 0) FROM resolver_digest WHERE archive = ''"
+            if int(execute(waiting)[0][0]) > most:
+                return None
+            begin = (
+                "INSERT INTO resolver_digest (archive, epoch, last, whole, confirmed, count) "  # noqa: S608  # ours
+                f"VALUES ($1, '', 0, $2, 0, 0) RETURNING {_COLUMNS}"
+            )
+            [row] = execute(begin, archive, False)  # noqa: FBT003  # the value of a column
+            return _kept(row)
+
+        return self._write(work)
+
+    def drop_digest(self, archive: str) -> None:
+        """Forget a digest; its fingerprints are swept away later."""
+        self._write(lambda execute: _forget(execute, archive))
+
+    def keep_page(self, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:
+        """Keep what a page says that came at some time, and return how far the digest has come.
+
+        A part of it at a time, and its cursor with the last: until then it is the same page.
+        """
+        steps = [(_insert, part) for part in _parts(page.held)]
+        steps += [(_delete, part) for part in _parts(page.dropped)]
+        for change, part in steps:
+            if not self._write(partial(self._keep, digest, change, part)):
+                return None
+        return self._write(lambda execute: _advance(execute, digest, page, at))
+
+    def _keep(
+        self, digest: KeptDigest, change: _Change, part: Sequence[int], execute: Execute
+    ) -> bool:
+        """Write a part of a page; False if somebody else was at the digest."""
+        select = "SELECT last FROM resolver_digest WHERE number = $1 AND archive <> ''"
+        held = execute(select + self._database.for_update, digest.number)
+        if held != [(digest.last,)]:
+            return False
+        count = "UPDATE resolver_digest SET count = count + $1 WHERE number = $2"
+        execute(count, change(execute, digest.number, part), digest.number)
+        return True
+
+    def sweep_digests(self, after: int) -> int:
+        """Sweep away some fingerprints of digests that are forgotten, from a fingerprint on."""
+        if not after:
+            if not self._read("SELECT 1 FROM resolver_digest WHERE archive = '' LIMIT 1"):
+                return 0
+            begin = "UPDATE resolver_digest SET epoch = $1 WHERE archive = ''"
+            self._write(lambda execute: execute(begin, _SWEEPING))
+        far = (
+            "SELECT fingerprint FROM resolver_holding WHERE fingerprint >= $1 "
+            "ORDER BY fingerprint LIMIT 1 OFFSET $2"
+        )
+        rows = self._read(far, after, _SWEPT)
+        end = int(rows[0][0]) + 1 if rows else 0
+        self._write(lambda execute: _sweep(execute, after, end))
+        return end
+
+    def holders(self, fingerprint: int) -> list[int]:
+        """Return the numbers of the digests that have a fingerprint."""
+        rows = self._read("SELECT digest FROM resolver_holding WHERE fingerprint = $1", fingerprint)
+        return [number for (number,) in rows]
+
+
+def _kept(row: tuple[Any, ...]) -> KeptDigest:
+    archive, number, epoch, last, whole, confirmed, count = row
+    return KeptDigest(archive, number, epoch, last, bool(whole), confirmed, count)
+
+
+def _forget(execute: Execute, archive: str) -> None:
+    execute("UPDATE resolver_digest SET archive = '', epoch = '' WHERE archive = $1", archive)
+
+
+def _advance(execute: Execute, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:
+    """Say how far a digest has come; None if somebody else was at it."""
+    rows = execute(
+        "UPDATE resolver_digest SET epoch = $1, last = $2, whole = $3, confirmed = $4 "  # noqa: S608  # ours
+        f"WHERE number = $5 AND last = $6 AND archive <> '' RETURNING {_COLUMNS}",
+        page.epoch,
+        page.last,
+        digest.whole or not page.more,
+        digest.confirmed if page.more else at,
+        digest.number,
+        digest.last,
+    )
+    return _kept(rows[0]) if rows else None
+
+
+def _parts(fingerprints: Sequence[int]) -> list[Sequence[int]]:
+    return [fingerprints[start : start + _PART] for start in range(0, len(fingerprints), _PART)]
+
+
+def _insert(execute: Execute, number: int, part: Sequence[int]) -> int:
+    rows = [(each, number) for each in part]
+    into, then = "resolver_holding (fingerprint, digest)", "ON CONFLICT DO NOTHING RETURNING 1"
+    return len(insert_rows(execute, into, rows, then))
+
+
+def _delete(execute: Execute, number: int, part: Sequence[int]) -> int:
+    gone = 0
+    for group in groups(part):
+        marks = ", ".join(f"${place}" for place in range(2, len(group) + 2))
+        delete = (
+            f"DELETE FROM resolver_holding WHERE digest = $1 AND fingerprint IN ({marks}) "  # noqa: S608  # ours
+            "RETURNING 1"
+        )
+        gone += len(execute(delete, number, *group))
+    return -gone
+
+
+def _sweep(execute: Execute, after: int, end: int) -> None:
+    """Sweep between two fingerprints, the later not included; 0: all that follow."""
+    execute(
+        "DELETE FROM resolver_holding WHERE fingerprint >= $1 AND fingerprint < $2 "
+        "AND digest NOT IN (SELECT number FROM resolver_digest WHERE archive <> '')",
+        after,
+        end or 2**62,
+    )
+    if not end:
+        execute("DELETE FROM resolver_digest WHERE archive = '' AND epoch = $1", _SWEEPING)

@@ -1,0 +1,134 @@
+"""The tables of a resolver, as the steps in `ibi.resolver.storage.migrations` leave them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+
+SCHEMA: Final = sa.MetaData()
+# SQLite numbers rows by itself only in an INTEGER, PostgreSQL runs out of them in one.
+_NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+archive = sa.Table(
+    "resolver_archive",
+    SCHEMA,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("document", sa.Text, nullable=False),
+)
+event = sa.Table(
+    "resolver_event",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("act", sa.Text, nullable=False),
+    sa.Column("archive", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+challenge = sa.Table(
+    "resolver_challenge",
+    SCHEMA,
+    sa.Column("token", sa.Text, primary_key=True),
+    sa.Column("service", sa.Text, nullable=False),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("administrator", sa.Text, nullable=False),
+    sa.Column("made", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
+conflict = sa.Table(
+    "resolver_conflict",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("is_open", sa.Boolean, nullable=False),
+    sa.Column("document", sa.Text, nullable=False),
+    sa.Index("resolver_conflict_of_label", "label", "number"),
+    sa.Index("resolver_conflict_open", "is_open", "number"),
+)
+# A row for every item whose Original was ever seen: many millions.
+owner = sa.Table(
+    "resolver_owner",
+    SCHEMA,
+    sa.Column("label", sa.Text, primary_key=True),
+    sa.Column("archive", sa.Text, nullable=False),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("settled", sa.Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
+# No number comes twice, also when the last row was forgotten: whoever was told to forget a number
+# late must not meet another's row.
+acknowledgment = sa.Table(
+    "resolver_acknowledgment",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("archive", sa.Text, nullable=False),
+    sa.Column("request", sa.Text, nullable=False),
+    sa.Column("acknowledgment", sa.Text, nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("keeper", sa.Text, nullable=False, server_default=""),
+    sa.Index("resolver_acknowledgment_of_keeper", "keeper", "number"),
+    sqlite_autoincrement=True,
+)
+# Numbered without a gap by whoever holds the one row of `newest`.
+news = sa.Table(
+    "resolver_news",
+    SCHEMA,
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("archive", sa.Text, nullable=False),
+    sa.Column("label", sa.Text, nullable=False),
+)
+newest = sa.Table(
+    "resolver_newest",
+    SCHEMA,
+    sa.Column("one", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, nullable=False),
+)
+process = sa.Table(
+    "resolver_process",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("beat", sa.BigInteger, nullable=False),
+    sa.Column("turn", sa.BigInteger, nullable=False),
+    sa.Column("gone", sa.Boolean, nullable=False),
+    sa.Index("resolver_process_id", "id", unique=True),
+)
+duty = sa.Table(
+    "resolver_duty",
+    SCHEMA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("holder", sa.Text, nullable=False),
+)
+# How much of each archive's digest is here. A digest that began anew has another number, and those
+# that are forgotten have no archive; no number comes twice, so that nothing is taken for another's.
+digest = sa.Table(
+    "resolver_digest",
+    SCHEMA,
+    sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
+    sa.Column("archive", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Text, nullable=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("whole", sa.Boolean, nullable=False),
+    sa.Column("confirmed", sa.BigInteger, nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Index("resolver_digest_of_archive", "archive"),
+    sqlite_autoincrement=True,
+)
+# A row for every name of every item of all archives: nothing but what it is found by.
+holding = sa.Table(
+    "resolver_holding",
+    SCHEMA,
+    sa.Column("fingerprint", sa.BigInteger, primary_key=True),
+    sa.Column("digest", sa.BigInteger, primary_key=True),
+    sqlite_with_rowid=False,
+)
+token = sa.Table(
+    "resolver_token",
+    SCHEMA,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+)

@@ -1,0 +1,103 @@
+"""The database of a resolver, the same for every database behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.store import SqlStore
+from ibi.resolver.ports.workers import Roll
+from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
+from ibi.resolver.storage.archives import SqlRegistry
+from ibi.resolver.storage.conflicts import SqlConflicts
+from ibi.resolver.storage.locations import SqlLocations
+
+_THERE: Final = "(SELECT id FROM resolver_process WHERE gone = FALSE)"
+MOST_GONE: Final = 1000
+"""Processes that are gone and remembered: they may only be asleep, with a question to ask."""
+
+
+class SqlProcesses(SqlStore):
+    """Who is there."""
+
+    def join(self, process: str, duties: Sequence[str]) -> None:
+        """Begin with a process, by a name that was never used."""
+
+        def work(execute: Execute) -> None:
+            self._one_by_one(execute)
+            for duty in sorted(duties):
+                execute(
+                    "INSERT INTO resolver_duty (name, holder) VALUES ($1, '') "
+                    "ON CONFLICT (name) DO NOTHING",
+                    duty,
+                )
+            execute(
+                "INSERT INTO resolver_process (id, beat, turn, gone) VALUES ($1, 1, 0, FALSE)",
+                process,
+            )
+
+        self._write(work)
+
+    def beat(self, process: str, gone: Mapping[str, int]) -> Roll | None:
+        """Say that a process is there, and that others are gone if they were not heard since."""
+
+        def work(execute: Execute) -> Roll | None:
+            self._one_by_one(execute)
+            is_there = execute(
+                "UPDATE resolver_process SET beat = beat + 1 WHERE id = $1 AND gone = FALSE "
+                "RETURNING beat",
+                process,
+            )
+            if not is_there:
+                return None
+            for each, beat in sorted(gone.items()):
+                execute(
+                    "UPDATE resolver_process SET gone = TRUE WHERE id = $1 AND beat = $2",
+                    each,
+                    beat,
+                )
+            return _roll(execute, process)
+
+        return self._write(work)
+
+    def leave(self, process: str) -> None:
+        """Forget a process, which is about to end."""
+        self._write(lambda execute: execute("DELETE FROM resolver_process WHERE id = $1", process))
+
+    def adopt(self, process: str) -> int:
+        """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
+        adopted = self._write(
+            lambda execute: execute(
+                "UPDATE resolver_acknowledgment SET keeper = $1 "  # noqa: S608  # our own names
+                f"WHERE keeper NOT IN {_THERE} RETURNING count",
+                process,
+            )
+        )
+        return sum(count for (count,) in adopted)
+
+    def _one_by_one(self, execute: Execute) -> None:
+        """Keep others from changing who is there: each statement from here on sees all of it."""
+        execute(f"SELECT name FROM resolver_duty ORDER BY name{self._database.for_update}")  # noqa: S608  # our own names
+
+
+def _roll(execute: Execute, process: str) -> Roll:
+    """Take the duties that nobody has, and see who is there."""
+    execute(
+        f"UPDATE resolver_duty SET holder = $1 WHERE holder NOT IN {_THERE}",  # noqa: S608  # our own names
+        process,
+    )
+    execute(
+        "DELETE FROM resolver_process WHERE gone = TRUE "
+        "AND number <= (SELECT max(number) FROM resolver_process) - $1",
+        MOST_GONE,
+    )
+    there = execute("SELECT id, beat FROM resolver_process WHERE gone = FALSE")
+    duties = execute("SELECT name FROM resolver_duty WHERE holder = $1", process)
+    return Roll(dict(there), frozenset(name for (name,) in duties))
+
+
+class SqlResolverStore(SqlRegistry, SqlConflicts, SqlAcknowledgments, SqlProcesses, SqlLocations):
+    """What a resolver keeps, on a database that has its newest tables."""
+
+    token_table = "resolver_token"  # noqa: S105  # the name of a table

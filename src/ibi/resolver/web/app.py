@@ -1,0 +1,182 @@
+"""A resolver over HTTP: the whole of it, readable in place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.foundation.interprocess.worker_metrics import numbers, page_for, tell
+from ibi.foundation.web.base_app import application
+from ibi.foundation.web.json_response import FRESH
+from ibi.model.registration import ArchiveState
+from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.locations import Locations
+from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.ports.outbound import ArchiveClient
+from ibi.resolver.ports.store import ConflictStore
+from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.recorder import Bookkeeping
+from ibi.resolver.web import metrics as resolver_metrics
+from ibi.resolver.web import openapi as resolver_openapi
+from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.public_routes import ResolverReading
+from ibi.resolver.workers.change_feed import Following
+from ibi.resolver.workers.leases import Duties
+
+
+class Part(Protocol):
+    """A part of the API, or a page that is no reading."""
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where it answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What runs in the background while a resolver serves."""
+
+    registry: Registry
+    duties: Duties
+    following: Following
+    searching: Searching
+    owners: Owners
+    conflicts: Conflicts
+    bookkeeping: Bookkeeping
+    acknowledging: Acknowledging
+    watch: Watch
+    locations: Locations
+    digests: Digests
+    vigil: Vigil
+    client: ArchiveClient
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Begin with everything, and end it in the opposite order."""
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self.client.close)
+            await self.registry.open()
+            stack.push_async_callback(self.registry.close)
+            await self.duties.open()
+            stack.push_async_callback(self.duties.close)
+            following = asyncio.create_task(self.following.run(), name="ibi-following")
+            stack.push_async_callback(_end, following)
+            stack.push_async_callback(self.conflicts.close)
+            self.owners.open()
+            stack.push_async_callback(self.owners.close)
+            stack.push_async_callback(self.bookkeeping.close)
+            self.acknowledging.open()
+            stack.push_async_callback(self.acknowledging.close)
+            stack.callback(self.locations.close)
+            stack.push_async_callback(self.vigil.close)
+            stack.push_async_callback(self.searching.close)
+            watching = asyncio.create_task(self.watch.run(), name="ibi-watch")
+            stack.push_async_callback(_end, watching)
+            fetching = asyncio.create_task(self.digests.run(), name="ibi-digests")
+            stack.push_async_callback(_end, fetching)
+            yield
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+class ResolverApp:
+    """What a resolver's application is made of."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        running: Running,
+        parts: Sequence[Part],
+        reading: ResolverReading,
+        metrics: ResolverMetrics,
+        warm: WarmAnswers,
+        store: ConflictStore,
+        version: str,
+    ) -> None:
+        """Put it together."""
+        self._running = running
+        self._parts = parts
+        self._reading = reading
+        self._metrics = metrics
+        self._store = store
+        self._open_conflicts = 0
+        self._openapi = msgspec.json.encode(resolver_openapi.document(version))
+        self._watch(warm)
+
+    def _watch(self, warm: WarmAnswers) -> None:
+        registry, told = self._running.registry, self._running.acknowledging
+        where = self._running.locations
+        self._metrics.watch_states(
+            lambda state: sum(archive.state == state for archive in registry.all()),
+            tuple(ArchiveState),
+        )
+        for name, what, read in (
+            ("warm_answers", "Redirections given again at once", lambda: warm.given),
+            ("warm_targets", "Addresses whose redirection is known", lambda: len(warm)),
+            ("logs_read", "Archives whose changes are followed", lambda: len(self._running.vigil)),
+            ("searches", "Searches begun", lambda: self._running.searching.begun),
+            ("searches_under_way", "Searches", lambda: len(self._running.searching)),
+            ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
+            ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
+            ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
+            ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),
+            ("digests", "Digests that are here as a whole", lambda: where.whole),
+            ("digest_names", "Fingerprints in digests", lambda: where.names),
+            ("digest_age_seconds", "Since the oldest was confirmed", lambda: where.age),
+            ("conflicts_open", "Conflicts that need a person", lambda: self._open_conflicts),
+        ):
+            self._metrics.watch(name, what, read)
+
+    def asgi(self) -> Starlette:
+        """Return the application."""
+        routes = [
+            *(route for part in self._parts for route in part.routes),
+            Route("/openapi.json", self.openapi),
+            Route("/readyz", self.readyz),
+            Route("/metrics", self.metrics),
+            *self._reading.routes,
+        ]
+        app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
+        tell(app, self._numbers)
+        return app
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        async with self._running.open():
+            yield
+
+    async def openapi(self, _: Request) -> Response:
+        """Describe the API."""
+        return Response(self._openapi, media_type="application/json")
+
+    async def readyz(self, _: Request) -> Response:
+        """Tell whether the registry can be read."""
+        await asyncio.to_thread(self._store.count_conflicts)
+        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
+
+    async def metrics(self, request: Request) -> Response:
+        """Tell Prometheus."""
+        self._open_conflicts = await asyncio.to_thread(self._store.count_conflicts)
+        page = await page_for(request, self._metrics.registry, self._metrics.common)
+        return Response(page, media_type=resolver_metrics.MEDIA_TYPE)
+
+    async def _numbers(self) -> bytes:
+        return numbers(self._metrics.registry)

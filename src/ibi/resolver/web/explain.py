@@ -1,0 +1,179 @@
+"""From a resolution, which knows keys and clients, to an explanation, which anybody may read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.item import State
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.rules.decision import (
+    Alert,
+    Decision,
+    Gone,
+    Hop,
+    NotFound,
+    Redirect,
+    Unserved,
+    Unsure,
+)
+from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.resolution import Chain, Resolution, Step
+from ibi.resolver.web.explanation import (
+    DOUBTED,
+    Asked,
+    DecisionName,
+    ExplainedStep,
+    Explanation,
+    Said,
+    sentence,
+)
+from ibi.wire.answer_choice import Lead, Served, choose
+from ibi.wire.question import Question
+
+Find: TypeAlias = Callable[[str], RegisteredArchive | None]
+"""Returns an archive by its id."""
+NOT_AWAITED: Final = "its answer was not waited for"
+
+
+def explain(resolution: Resolution, find: Find) -> Explanation:
+    """Explain a resolution; `find` tells what archives are called and where they are."""
+    outcome = resolution.outcome
+    name: DecisionName
+    if isinstance(outcome, Chain):
+        name, chain = ("loop" if outcome.is_loop else "endless"), outcome.labels
+    else:
+        name = _NAMES[type(outcome)]
+        chain = tuple(step.question.label for step in resolution.steps)
+    return Explanation(
+        asked=_short(resolution.question),
+        label=resolution.question.label.spelling,
+        outcome=name,
+        because=sentence(name),
+        location=outcome.served.related.url if isinstance(outcome, Redirect) else "",
+        chain=tuple(label.spelling for label in chain),
+        seconds=sum(step.seconds for step in resolution.steps),
+        steps=tuple(_step(step, find) for step in resolution.steps),
+    )
+
+
+_NAMES: Final[dict[type[Decision], DecisionName]] = {
+    Redirect: "redirect",
+    Hop: "hop",
+    Alert: "conflict",
+    Gone: "gone",
+    Unserved: "unserved",
+    NotFound: "not-found",
+    Unsure: "unsure",
+}
+
+
+def _short(question: Question) -> str:
+    """Write a question as a persistent URL; a language that is preferred is nobody's business."""
+    wanted = PersistentUrl(
+        question.label,
+        question.verbs,
+        question.file_list,
+        question.path,
+        question.original_required,
+    )
+    return wanted.at("")[1:]
+
+
+def _step(step: Step, find: Find) -> ExplainedStep:
+    decision, why = _NAMES[type(step.decision)], _why(step.decision)
+    verbs = [*map(str, step.question.verbs), *(["GetFileList"] if step.question.file_list else [])]
+    return ExplainedStep(
+        question=_short(step.question),
+        label=step.question.label.spelling,
+        verbs=tuple(verbs),
+        asked=tuple(_everybody(step, find)),
+        decision=decision,
+        why=why,
+        because=sentence(why or decision),
+        next=step.decision.label.spelling if isinstance(step.decision, Hop) else "",
+        seconds=step.seconds,
+    )
+
+
+def _why(decision: Decision) -> str:
+    if isinstance(decision, (Redirect, Hop)):
+        return decision.why.value
+    return DOUBTED if isinstance(decision, Unsure) and decision.doubted else ""
+
+
+def _everybody(step: Step, find: Find) -> Iterator[Asked]:
+    hearing = step.hearing
+    for answer in hearing.answers:
+        yield _answered(answer, step, find)
+    for silence in hearing.silences:
+        yield _silent(silence, hearing, find)
+    for archive in sorted(hearing.awaited):
+        yield _silent(Silence(archive, NOT_AWAITED), hearing, find)
+
+
+def _answered(answer: Answer, step: Step, find: Find) -> Asked:
+    said, detail, leads_to = _said(answer, step.question)
+    decision = step.decision
+    chosen = isinstance(decision, (Redirect, Hop)) and decision.answer.archive == answer.archive
+    name, address = _named(answer.archive, find)
+    return Asked(
+        archive=name,
+        address=address,
+        said=said,
+        detail=detail,
+        fault=answer.fault,
+        next=leads_to,
+        seconds=answer.seconds,
+        is_owner=_is_owner(answer.archive, step.hearing),
+        is_home=answer.archive in step.hearing.homes,
+        is_likely=_is_likely(answer.archive, step.hearing),
+        chosen=chosen,
+    )
+
+
+def _said(answer: Answer, question: Question) -> tuple[Said, str, str]:
+    """Return what an answer says, its detail, and the label that it leads on to."""
+    listed = answer.listed
+    if listed is None:
+        return "no", "", ""
+    if listed.deleted:
+        return "deleted", listed.deleted, ""
+    choice = choose(listed, question)
+    if isinstance(choice, Lead):
+        return "has-it", "", choice.label.spelling
+    if not isinstance(choice, Served):
+        return "has-it", "", ""
+    # Only who says so in as many words claims the Original.
+    said: Said = "original" if choice.related.state is State.ORIGINAL else "copy"
+    return said, choice.related.url, ""
+
+
+def _silent(silence: Silence, hearing: Hearing, find: Find) -> Asked:
+    name, address = _named(silence.archive, find)
+    return Asked(
+        archive=name,
+        address=address,
+        said="silent",
+        detail=silence.reason,
+        seconds=silence.seconds,
+        is_owner=_is_owner(silence.archive, hearing),
+        is_home=silence.archive in hearing.homes,
+        is_likely=_is_likely(silence.archive, hearing),
+    )
+
+
+def _is_owner(archive: str, hearing: Hearing) -> bool:
+    return hearing.owner is not None and hearing.owner.archive == archive
+
+
+def _is_likely(archive: str, hearing: Hearing) -> bool:
+    return hearing.likely is not None and archive in hearing.likely
+
+
+def _named(archive: str, find: Find) -> tuple[str, str]:
+    """Return the label of an archive's service and its address; who is unknown by now has none."""
+    found = find(archive)
+    return (found.service.spelling, found.address) if found is not None else (archive, "")

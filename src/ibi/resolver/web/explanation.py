@@ -1,0 +1,173 @@
+"""How a question was resolved, as one value for pages, programs and the command line.
+
+Whatever an archive said is repeated here but for its urlkey, which counts an access.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from ibi.errors import printable
+from ibi.resolver.rules.decision import Why
+
+Said: TypeAlias = Literal["original", "copy", "has-it", "deleted", "no", "silent"]
+DecisionName: TypeAlias = Literal[
+    "redirect", "hop", "conflict", "gone", "unserved", "not-found", "unsure", "loop", "endless"
+]
+"""Of a step, which never is one of the last two, or of the whole, which never is a hop."""
+
+DOUBTED: Final = "doubted"
+"""Why nobody was chosen although an archive claims the Original."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What one archive said when it was asked."""
+
+    archive: str
+    """The label of its service."""
+    address: str
+    said: Said
+    detail: str = ""
+    """The URL that it gave, when the item was deleted, or why nothing was heard."""
+    fault: str = ""
+    """What of its answer was set aside."""
+    next: str = ""
+    """The label that it leads on to."""
+    seconds: float = 0.0
+    is_owner: bool = False
+    is_home: bool = False
+    is_likely: bool = False
+    """Whether a reader's search asks it before others; never where it asks all at once."""
+    chosen: bool = False
+
+
+class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One question on the way, and what became of it."""
+
+    question: str
+    """A persistent URL without its resolver."""
+    label: str
+    verbs: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    """In the order in which they answered; then who did not."""
+    decision: DecisionName
+    why: str
+    """The code of why an archive was chosen; empty if none was."""
+    because: str
+    """The same, or what the decision means, in English."""
+    next: str = ""
+    """The label that was asked for next."""
+    seconds: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Who was asked, what each said, the hops, and why it ended as it did."""
+
+    asked: str
+    """A persistent URL without its resolver."""
+    label: str
+    outcome: DecisionName
+    because: str
+    """What the outcome means, in English."""
+    location: str = ""
+    """Where the reader is sent; empty if nowhere."""
+    chain: tuple[str, ...]
+    """The labels that were gone through."""
+    seconds: float
+    steps: tuple[ExplainedStep, ...]
+
+    @property
+    def last(self) -> ExplainedStep:
+        """The step at which it ended."""
+        return self.steps[-1]
+
+    @property
+    def longest(self) -> float:
+        """How long the slowest archive took, in seconds."""
+        return max((each.seconds for step in self.steps for each in step.asked), default=0.0)
+
+
+def sentence(code: str) -> str:
+    """Say in English what an outcome means, or why an archive was chosen."""
+    return SENTENCES[code]
+
+
+# The reasons go on from "chosen because".
+SENTENCES: Final[dict[str, str]] = {
+    Why.OWNER: "it is known to have the Original",
+    Why.SETTLED: "the operator of the resolver settled that it has the Original",
+    Why.HOME: "the label was made where this archive is",
+    Why.ONLY_ORIGINAL: "it alone says that it has the Original",
+    Why.SENIOR: "of those that could serve it was registered first",
+    Why.COPY: "it was the first to offer a copy, and no Original was offered",
+    DOUBTED: "An archive says that it has the Original, but the one that is known to have it does "
+    "not answer.",
+    "redirect": "The reader is sent to the address that the chosen archive gave.",
+    "hop": "The search goes on from another item.",
+    "conflict": "More than one archive says that it has the Original. An investigation is needed, "
+    "and nobody is sent to any of them.",
+    "gone": "The item was deleted, and no archive has it any more.",
+    "unserved": "An archive has the item, but not what was asked of it.",
+    "not-found": "All archives that are in service have answered, and none has the item.",
+    "unsure": "No archive that answered can serve this, and not all have answered.",
+    "loop": "Items lead from one to the other in a circle.",
+    "endless": "Items lead from one to the next without an end.",
+}
+
+_SAID: Final[dict[Said, str]] = {
+    "original": "Original",
+    "copy": "Copy",
+    "has-it": "has it",
+    "deleted": "deleted",
+    "no": "does not have it",
+    "silent": "no answer",
+}
+
+
+def as_text(explanation: Explanation) -> str:
+    """Write an explanation for a terminal: a line for each archive, and why one was chosen."""
+    lines: list[str] = []
+    for number, step in enumerate(explanation.steps, 1):
+        lines.append(f"{number}. {step.question}  ({step.seconds:.3f} s)")
+        lines += [f"   {line}" for line in _aligned([_cells(each) for each in step.asked])]
+        if step.why:
+            lines.append(f"   {_conclusion(step)}")
+    lines.append(f"{explanation.outcome}: {explanation.location or explanation.because}")
+    if len(explanation.chain) > 1:
+        lines.append(f"by way of {' > '.join(explanation.chain)}")
+    lines.append(f"{explanation.seconds:.3f} s in all")
+    return "\n".join(map(printable, lines))
+
+
+def _conclusion(step: ExplainedStep) -> str:
+    chosen = [each.archive for each in step.asked if each.chosen]
+    if not chosen:
+        return step.because
+    onward = f"; it leads on to {step.next}" if step.next else ""
+    return f"{chosen[0]} chosen because {step.because}{onward}"
+
+
+def _cells(each: Asked) -> tuple[str, ...]:
+    standing = {"owner": each.is_owner, "home": each.is_home, "asked first": each.is_likely}
+    detail = each.detail or (f"leads on to {each.next}" if each.next else "")
+    return (
+        "*" if each.chosen else "",
+        each.archive,
+        each.address,
+        _SAID[each.said],
+        f"{each.seconds:.3f} s",
+        ", ".join(name for name, is_so in standing.items() if is_so),
+        "; ".join(part for part in (detail, each.fault) if part),
+    )
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width
+        ).rstrip()
+        for row in rows
+    ]

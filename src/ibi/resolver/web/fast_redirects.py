@@ -1,0 +1,234 @@
+"""Answers that are known are given before all else: no parser, no task, no application.
+
+Only what an application decided is given again, byte for byte but for the date, for as long as its
+decision holds. Whatever is not the plainest of requests takes the usual way: the one decides, the
+other only skips work whose outcome is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeAlias
+
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from ibi.foundation.web.bounded_http import BoundedHttp
+from ibi.resolver.rules.cached_redirect import Known
+
+LONGEST_TARGET: Final = 1024
+MOST_SPELLINGS: Final = 100_000
+"""Targets that are more than a label, or not written as we write it: anybody can think of as many
+as he likes."""
+KEEP_ALIVE: Final = 5.0
+"""Seconds that a connection may be idle, as on the usual way."""
+
+_METHOD: Final = b"GET "
+_VERSION: Final = b" HTTP/1.1\r\n"
+_START: Final = len(_METHOD)
+_LONGEST_LINE: Final = _START + LONGEST_TARGET + len(_VERSION)
+# RFC 9112: the rest of one whole request without a body, in origin form. Header lines that could
+# change what the answer is, or where the next request begins, are left to the parser.
+_PLAIN: Final = re.compile(
+    rb" HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)+\r\n"
+)
+_DECIDING: Final = re.compile(
+    rb"\r\n(?:content-length|transfer-encoding|expect|upgrade|proxy-connection):", re.IGNORECASE
+)
+_CONNECTION: Final = re.compile(rb"\r\nconnection:([^\r]*)", re.IGNORECASE)
+_STAYS: Final = b" keep-alive"
+_FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
+_FOUND: Final = b"HTTP/1.1 302 Found\r\n"
+
+
+Told: TypeAlias = tuple[str, ...]
+"""What archives are told of a reader's address."""
+Fields: TypeAlias = Iterable[tuple[bytes, bytes]]
+
+
+class Readers(Protocol):
+    """Knows what archives are told of readers."""
+
+    @property
+    def believes_anybody(self) -> bool:
+        """Whether it matters what anybody says for whom he asks."""
+        ...
+
+    def told_of_peer(self, peer: str, forwarded: str) -> Told:
+        """Return what is told of who is connected, and of what it says for whom."""
+        ...
+
+
+class _Targets:
+    """What is known of so many targets; the first in are the first out."""
+
+    def __init__(self, most: int) -> None:
+        self.known: dict[bytes, Known] = {}
+        self._most = most
+        self._ring: list[bytes] = []
+        self._next = 0
+
+    def put(self, target: bytes, known: Known) -> None:
+        if target not in self.known:
+            self._make_room(target)
+        self.known[target] = known
+
+    def _make_room(self, target: bytes) -> None:
+        if len(self._ring) < self._most:
+            self._ring.append(target)
+            return
+        self.known.pop(self._ring[self._next], None)
+        self._ring[self._next] = target
+        self._next = (self._next + 1) % self._most
+
+
+class WarmAnswers:
+    """Redirections by the target of a request, as it was written."""
+
+    def __init__(
+        self,
+        keep_up: Callable[[], None],
+        note: Callable[[Known, Told], None],
+        readers: Readers,
+        *,
+        most: int,
+    ) -> None:
+        """Know none; `keep_up` ends what does not hold any more, `note` counts an access."""
+        self._keep_up = keep_up
+        self._readers = readers
+        self._targets = _Targets(most)
+        self._spellings = _Targets(min(most, MOST_SPELLINGS))
+        self._frame: tuple[bytes, bytes, bytes] | None = None
+        """What stands before, between and behind what is one's own in the fields of an answer."""
+        self._head = b""
+        self._default: Fields | None = None
+        """From what the head was made."""
+        self.note = note
+        self.given = 0
+
+    def __len__(self) -> int:
+        """Return how many targets are known, be it that some hold no more."""
+        return len(self._targets.known)
+
+    def keep(self, target: bytes, fields: Fields, known: Known) -> None:
+        """Keep a redirection, as the usual way has just given it."""
+        before, location, rest = _written(fields).partition(known.url)
+        between, cited, behind = rest.partition(known.path)
+        if not location or not cited or len(target) > LONGEST_TARGET:
+            return
+        frame = before, between, behind
+        if self._frame is None:
+            self._frame = frame
+        if self._frame != frame:  # no two answers differ in anything else that may be warm
+            return
+        is_ours = target == known.path and known.asked is None
+        if is_ours or target in self._targets.known:
+            self._targets.put(known.path if is_ours else target, known)  # the same bytes once
+        else:
+            self._spellings.put(target, known)
+
+    def find(self, target: bytes, now: float) -> Known | None:
+        """Return what is known of a target, if it still holds."""
+        known = self._targets.known.get(target) or self._spellings.known.get(target)
+        if known is None:
+            return None
+        self._keep_up()
+        return known if now < known.lease.until else None
+
+    def answer(self, known: Known, default: Fields) -> bytes:
+        """Write a redirection, with the fields that all answers of the server have at the time."""
+        if default is not self._default:
+            self._default = default
+            before, self._between, self._behind = self._frame or (b"", b"", b"")
+            self._head = _FOUND + _written(default)[:-2] + before
+        self.given += 1
+        return b"".join((self._head, known.url, self._between, known.path, self._behind))
+
+    def told(self, peer: str, head: bytes) -> Told:
+        """Return what archives are told of a reader, by the head of his request."""
+        forwarded = ""
+        if self._readers.believes_anybody:
+            forwarded = b",".join(_FORWARDED.findall(head)).decode("iso-8859-1")
+        return self._readers.told_of_peer(peer, forwarded)
+
+
+def _written(fields: Fields) -> bytes:
+    return b"".join([b"%b: %b\r\n" % field for field in fields]) + b"\r\n"
+
+
+class WarmHttp(BoundedHttp):
+    """Looks for a warm answer first."""
+
+    answers: WarmAnswers
+    _plain: bytes = b""
+    """The last head of a plain request but for its target: readers send the same again."""
+    _told: Told = ()
+    """Who sends it."""
+    _seen: float = 0.0
+    _watch: asyncio.TimerHandle | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Answer at once, or take the usual way."""
+        end = data.find(_VERSION, _START, _LONGEST_LINE)
+        if end > 0 and self._is_between and data.startswith(_METHOD) and not self._is_parting:
+            now = self.loop.time()
+            known = self.answers.find(data[_START:end], now)
+            if known is not None and self._is_free():
+                rest = data[end:]
+                if rest == self._plain or self._is_plain(rest):
+                    self._give(known, now)
+                    return
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        super().data_received(data)
+
+    def _is_plain(self, rest: bytes) -> bool:
+        if _PLAIN.fullmatch(rest) is None or _DECIDING.search(rest) is not None:
+            return False
+        if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
+            return False
+        self._told = self.answers.told(self.client[0] if self.client else "", rest)
+        self._plain = rest
+        return True
+
+    def _is_free(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle  # there is none before the first request
+        return (
+            (cycle is None or cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _give(self, known: Known, now: float) -> None:
+        answers = self.answers
+        self.transport.write(answers.answer(known, self.server_state.default_headers))
+        answers.note(known, self._told)
+        self._seen = now
+        if self._watch is None:
+            self._end()
+            self._unset_keepalive_if_required()
+            self._watch = self.loop.call_later(KEEP_ALIVE, self._look_after)
+
+    def _look_after(self) -> None:
+        """Hang up if nothing came for a while: one timer for any number of requests."""
+        # A moment, not what is left until then: that may be too little to be added to the time.
+        due = self._seen + KEEP_ALIVE
+        if self.loop.time() < due:
+            self._watch = self.loop.call_at(due, self._look_after)
+        elif not self.transport.is_closing():
+            self._watch = None
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        super().connection_lost(exc)
+
+
+def warm_http(answers: WarmAnswers) -> type[WarmHttp]:
+    """Return the protocol of a server that gives these answers again."""
+    return type("WarmHttpOfOneServer", (WarmHttp,), {"answers": answers})

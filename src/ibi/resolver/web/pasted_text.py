@@ -1,0 +1,160 @@
+"""What a person pasted into the one field of a resolver: whatever it is, it is told what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from ibi.errors import PersistentUrlError, ReadingError, ResolverRequestError
+from ibi.identifier.cleanup import CleanUp
+from ibi.identifier.description import Description, LabelWarning, describe
+from ibi.identifier.instant import EPOCH, Instant
+from ibi.identifier.label import Label, longest_match
+from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.limits import MAX_TEXT
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.metadata.web_address import is_web_address
+from ibi.resolver.rules.gateway import onward
+from ibi.wire.percent_encoding import url_mended
+
+# By the name of its system, or by the address of a resolver of that system:
+# doi:10.1000/182, https://doi.org/10.1000/182, info:hdl/2027/x, https://n2t.net/ark:/12148/x
+_SYSTEM: Final = re.compile(
+    r"(?:https?://[A-Za-z0-9.:-]+/|/)?(?:info:)?(doi|hdl|ark|urn)[:/]", re.IGNORECASE
+)
+_RESOLVER: Final = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:(dx\.doi\.org|doi\.org)|hdl\.handle\.net)/", re.IGNORECASE
+)
+_BARE_DOI: Final = re.compile(r"10\.[0-9]{4}[0-9.]{0,40}/")
+_UPSTREAM: Final = "https://upstream.example/"
+# RFC 8141, 2 and the ARK specification keep their colon, also in our paths.
+_DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
+# Where in a longer text a label may begin, and what may follow it there.
+_BEGINNING: Final = re.compile(r"(?:^|(?<=[\s/<(\"'=:]))(?=[A-Za-z0-9])")
+_END: Final = frozenset(("", *" \t\r\n/!+:?#.,;)>\"'&"))
+_MOST: Final = 3
+"""More guesses than this are noise."""
+
+
+class Kind(StrEnum):
+    """What a text is; the value is for programs."""
+
+    NOTHING = "nothing"
+    LABEL = "label"
+    PERSISTENT_URL = "persistent-url"
+    GATEWAY = "gateway"
+    """An identifier of another system."""
+    WEB_ADDRESS = "web-address"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """A text, and what it was found to be."""
+
+    given: str
+    kind: Kind
+    address: str = ""
+    """The path, and query, at which this resolver opens it; empty if it cannot."""
+    description: Description | None = None
+    """What the label says."""
+    wanted: PersistentUrl | None = None
+    """What is asked of the item."""
+    cleaned: tuple[CleanUp, ...] = ()
+    warnings: tuple[LabelWarning, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    """Labels that may have been meant."""
+    system: str = ""
+    """doi, hdl, ark or urn."""
+    fault: str = ""
+    """Why it cannot be read, in English."""
+
+
+def what_is(text: str, now: Instant) -> Pasted:
+    """Say what a text is; nothing that a person pastes is an error."""
+    given = text.strip()
+    if not given:
+        return Pasted(text, Kind.NOTHING)
+    return _of_another_system(text, given) or _of_ours(text, given, now)
+
+
+def _of_ours(text: str, given: str, now: Instant) -> Pasted:
+    try:
+        wanted = PersistentUrl.parse(text, now=now)
+    except ReadingError as fault:
+        return _unreadable(text, given, fault, now)
+    description = describe(wanted.label.spelling, strict=True, now=now)
+    bare = PersistentUrl(wanted.label)
+    return Pasted(
+        text,
+        Kind.LABEL if replace(wanted, passed_on=()) == bare else Kind.PERSISTENT_URL,
+        address=wanted.at(""),
+        description=description,
+        wanted=wanted,
+        cleaned=wanted.cleaned,
+        warnings=description.warnings,
+    )
+
+
+def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pasted:
+    kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
+    suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MOST)))
+    # Of an address on the Web only what stands in it is of interest, not why it is no label.
+    told = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
+    return Pasted(text, kind, suggestions=tuple(suggestions)[:_MOST], fault=str(told))
+
+
+def _inside(text: str, now: Instant) -> Iterator[str]:
+    """Yield the labels that stand in a longer text: a citation, the address of a file."""
+    if len(text) > MAX_TEXT:
+        return
+    end = 0
+    for beginning in _BEGINNING.finditer(text):
+        label = longest_match(text, beginning.start()) if beginning.start() >= end else None
+        if label is not None and _is_likely(label, now):
+            after = beginning.start() + len(label.spelling)
+            if text[after : after + 1] in _END:
+                end = after
+                yield label.spelling
+
+
+def _is_likely(label: Label, now: Instant) -> bool:
+    # Two words of many a text are a legacy label, but hardly one of a known host.
+    if isinstance(label, LegacyLabel) and not label.is_decodable:
+        return False
+    return EPOCH <= label.instant <= now
+
+
+def _of_another_system(text: str, given: str) -> Pasted | None:
+    system, rest = _divided(given)
+    if not system or len(given) > MAX_TEXT:
+        return None
+    rest = url_mended(rest.lstrip("/")).replace("?", "%3F").replace("#", "%23")
+    address = f"/{system}{_DIVIDER[system]}{rest}"
+    try:
+        onward(address, {system: _UPSTREAM})
+    except ResolverRequestError as fault:
+        return Pasted(text, Kind.UNKNOWN, system=system, fault=str(fault))
+    return Pasted(text, Kind.GATEWAY, address=address, system=system)
+
+
+def _divided(given: str) -> tuple[str, str]:
+    """Return the system that a text names, and the identifier; both empty if it names none."""
+    by_resolver = _RESOLVER.match(given)
+    if by_resolver is not None:
+        return ("doi" if by_resolver[1] else "hdl"), given[by_resolver.end() :]
+    if _BARE_DOI.match(given):
+        return "doi", given
+    named = _SYSTEM.match(given)
+    if named is None or not _is_spelled_out(named[0]):
+        return "", ""
+    return named[1].lower(), given[named.end() :].lstrip()
+
+
+def _is_spelled_out(beginning: str) -> bool:
+    """Tell whether it is "doi:", "/doi/" or an address with that, and not a word and a slash."""
+    return beginning.endswith(":") or "/" in beginning[:-1] or ":" in beginning

@@ -1,0 +1,85 @@
+"""The resolver service of 004 over HTTP: archives say here that they are on or off (section 5.2).
+
+The registration key travels in the query, as the standard has it: so nothing of a query is ever
+logged or repeated.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.errors import (
+    IbiError,
+    MessageError,
+    PairListError,
+    RegistrationKeyError,
+    StorageError,
+    TooManyRequestsError,
+)
+from ibi.foundation.web.client_address import Clients
+from ibi.identifier.label import Label, longest_match
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.wire import requests, responses
+from ibi.wire.responses import ErrorAnswer
+
+_LOG: Final = structlog.get_logger()
+_SUBJECT: Final = b"servicesubject="
+# Exactly what 004, section 4.2 says; Starlette would add a character set.
+_HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
+
+
+class InclusionDoor:
+    """Answers inclusionRequest and exclusionRequest."""
+
+    def __init__(self, inclusion: InclusionService, service: Label, clients: Clients) -> None:
+        """Answer at the label of the resolver service."""
+        self._inclusion = inclusion
+        self._service = service
+        self._clients = clients
+
+    def is_for(self, request: Request) -> bool:
+        """Tell whether a request is for the resolver service."""
+        query: bytes = request.scope["query_string"]
+        if _SUBJECT not in query:
+            return False
+        path = request.scope["raw_path"].decode("ascii", "replace")[1:]
+        label = longest_match(path)
+        return label is not None and label == self._service and label.spelling == path
+
+    async def serve(self, request: Request) -> Response:
+        """Answer a request; whatever is wrong with it, by a pair list too."""
+        try:
+            asked = requests.decode(request.scope["query_string"])
+            if not isinstance(asked, requests.InclusionRequest | requests.ExclusionRequest):
+                raise MessageError("unknown-subject", "This is a resolver: archives serve that.")
+            status = await self._inclusion.serve(asked, self._clients.of(request)[0])
+            return Response(responses.encode(status), headers=_HEADERS)
+        except IbiError as fault:
+            return _refusal(fault)
+
+
+def _refusal(fault: IbiError) -> Response:
+    headers = dict(_HEADERS)
+    match fault:
+        case MessageError(code=code):
+            status = HTTPStatus.BAD_REQUEST
+        case PairListError():
+            status, code = HTTPStatus.BAD_REQUEST, "bad-value"
+        case RegistrationKeyError():
+            status, code = HTTPStatus.FORBIDDEN, "not-registered"
+        case TooManyRequestsError(retry_after=seconds):
+            status, code = HTTPStatus.TOO_MANY_REQUESTS, "too-many"
+            headers["Retry-After"] = str(seconds)
+        case StorageError():
+            _LOG.warning("request refused", error=str(fault))
+            status, code = HTTPStatus.SERVICE_UNAVAILABLE, "storage"
+            headers["Retry-After"] = "5"
+        case _:
+            raise fault
+    reason = "The registry cannot be used now." if code == "storage" else str(fault)
+    return Response(responses.encode(ErrorAnswer(code, reason)), status, headers)

@@ -1,0 +1,263 @@
+"""What readers get of a resolver: redirections, and pages that say why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
+from ibi.foundation.pages.templates import STYLE_SHEET, Page, ProblemView, style_sheet
+from ibi.foundation.web.header_values import uri
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.problems import MEDIA_TYPE, Problem
+from ibi.identifier.description import describe
+from ibi.identifier.instant import Instant
+from ibi.identifier.language import LanguagePreference
+from ibi.model.clock import Clock
+from ibi.model.registration import ArchiveState
+from ibi.resolver.ports.store import ConflictStore
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.gateway import onward
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.rules.target import with_pairs
+from ibi.resolver.web.explain import explain
+from ibi.resolver.web.explanation import Explanation
+from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
+from ibi.resolver.web.pasted_text import what_is
+from ibi.resolver.web.protocol import InclusionDoor
+from ibi.resolver.web.redirect import LONGEST_URL, ResolvingDoor, question_of, target_of, wanted_of
+from ibi.resolver.web.views import ArchivesView, ExplainView, OutcomeView, ResolverHomeView, counted
+
+RETRY_AFTER: Final = 5
+"""Seconds after which an archive that did not answer may."""
+_SECOND: Final = 1_000_000_000
+_ROBOTS: Final = "User-agent: *\nDisallow: /api/\nDisallow: /explain\n"
+
+_HEADERS: Final = {
+    "Content-Security-Policy": SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Vary": "Accept-Language, Accept",
+    "Cache-Control": "no-store",
+}
+"""What these pages say is true for a moment."""
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """Where a persistent URL leads."""
+
+    asked: str
+    outcome: str
+    because: str
+    location: str
+
+
+class OutcomeProblem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a persistent URL leads nowhere, as a problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    asked: str
+    archives: tuple[str, ...] = ()
+    """Those that it is about: who contends, has deleted it, has the item, or is silent."""
+    chain: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    retry_after: int = 0
+
+
+class ResolverReading:
+    """Its handlers."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        base: str,
+        gateways: Mapping[str, str],
+        resolving: ResolvingDoor,
+        inclusion: InclusionDoor,
+        registry: Registry,
+        conflicts: ConflictStore,
+        clock: Clock,
+        pages: ResolverPages,
+        metrics: ResolverMetrics,
+    ) -> None:
+        """Resolve below the public address `base`."""
+        self._base = base
+        self._gateways = gateways
+        self._resolving = resolving
+        self._inclusion = inclusion
+        self._registry = registry
+        self._conflicts = conflicts
+        self._clock = clock
+        self._pages = pages
+        self._metrics = metrics
+        self._style_sheet = style_sheet()
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer; the last one takes whatever no other does."""
+        return [
+            Route("/api/v1/resolve", self.api_resolve),
+            Route("/api/v1/explain", self.api_explain),
+            Route("/", self.home),
+            Route("/archives", self.archives),
+            Route("/explain", self.explain),
+            Route(STYLE_SHEET, self.style),
+            Route("/robots.txt", self.robots),
+            Route("/favicon.ico", self.favicon),
+            Route("/{rest:path}", self.persistent),
+        ]
+
+    async def home(self, request: Request) -> Response:
+        """Take a text, and say what it is."""
+        text = request.query_params.get("q", "")
+        pasted = what_is(text[:LONGEST_URL], self._now()) if text.strip() else None
+        view = ResolverHomeView(archives=counted(self._registry.all()), pasted=pasted)
+        return _response(self._pages.home(view, _preference(request), target_of(request)))
+
+    async def archives(self, request: Request) -> Response:
+        """List the archives."""
+        count = await asyncio.to_thread(self._conflicts.count_conflicts)
+        known = tuple(
+            archive for archive in self._registry.all() if archive.state is not ArchiveState.PENDING
+        )
+        view = ArchivesView(archives=known, now=self._clock.wall(), open_conflicts=count)
+        return _response(self._pages.archives(view, _preference(request), target_of(request)))
+
+    async def style(self, _: Request) -> Response:
+        """Give the style sheet of all pages."""
+        headers = {"Cache-Control": "public, max-age=3600"}
+        return Response(self._style_sheet, headers=headers, media_type="text/css")
+
+    async def robots(self, _: Request) -> Response:
+        """Keep robots from what is asked of all archives, and from nothing else."""
+        headers = {"Cache-Control": "public, max-age=3600"}
+        return Response(_ROBOTS, headers=headers, media_type="text/plain")
+
+    async def favicon(self, _: Request) -> Response:
+        """Have none: it is no identifier either."""
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+
+    async def persistent(self, request: Request) -> Response:
+        """Answer a persistent URL, an identifier of another system, or an archive."""
+        if self._inclusion.is_for(request):
+            return await self._inclusion.serve(request)
+        elsewhere = onward(target_of(request), self._gateways)
+        if elsewhere is not None:
+            headers = {"Location": uri(elsewhere), "Cache-Control": "public, max-age=3600"}
+            return Response(status_code=HTTPStatus.FOUND, headers=headers)
+        found = await self._resolving.answer(request, wanted_of(request, self._base, self._now()))
+        if isinstance(found, Response):
+            self._metrics.observe_outcome("redirect")
+            return found
+        explanation = self._explained(found)
+        self._metrics.observe_outcome(explanation.outcome)
+        return self._nowhere(explanation, request)
+
+    async def api_resolve(self, request: Request) -> Response:
+        """Say where a persistent URL leads; no access is counted."""
+        wanted, question = question_of(request)
+        resolution = await self._resolving.resolve(request, question)
+        explanation = self._explained(resolution)
+        if explanation.outcome != "redirect":
+            return _problem(self._outcome(explanation))
+        location = with_pairs(explanation.location, wanted.passed_on)
+        return json_answer(Resolved(explanation.asked, "redirect", explanation.because, location))
+
+    async def api_explain(self, request: Request) -> Response:
+        """Say who was asked, what each said, the hops and the choice."""
+        _, question = question_of(request)
+        resolution = await self._resolving.resolve(request, question, hear_all=True)
+        return json_answer(self._explained(resolution))
+
+    async def explain(self, request: Request) -> Response:
+        """Say the same to people."""
+        _, question = question_of(request)
+        resolution = await self._resolving.resolve(request, question, hear_all=True)
+        explanation = self._explained(resolution)
+        description = describe(explanation.label, strict=True, now=self._now())
+        view = ExplainView(explanation=explanation, description=description)
+        return _response(self._pages.explain(view, _preference(request), target_of(request)))
+
+    def problem(self, problem: Problem, request: Request) -> Response:
+        """Say what went wrong, to people."""
+        view = ProblemView(
+            status=problem.status,
+            title=problem.title,
+            detail=problem.detail,
+            retry_after=problem.retry_after,
+        )
+        page = self._pages.problem(view, _preference(request), target_of(request))
+        return _response(page, problem.status)
+
+    def _explained(self, resolution: Resolution) -> Explanation:
+        return explain(resolution, self._registry.find)
+
+    def _nowhere(self, explanation: Explanation, request: Request) -> Response:
+        """Say why there is no redirection: as a page, in plain text, or to a program."""
+        view = self._outcome(explanation)
+        preference = _preference(request)
+        accepted = request.headers.get("accept", "")
+        if "text/html" in accepted:
+            page = self._pages.outcome(view, preference, target_of(request))
+            response = _response(page, view.status)
+        elif "text/plain" in accepted:
+            text = self._pages.plain_outcome(view, preference)
+            response = Response(text, view.status, _HEADERS, "text/plain")
+        else:
+            response = _problem(view)
+        if view.retry_after:
+            response.headers["Retry-After"] = str(view.retry_after)
+        return response
+
+    def _outcome(self, explanation: Explanation) -> OutcomeView:
+        description = describe(explanation.label, strict=True, now=self._now())
+        retry_after = RETRY_AFTER if explanation.outcome == "unsure" else 0
+        return OutcomeView(
+            explanation=explanation, description=description, retry_after=retry_after
+        )
+
+    def _now(self) -> Instant:
+        return Instant(self._clock.wall() // _SECOND)
+
+
+def _problem(view: OutcomeView) -> Response:
+    explanation = view.explanation
+    problem = OutcomeProblem(
+        f"urn:ibi:problem:{explanation.outcome}",
+        view.words.heading,
+        view.status,
+        f"{explanation.because} {view.words.advice}",
+        explanation.asked,
+        tuple(each.archive for each in view.concerned),
+        explanation.chain if explanation.outcome in {"loop", "endless"} else (),
+        view.formats,
+        view.retry_after,
+    )
+    response = Response(msgspec.json.encode(problem), view.status, _HEADERS, MEDIA_TYPE)
+    if view.retry_after:
+        response.headers["Retry-After"] = str(view.retry_after)
+    return response
+
+
+def _preference(request: Request) -> LanguagePreference:
+    # A persistent URL chooses by its own pair, to which a page there has its links.
+    given = request.query_params
+    chosen = given.get(LANGUAGE_OF_ITEM, "") or given.get(LANGUAGE, "")
+    return preference_of(request.headers.get("accept-language", ""), chosen)
+
+
+def _response(page: Page, status: int = HTTPStatus.OK) -> Response:
+    headers = {**_HEADERS, "Content-Language": page.language}
+    return Response(page.html, status, headers, "text/html")

@@ -1,0 +1,159 @@
+"""Persistent URLs at a resolver: a reader's question in, a redirection or an explanation out."""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.errors import RequestError
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.web.client_address import Clients, network_of
+from ibi.foundation.web.header_values import link, uri
+from ibi.foundation.web.rate_limit import RateLimit
+from ibi.identifier.instant import Instant
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.rules.cached_redirect import Known, first_referral
+from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.rules.target import with_pairs
+from ibi.resolver.search.hops import Resolving
+from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.wire.question import Question
+from ibi.wire.requests import encode
+
+LONGEST_URL: Final = 8192
+LONGEST_REQUEST: Final = 7000
+"""To an archive: many servers take 8 kB in all."""
+_FORMS: Final = ("/ibi/", "/rep/")
+"""What may stand before a label, as in links of old."""
+
+
+class ResolvingDoor:
+    """Resolves for readers: remembers, limits, acknowledges."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        base: str,
+        resolving: Resolving,
+        memory: Memory,
+        warm: WarmAnswers,
+        acknowledging: Acknowledging,
+        clients: Clients,
+        budget: RateLimit,
+    ) -> None:
+        """Resolve below the public address `base`."""
+        self._base = base
+        self._resolving = resolving
+        self._memory = memory
+        self._warm = warm
+        self._acknowledging = acknowledging
+        self._clients = clients
+        self._budget = budget
+
+    async def answer(self, request: Request, wanted: PersistentUrl) -> Response | Resolution:
+        """Resolve what a reader wants; redirect, or tell what became of it."""
+        preference = preference_of(request.headers.get("accept-language", ""))
+        question = Question.of(wanted, preference)
+        told = self._clients.told(self._clients.of(request))
+        is_access = request.method == "GET"
+        now = asyncio.get_running_loop().time()
+        found = self._memory.recall(question, told, now)
+        if found is None:
+            found = await self._find(request, question, told if is_access else None)
+        elif isinstance(found, Known) and is_access:
+            self._acknowledging.note_known(found, told)
+        if isinstance(found, Resolution):
+            return found
+        response = self._redirection(found, wanted)
+        # What belongs to the item may be anything: nobody is to fill the memory with it.
+        depends = found.depends_on_reader or found.only_for
+        if not depends and not wanted.passed_on:
+            self._warm.keep(_target(request), response.raw_headers, found)
+        return response
+
+    async def _find(
+        self, request: Request, question: Question, reader: tuple[str, ...] | None
+    ) -> Known | Resolution:
+        """Resolve a question, and remember what became of it."""
+        version = self._memory.version
+        resolution = await self._resolve(request, question)
+        now = asyncio.get_running_loop().time()
+        found = self._memory.keep(resolution, self._base, version, now)
+        if isinstance(found, Known) and reader is not None:
+            self._acknowledging.note(first_referral(found, resolution, reader))
+        return found
+
+    async def resolve(
+        self, request: Request, question: Question, *, hear_all: bool = False
+    ) -> Resolution:
+        """Resolve a question without an access: for whoever wants to know, not to read."""
+        return await self._resolve(request, question, hear_all=hear_all)
+
+    async def _resolve(
+        self, request: Request, question: Question, *, hear_all: bool = False
+    ) -> Resolution:
+        addresses = self._clients.of(request)
+        share = network_of(addresses[0])
+        told = self._clients.told(addresses)
+        if len(encode(question.request(told))) > LONGEST_REQUEST:
+            msg = "The path is longer than archives take: shorten it."
+            raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
+        return await self._resolving.resolve(
+            question,
+            told,
+            spend=lambda: self._budget.admit(share),
+            share=share,
+            hear_all=hear_all,
+        )
+
+    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
+        headers = {
+            "Location": uri(with_pairs(known.url.decode(), wanted.passed_on)),
+            # Every reader comes here: so a location holds no longer than it is remembered here.
+            "Cache-Control": "private, no-store" if known.only_for else "no-cache",
+            "Link": link(self._base + known.path.decode(), "cite-as"),
+        }
+        if known.depends_on_reader:
+            headers["Vary"] = "Accept-Language"
+        return Response(status_code=HTTPStatus.FOUND, headers=headers)
+
+
+def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:
+    """Read the persistent URL of a request."""
+    text = target_of(request)
+    if len(text) > LONGEST_URL:
+        msg = f"The address is longer than {LONGEST_URL} characters: shorten its path or query."
+        raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
+    for form in _FORMS:
+        if text.startswith(form):
+            text = text[len(form) - 1 :]
+    return PersistentUrl.parse(base + text, now=now)
+
+
+def question_of(request: Request) -> tuple[PersistentUrl, Question]:
+    """Read the question that a request of the API carries in its parameters."""
+    text = request.query_params.get("url", "")
+    if not text:
+        raise RequestError("The parameter url is missing: a label, or a persistent URL.")
+    wanted = PersistentUrl.parse(text[:LONGEST_URL])
+    preference = preference_of(
+        request.headers.get("accept-language", ""), request.query_params.get("language", "")
+    )
+    return wanted, Question.of(wanted, preference)
+
+
+def target_of(request: Request) -> str:
+    """Return the path and query of a request, as they were written."""
+    return _target(request).decode("ascii", "replace")
+
+
+def _target(request: Request) -> bytes:
+    query: bytes = request.scope["query_string"]
+    raw: bytes = request.scope["raw_path"]
+    return raw + b"?" + query if query else raw

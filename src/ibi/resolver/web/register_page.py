@@ -1,0 +1,198 @@
+"""The page of a resolver on which archives are registered: by its operator, or by proof.
+
+What authorises stands in the form itself: the operator's token, typed in, or the token of a
+challenge, known to whoever began it. There are no cookies, so a browser adds nothing on its own to
+a form that another site has it send, and there is no forgery to guard against. Such a form is
+refused all the same: it would use up a share of the reader's network.
+
+The header Origin does not tell one: where no referrer is sent, it is "null" for our own form too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from ibi.errors import IbiError, ProofError, RequestError, StorageError, TooManyRequestsError
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.links import LANGUAGE, REGISTER
+from ibi.foundation.pages.templates import Page, ProblemView
+from ibi.foundation.web.json_response import by_method
+from ibi.foundation.web.problems import problem_of
+from ibi.foundation.web.request_body import body_of
+from ibi.identifier.label import Label, parse
+from ibi.identifier.language import LanguagePreference
+from ibi.model.archive_record import RegistrationKey
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.store import Challenge
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.web.authorization import ResolverDoor
+from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
+from ibi.resolver.web.registrations_api import OpenRegistration
+from ibi.resolver.web.views import ChallengeView, FilledForm, KeyView, RegisterView
+
+PROOF: Final = f"{REGISTER}/proof"
+LARGEST_FORM: Final = 16_384
+"""Bytes: room for the further hosts of one archive."""
+_MOST_FIELDS: Final = 16
+_FORM: Final = "application/x-www-form-urlencoded"
+
+_HEADERS: Final = {
+    "Content-Security-Policy": SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Language",
+    "Cache-Control": "no-store",
+}
+
+
+class RegisterPage:
+    """Its handlers."""
+
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+        self,
+        registry: Registry,
+        opening: OpenRegistration,
+        door: ResolverDoor,
+        pages: ResolverPages,
+        address: str,
+        service: Label,
+    ) -> None:
+        """Register at the resolver at an address, whose service has a label."""
+        self._registry = registry
+        self._opening = opening
+        self._door = door
+        self._pages = pages
+        self._address = address
+        self._service = service
+
+    @property
+    def routes(self) -> list[Route]:
+        """Where they answer."""
+        return [
+            by_method(REGISTER, GET=self.show, POST=self.register),
+            by_method(PROOF, POST=self.prove),
+        ]
+
+    async def show(self, request: Request) -> Response:
+        """Show the forms."""
+        return self._forms(request, FilledForm())
+
+    async def register(self, request: Request) -> Response:
+        """Register what the operator filled in, or challenge whoever else did."""
+        fields = await _fields_of(request)
+        filled = FilledForm.of(fields)
+        try:
+            if filled.origin == "domain":
+                return await self._begin(request, filled)
+            return await self._register(request, filled, fields.get("token", ""))
+        except IbiError as error:
+            return self._forms(request, filled, error)
+
+    async def _register(self, request: Request, filled: FilledForm, token: str) -> Response:
+        authorization = f"Bearer {token}" if token else None
+        who = await self._door.admit_by(authorization, request, "operate")
+        registered = await self._registry.register(
+            parse(filled.service), None, filled.administrator, filled.host_list, "operator", who
+        )
+        return self._key(request, *registered)
+
+    async def _begin(self, request: Request, filled: FilledForm) -> Response:
+        self._opening.admit(request)
+        challenge = await self._opening.begin(filled.service, filled.administrator)
+        return self._challenge(request, challenge.token, challenge)
+
+    async def prove(self, request: Request) -> Response:
+        """Look at the proof, and register the archive."""
+        token = (await _fields_of(request)).get("token", "")
+        challenge = None
+        try:
+            self._opening.admit(request)
+            challenge = await self._opening.find(token)
+            return self._key(request, *await self._opening.complete(token))
+        except (ProofError, TooManyRequestsError, StorageError) as error:
+            return self._challenge(request, token, challenge, error)
+        except IbiError as error:
+            return self._forms(request, FilledForm(origin="domain"), error)
+
+    def _forms(
+        self, request: Request, filled: FilledForm, error: IbiError | None = None
+    ) -> Response:
+        fault, status, headers = _told(error, HTTPStatus.OK)
+        view = RegisterView(is_open=self._opening.is_open, filled=filled, fault=fault)
+        page = self._pages.register(view, _preference(request), _here(request))
+        return _response(page, status, headers)
+
+    def _challenge(
+        self,
+        request: Request,
+        token: str,
+        challenge: Challenge | None,
+        error: IbiError | None = None,
+    ) -> Response:
+        fault, status, headers = _told(error, HTTPStatus.ACCEPTED)
+        view = ChallengeView(token=token, challenge=challenge, fault=fault)
+        page = self._pages.challenge(view, _preference(request), _here(request))
+        return _response(page, status, headers)
+
+    def _key(self, request: Request, archive: RegisteredArchive, key: RegistrationKey) -> Response:
+        view = KeyView(
+            archive=archive, key=key, resolver=self._address, resolver_service=self._service
+        )
+        page = self._pages.key(view, _preference(request), _here(request))
+        return _response(page, HTTPStatus.CREATED, {})
+
+
+async def _fields_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form that was sent from here."""
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        msg = "Another site had this form sent: open the page here, and fill it in."
+        raise HTTPException(HTTPStatus.FORBIDDEN, msg)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Expected {_FORM}.")
+    text = (await body_of(request, LARGEST_FORM)).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        msg = f"The form has more than {_MOST_FIELDS} fields."
+        raise RequestError(msg) from None
+
+
+def _told(
+    error: IbiError | None, good: HTTPStatus
+) -> tuple[ProblemView | None, int, Mapping[str, str]]:
+    """Return how an error is told on a page: what, with which status and which headers."""
+    if error is None:
+        return None, good, {}
+    problem, headers = problem_of(error)
+    fault = ProblemView(
+        status=problem.status,
+        title=problem.title,
+        detail=problem.detail,
+        retry_after=problem.retry_after,
+    )
+    return fault, problem.status, headers
+
+
+def _preference(request: Request) -> LanguagePreference:
+    chosen = request.query_params.get(LANGUAGE, "")
+    return preference_of(request.headers.get("accept-language", ""), chosen)
+
+
+def _here(request: Request) -> str:
+    """Return where the forms are shown in the language that was chosen: no other pair is kept."""
+    chosen = request.query_params.get(LANGUAGE)
+    return f"{REGISTER}?{urlencode({LANGUAGE: chosen})}" if chosen else REGISTER
+
+
+def _response(page: Page, status: int, headers: Mapping[str, str]) -> Response:
+    return Response(
+        page.html, status, {**_HEADERS, "Content-Language": page.language, **headers}, "text/html"
+    )

@@ -1,0 +1,119 @@
+"""What a resolver knows, written as the messages of its API."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from ibi.identifier.instant import Instant
+from ibi.model.conflict import Claim, Conflict
+from ibi.model.registration import ArchiveState, RegisteredArchive
+from ibi.resolver.ports.store import Challenge, KeptDigest, RegistryEvent
+from ibi.resolver.registry.domain_proof import http_proof, text_proof
+from ibi.resolver.web import messages
+
+_SECOND: Final = 1_000_000_000
+
+
+def moment(nanoseconds: int) -> str:
+    """Write a moment as ISO 8601, to the second; empty if it never was."""
+    return Instant(nanoseconds // _SECOND).iso8601 if nanoseconds else ""
+
+
+def counts(archives: Iterable[RegisteredArchive]) -> dict[str, int]:
+    """Count archives by state."""
+    found = Counter(archive.state for archive in archives)
+    return {str(state): found[state] for state in ArchiveState}
+
+
+def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
+    """Write what everybody may know of an archive."""
+    inclusion = archive.inclusion
+    return messages.ArchiveAnswer(
+        archive.service.spelling,
+        archive.address,
+        str(archive.state),
+        moment(archive.since),
+        inclusion is not None and inclusion.confirmed,
+        moment(inclusion.seen) if inclusion is not None else "",
+        archive.outage.reason if archive.outage is not None else "",
+    )
+
+
+def whole_archive(
+    archive: RegisteredArchive, digest: KeptDigest | None = None
+) -> messages.ArchiveAnswer:
+    """Write what the operator knows of an archive: not its key, which nobody knows here."""
+    return msgspec.structs.replace(
+        public_archive(archive),
+        administrator=archive.administrator,
+        origin=archive.origin,
+        hosts=list(archive.hosts),
+        key="good" if archive.key else "revoked",
+        previous_key_until=moment(archive.previous_until) if archive.previous_key else "",
+        digest=None if digest is None else _digest_answer(digest),
+    )
+
+
+def _digest_answer(digest: KeptDigest) -> messages.DigestAnswer:
+    return messages.DigestAnswer(digest.whole, digest.count, moment(digest.confirmed))
+
+
+def conflict_answer(conflict: Conflict) -> messages.ConflictAnswer:
+    """Write a conflict with its evidence."""
+    return messages.ConflictAnswer(
+        conflict.id,
+        conflict.label,
+        [_claim_answer(claim) for claim in conflict.claims],
+        moment(conflict.opened),
+        moment(conflict.last_seen),
+        conflict.seen,
+        moment(conflict.settled),
+        conflict.owner,
+        conflict.note,
+    )
+
+
+def _claim_answer(claim: Claim) -> messages.ClaimAnswer:
+    return messages.ClaimAnswer(
+        claim.archive,
+        claim.address,
+        claim.url,
+        claim.timestamp,
+        moment(claim.first_seen),
+        moment(claim.last_seen),
+        claim.answer,
+    )
+
+
+def history_line(event: RegistryEvent) -> messages.HistoryLine:
+    """Write a line of the history."""
+    return messages.HistoryLine(
+        event.number, moment(event.at), event.who, event.act, event.archive, event.detail
+    )
+
+
+def challenge_answer(challenge: Challenge, base: str) -> messages.ChallengeAnswer:
+    """Write a challenge, and what to do about it."""
+    return messages.ChallengeAnswer(
+        challenge.token,
+        challenge.service,
+        challenge.host,
+        moment(challenge.until),
+        _proofs(challenge),
+        f"POST {base}/api/v1/registrations/proof with the token",
+    )
+
+
+def _proofs(challenge: Challenge) -> list[messages.ProofAnswer]:
+    place, text = http_proof(challenge)
+    sentence = f"Let {place} answer with the text {text} and nothing else."
+    proofs = [messages.ProofAnswer("http", place, text, sentence)]
+    record = text_proof(challenge)
+    if record is not None:
+        sentence = f"Or add a TXT record to the domain name: {record.place} with {record.text}."
+        proofs.append(messages.ProofAnswer("dns", record.place, record.text, sentence))
+    return proofs

@@ -1,0 +1,284 @@
+"""What each page of a resolver shows, as values, and the words for how a question ended."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final, NamedTuple, Self
+
+from ibi.foundation.pages.templates import ProblemView
+from ibi.identifier.description import Description
+from ibi.identifier.label import Label
+from ibi.metadata.formats import FORMATS
+from ibi.model.archive_record import RegistrationKey
+from ibi.model.registration import ArchiveState, RegisteredArchive
+from ibi.resolver.ports.store import Challenge
+from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
+from ibi.resolver.web.explanation import Asked, Explanation
+from ibi.resolver.web.pasted_text import Pasted
+from ibi.wire.service_labels import DEFAULT_SERVICE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilledForm:
+    """What somebody filled in, but for a token, which no page repeats."""
+
+    origin: str = "operator"
+    """Which of the forms it is, by who may send it: `operator` or `domain`."""
+    service: str = ""
+    administrator: str = ""
+    hosts: str = ""
+    """As they were written, with blanks, commas or ends of lines between them."""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Self:
+        """Read the fields of a form; what it does not have is empty."""
+        return cls(
+            origin="domain" if fields.get("origin") == "domain" else "operator",
+            service=fields.get("service", "").strip(),
+            administrator=fields.get("administrator", "").strip(),
+            hosts=fields.get("hosts", "").strip(),
+        )
+
+    @property
+    def host_list(self) -> tuple[str, ...]:
+        """The further hosts, one by one."""
+        return tuple(self.hosts.replace(",", " ").split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterView:
+    """The forms by which an archive is registered."""
+
+    is_open: bool
+    """Whether there is one for strangers."""
+    filled: FilledForm = FilledForm()
+    fault: ProblemView | None = None
+    """Why it was not registered as it was filled in."""
+
+    def filled_as(self, origin: str) -> FilledForm:
+        """Return what was filled in in one of the forms."""
+        return self.filled if self.filled.origin == origin else FilledForm(origin=origin)
+
+    def fault_of(self, origin: str) -> ProblemView | None:
+        """Return what is wrong with one of the forms."""
+        return self.fault if self.filled.origin == origin else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChallengeView:
+    """How control of a host is shown, and the form to have it looked at."""
+
+    token: str
+    challenge: Challenge | None
+    """None if it was not looked up: the token can be sent again all the same."""
+    fault: ProblemView | None = None
+
+    @property
+    def at_host(self) -> Proof | None:
+        """What the host may show."""
+        return http_proof(self.challenge) if self.challenge else None
+
+    @property
+    def in_names(self) -> Proof | None:
+        """What the domain name system may have instead; None for an IP address."""
+        return text_proof(self.challenge) if self.challenge else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyView:
+    """An archive that was registered just now, and its key, which is shown this once."""
+
+    archive: RegisteredArchive
+    key: RegistrationKey
+    resolver: str
+    """The address of the resolver."""
+    resolver_service: Label
+
+    @property
+    def command(self) -> str:
+        """What the administrator types; archives know the usual label of a resolver service."""
+        service = self.resolver_service
+        own = "" if service == DEFAULT_SERVICE else f" --service {service.spelling}"
+        return f"ibi archive link {self.resolver} --key {self.key}{own}"
+
+
+EXAMPLES: Final = (
+    "8JMKD3MGP7W/3EPGUE5",
+    "sid.inpe.br/mtc-m19/2013/09.04.12.27.57",
+    "LK47B6W/362SFKH!",
+)
+"""Of the two forms of a label, and one with a modifier."""
+
+
+def counted(archives: Iterable[RegisteredArchive]) -> Mapping[ArchiveState, int]:
+    """Return how many archives stand how."""
+    return Counter(archive.state for archive in archives)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolverHomeView:
+    """The front page of a resolver: one field, and what was pasted into it."""
+
+    archives: Mapping[ArchiveState, int] = field(default_factory=dict)
+    """How many stand how."""
+    pasted: Pasted | None = None
+    examples: tuple[str, ...] = EXAMPLES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivesView:
+    """The archives of a resolver, and how each stands."""
+
+    archives: tuple[RegisteredArchive, ...]
+    now: int
+    """In nanoseconds of POSIX time."""
+    open_conflicts: int = 0
+
+
+class Words(NamedTuple):
+    """How an outcome is told to people, in English: what it is, and what to do next."""
+
+    heading: str
+    advice: str
+
+
+OUTCOME_WORDS: Final[dict[str, Words]] = {
+    "redirect": Words("The item was found", "Open it by its persistent URL, which stays the same."),
+    "not-found": Words(
+        "No archive has this item",
+        "Look at the identifier again: every character counts. Its archive may also be one that "
+        "this resolver does not know.",
+    ),
+    "gone": Words(
+        "This item was deleted", "The identifier stays, but what it named is no longer kept."
+    ),
+    "unserved": Words(
+        "The item does not have what was asked for",
+        "Ask for the item itself, or for its metadata.",
+    ),
+    "conflict": Words(
+        "Archives disagree about who has the Original",
+        "The conflict is on record for the operator of this resolver. Until it is settled, ask "
+        "for the item without requiring the Original.",
+    ),
+    "unsure": Words(
+        "Not all archives have answered",
+        "The item may be in an archive that did not answer. Try again in a moment.",
+    ),
+    "loop": Words(
+        "This identifier leads in a circle",
+        "Open one of the items by itself, and tell the archives that keep them.",
+    ),
+    "endless": Words(
+        "This identifier leads on without an end",
+        "Open one of the items by itself, and tell the archives that keep them.",
+    ),
+}
+
+_STATUSES: Final = {
+    "redirect": HTTPStatus.FOUND,
+    "not-found": HTTPStatus.NOT_FOUND,
+    "gone": HTTPStatus.GONE,
+    "unserved": HTTPStatus.NOT_FOUND,
+    "conflict": HTTPStatus.CONFLICT,
+    "unsure": HTTPStatus.SERVICE_UNAVAILABLE,
+    "loop": HTTPStatus.LOOP_DETECTED,
+    "endless": HTTPStatus.LOOP_DETECTED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeView:
+    """Why a reader was sent nowhere."""
+
+    explanation: Explanation
+    description: Description
+    """What the label says that was asked for."""
+    retry_after: int = 0
+    """Seconds; 0 if coming again is of no use."""
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The status of the page."""
+        return HTTPStatus.NOT_ACCEPTABLE if self.formats else _STATUSES[self.explanation.outcome]
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats of metadata that archives have, for who asked for another."""
+        asked = (verb for step in self.explanation.steps for verb in step.verbs)
+        has_format = any(verb.startswith("GetMetadata(") for verb in asked)
+        return tuple(FORMATS) if has_format and self.explanation.outcome == "unserved" else ()
+
+    @property
+    def words(self) -> Words:
+        """How the outcome is told."""
+        return OUTCOME_WORDS[self.explanation.outcome]
+
+    @property
+    def concerned(self) -> tuple[Asked, ...]:
+        """The archives to name: those that contend, have deleted, have the item, or are silent."""
+        wanted = _CONCERNED.get(self.explanation.outcome, ())
+        return tuple(each for each in self.explanation.last.asked if each.said in wanted)
+
+
+_CONCERNED: Final[dict[str, tuple[str, ...]]] = {
+    "gone": ("deleted",),
+    "unserved": ("original", "copy", "has-it"),
+    "conflict": ("original",),
+    "unsure": ("silent", "original"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainView:
+    """How a question was resolved."""
+
+    explanation: Explanation
+    description: Description
+
+    @property
+    def heading(self) -> str:
+        """How the outcome is told, in English."""
+        return OUTCOME_WORDS[self.explanation.outcome].heading
+
+
+# Why an archive is silent, as the resolver words it; what changes stands at the end.
+REASONS: Final = (
+    "it did not answer in time",
+    "it is down",
+    "it is down since %(what)s",
+    "it is switched off since %(what)s",
+    "it is not included",
+    "it answered with an error",
+    "it answered %(what)s",
+    "it broke off, or does not speak HTTP",
+    "it gave a URL that is not on its own host",
+    "its answer was not waited for",
+    "its answer makes no sense",
+    "too much is asked of it at once",
+    "its answer is no text",
+    "its answer is compressed, which nobody asked for",
+    "its answer is longer than %(what)s bytes",
+    "its answer broke off",
+    "its address is not one that this resolver may call",
+    "its address cannot be used",
+    "its name is not known",
+    "its certificate is not good",
+)
+_VARYING: Final = re.compile(
+    r"(it is down since|it is switched off since|it answered|its answer is longer than)"
+    r" ([0-9A-Z:+-]{1,32})( bytes)?"
+)
+
+
+def reason_told(told: Callable[[str], str], reason: str) -> str:
+    """Return a reason in the language of `told`; empty if it has no words for it."""
+    varying = _VARYING.fullmatch(reason)
+    known = f"{varying[1]} %(what)s{varying[3] or ''}" if varying else reason
+    if known not in REASONS:
+        return ""
+    return told(known) % {"what": varying[2]} if varying else told(known)

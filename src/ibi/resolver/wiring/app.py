@@ -1,0 +1,218 @@
+"""A running resolver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from ibi.foundation.settings_file import POSTGRESQL
+from ibi.foundation.sql.databases import _newest
+from ibi.foundation.system.clock import SystemClock
+from ibi.resolver.settings import ResolverSettings
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from ibi.foundation.web.bounded_http import BoundedHttp
+    from ibi.resolver.ports.outbound import Mailer
+    from ibi.resolver.ports.store import Owner
+    from ibi.resolver.storage.store import SqlResolverStore
+
+
+class ResolverInstance:
+    """A resolver's database, and what must be closed when it stops."""
+
+    def __init__(self, settings: ResolverSettings, workers: int = 1) -> None:
+        """Open the database; one of several workers grants its share of what a client may ask."""
+        self.is_one_of_several = workers > 1
+        self.settings = replace(
+            settings,
+            searches_a_second=max(1, settings.searches_a_second // workers),
+            requests_a_second=max(1, settings.requests_a_second // workers),
+        )
+        self.clock = SystemClock()
+        self.store = open_resolver_store(settings)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+
+def resolver_app(  # noqa: PLR0915  # its parts, one after the other
+    instance: ResolverInstance,
+) -> tuple[Starlette, type[BoundedHttp]]:
+    """Return a resolver's application, and the protocol that answers what is known before it."""
+    from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+    from ibi.foundation.system.dns import DnsTexts
+    from ibi.foundation.system.mailbox import messages
+    from ibi.foundation.web.authentication import Doorkeeper
+    from ibi.foundation.web.client_address import Clients
+    from ibi.foundation.web.rate_limit import RateLimit
+    from ibi.foundation.web.tokens import RESOLVER_SCOPES, STALE, Tokens
+    from ibi.resolver.acknowledgments.sender import Acknowledging
+    from ibi.resolver.digests.fetcher import Digests
+    from ibi.resolver.digests.locations import Locations
+    from ibi.resolver.digests.log_follower import Vigil
+    from ibi.resolver.peers.archive_client import HttpArchiveClient
+    from ibi.resolver.registry.domain_proof import DomainProof
+    from ibi.resolver.registry.health_check import Watch
+    from ibi.resolver.registry.inclusion import InclusionService
+    from ibi.resolver.registry.registration_key import Guesses
+    from ibi.resolver.registry.registry import Registry
+    from ibi.resolver.rules.redirect_cache import Memory
+    from ibi.resolver.search.conflicts import Conflicts
+    from ibi.resolver.search.fan_out import Searching
+    from ibi.resolver.search.hops import Resolving
+    from ibi.resolver.search.owners import Owners
+    from ibi.resolver.search.recorder import Bookkeeping
+    from ibi.resolver.web.app import ResolverApp, Running
+    from ibi.resolver.web.authorization import ResolverDoor
+    from ibi.resolver.web.fast_redirects import WarmAnswers, warm_http
+    from ibi.resolver.web.messages import ResolverAnswer
+    from ibi.resolver.web.metrics import ResolverMetrics
+    from ibi.resolver.web.pages import ResolverPages
+    from ibi.resolver.web.protocol import InclusionDoor
+    from ibi.resolver.web.public_routes import ResolverReading
+    from ibi.resolver.web.redirect import ResolvingDoor
+    from ibi.resolver.web.register_page import RegisterPage
+    from ibi.resolver.web.registrations_api import Notices, OpenRegistration, RegistrationsApi
+    from ibi.resolver.web.registry_api import RegistryApi
+    from ibi.resolver.workers.change_feed import Following
+    from ibi.resolver.workers.leases import DIGESTS, WATCH, Duties
+
+    settings, store, clock = instance.settings, instance.store, instance.clock
+    version = metadata.version("ibi")
+    registry = Registry(store, clock)
+    client = HttpArchiveClient(OutboundGuard(settings.allowed_networks))
+    memory = Memory(
+        lambda: registry.version,
+        hot_seconds=settings.hot_seconds,
+        absent_seconds=settings.absent_seconds,
+        most_known=settings.known,
+    )
+    owners = Owners(store, quick=store.quick)
+    locations = Locations(store, clock, quick=store.quick)
+
+    vigil = Vigil(
+        client,
+        registry,
+        locations,
+        memory.forget_lasting,
+        seconds=settings.hot_seconds,
+        longest=settings.known_seconds,
+    )
+    memory.leases = vigil
+    locations.on_news.append(vigil.forget)
+
+    def settled(label: str, owner: Owner) -> None:
+        owners.learn(label, owner)
+        memory.forget(label)
+
+    conflicts = Conflicts(store, registry, clock, settled)
+    bookkeeping = Bookkeeping(owners, conflicts, registry, clock, memory.forget)
+    searching = Searching(
+        registry,
+        client,
+        owners,
+        bookkeeping.learn,
+        seconds=settings.archive_seconds,
+        locations=locations,
+    )
+    clients = Clients(settings.trusted_proxies, settings.client_address)
+    duties = Duties(store, clock)
+    acknowledging = Acknowledging(store, client, registry, clock, lambda: duties.process)
+    duties.on_adoption.append(acknowledging.adopted)
+    warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=settings.known)
+    following = Following(store, registry, memory.forget)
+    rate = settings.searches_a_second
+    resolving = ResolvingDoor(
+        settings.address,
+        Resolving(searching, following.catch_up),
+        memory,
+        warm,
+        acknowledging,
+        clients,
+        RateLimit(clock, rate, 10 * rate),
+    )
+    inclusion = InclusionDoor(
+        InclusionService(registry, client, Guesses(lambda: duties.processes), clock),
+        settings.service_label,
+        clients,
+    )
+    digests = Digests(
+        registry,
+        client,
+        store,
+        locations,
+        clock,
+        seconds=settings.digest_seconds,
+        most_names=settings.digest_names,
+        on_duty=lambda: duties.holds(DIGESTS),
+    )
+    metrics = ResolverMetrics()
+    metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
+    # One that another worker made or removed is so at once.
+    trusted_for = 0 if instance.is_one_of_several else STALE
+    tokens = Tokens(store, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
+    door = ResolverDoor(Doorkeeper(tokens, clock), clients, clock, settings.requests_a_second)
+    notices = Notices(_mailer(settings), settings.address)
+    about = ResolverAnswer(settings.name, settings.address, settings.service, version)
+    is_private = bool(settings.allowed_networks)
+    proof = DomainProof(store, client, DnsTexts(), clock, allow_private=is_private)
+    opening = OpenRegistration(registry, proof, door, is_open=settings.open_registration)
+    pages = ResolverPages(settings.name, settings.address)
+    reading = ResolverReading(
+        settings.address,
+        settings.gateways,
+        resolving,
+        inclusion,
+        registry,
+        store,
+        clock,
+        pages,
+        metrics,
+    )
+    running = Running(
+        registry,
+        duties,
+        following,
+        searching,
+        owners,
+        conflicts,
+        bookkeeping,
+        acknowledging,
+        Watch(registry, client, clock, on_duty=lambda: duties.holds(WATCH)),
+        locations,
+        digests,
+        vigil,
+        client,
+    )
+    app = ResolverApp(
+        running,
+        (
+            RegistryApi(registry, conflicts, store, door, notices, about, locations.digest),
+            RegistrationsApi(registry, opening, door, notices, messages, about),
+            RegisterPage(registry, opening, door, pages, settings.address, settings.service_label),
+        ),
+        reading,
+        metrics,
+        warm,
+        store,
+        version,
+    )
+    return app.asgi(), warm_http(warm)
+
+
+def _mailer(settings: ResolverSettings) -> Mailer:
+    from ibi.foundation.system.smtp import NoMailer, SmtpMailer
+
+    return SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else NoMailer()
+
+
+def open_resolver_store(settings: ResolverSettings) -> SqlResolverStore:
+    """Open the database of a resolver, and bring it to the newest version."""
+    from ibi.resolver.storage.store import SqlResolverStore
+
+    database = _newest(settings.place, "resolver")
+    return SqlResolverStore(database, quick=not settings.place.startswith(POSTGRESQL))

@@ -1,0 +1,59 @@
+"""A resolver served by several processes, all of them alike, on one database."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ibi.foundation.interprocess.forwarded_server import InnerDoor
+from ibi.foundation.interprocess.frames import Doorbell
+from ibi.foundation.interprocess.worker_metrics import Colleagues, join, told_by
+from ibi.foundation.processes.server import address_of, log_to_stderr
+from ibi.foundation.processes.supervisor import Supervisor
+from ibi.foundation.processes.worker import run_worker
+from ibi.foundation.processes.worker_slot import Leash, Post
+from ibi.foundation.system import instance_lock
+from ibi.resolver.settings import read_resolver
+from ibi.resolver.wiring.app import ResolverInstance, resolver_app
+
+# What each of them would import, imported once: its memory is shared.
+_SHARED: Final = (
+    *(
+        "ibi.resolver.peers.archive_client",
+        "ibi.foundation.system.dns",
+        "ibi.foundation.system.mailbox",
+    ),
+    *("ibi.resolver.web.app", "ibi.resolver.web.register_page", "ibi.resolver.web.registry_api"),
+    *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.on", "uvloop"),
+)
+
+
+def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
+    """Serve the resolver in a folder by so many workers, until SIGINT or SIGTERM."""
+    for name in _SHARED:
+        import_module(name)
+    log_to_stderr()
+    names = [str(number) for number in range(1, count + 1)]
+    bells = {name: Doorbell() for name in names}
+    posts = [
+        Post(name, partial(_resolve, folder, listener, Colleagues(name, bells))) for name in names
+    ]
+    address = address_of(listener)
+    with instance_lock.serving(folder, address):
+        ready = f"ready resolver={address}"
+        Supervisor(posts, lambda: click.echo(ready), lambda: read_resolver(folder)).run()
+
+
+def _resolve(folder: Path, listener: socket.socket, colleagues: Colleagues, leash: Leash) -> None:
+    """Be a worker."""
+    instance_ = ResolverInstance(read_resolver(folder), workers=len(colleagues.bells))
+    with closing(instance_) as opened:
+        app, http = resolver_app(opened)
+        join(app, colleagues)
+        run_worker(app, listener, leash, InnerDoor(colleagues.bell, told_by(app)), http)

@@ -1,1 +1,0 @@
-"""The web edge: HTTP in, HTTP out, and nothing decided in between."""
