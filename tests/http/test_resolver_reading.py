@@ -146,6 +146,27 @@ def test_a_redirection_says_where_to_and_what_to_cite(world: World) -> None:
     assert "vary" not in answer.headers
 
 
+@pytest.mark.parametrize(
+    ("item", "asked"),
+    [
+        (ITEM, (ITEM.lower(), ITEM, f"rep/{ITEM.lower()}")),
+        (FAMILY, (f"{FAMILY.lower()}:", f"{FAMILY}:")),
+        (NAMED, (NAMED.upper(), NAMED, f"ibi/{NAMED.upper()}")),
+    ],
+)
+def test_the_url_to_cite_is_canonical_whatever_spelling_is_asked_for_first(
+    tmp_path: Path, item: str, asked: tuple[str, ...]
+) -> None:
+    with ArchiveDouble(service_of(0)) as archive, attacked(tmp_path) as resolver:
+        resolver.include(archive)
+        furnish(archive)
+        for spelling in (item.lower(), item.upper()):  # a real archive knows all spellings
+            archive.items[spelling] = archive.items[item]
+        verb = ":" if asked[0].endswith(":") else ""
+        cited = f'<{resolver.address}/{item}{verb}>; rel="cite-as"'
+        assert [resolver.get(f"/{each}").headers["link"] for each in asked] == [cited] * len(asked)
+
+
 def test_caches_are_told_where_the_language_matters(world: World) -> None:
     for path in (f"/{FAMILY}+", f"/{FAMILY}?ibiurl.verblist=GetTranslation"):
         assert world.get(path).headers["vary"] == "Accept-Language"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from ibi.errors import ResolverRequestError
-from ibi.identifier.label import Label
+from ibi.identifier.label import Label, parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetTranslation, Verb
@@ -78,6 +78,8 @@ class Question:
     def persistent_url(self) -> PersistentUrl:
         """The persistent URL that archives are told with an acknowledgment (Table 6.11).
 
+        It is the one to cite, so the label is in its canonical spelling, however it was asked for.
         Neither the required status nor a preferred language stands in it.
         """
-        return PersistentUrl(self.label, self.verbs, self.file_list, self.path)
+        label = parse(self.label.canonical, strict=True)
+        return PersistentUrl(label, self.verbs, self.file_list, self.path)

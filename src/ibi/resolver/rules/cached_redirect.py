@@ -57,7 +57,7 @@ class Known(msgspec.Struct, gc=False, eq=False):
     lease: Lease
     terms: Terms
     path: bytes
-    """Of the persistent URL: a slash, the label, and what is asked of it."""
+    """Of the persistent URL: a slash, the canonical label, and what is asked of it."""
     url: bytes
     """As the archive listed it."""
     asked: Asked | None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from ibi.identifier.fingerprint import fingerprint
-from ibi.identifier.label import Label, parse
+from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.resolver.rules.cached_redirect import Known
 from ibi.resolver.rules.decision import Gone, NotFound, Redirect, Unserved
@@ -159,10 +159,8 @@ class _Lasting:
         known = self._kept.get(fingerprint(label.canonical))
         if known is None or now >= known.lease.until:
             return None
-        path = known.path[1:].decode()
-        # Two labels may have one fingerprint, and one label several spellings.
-        is_it = path == label.canonical or parse(path).canonical == label.canonical
-        return known if is_it else None
+        # Two labels may have one fingerprint.
+        return known if known.path[1:].decode() == label.canonical else None
 
     def put(self, print_: int, known: Known) -> None:
         before = self._kept.get(print_)
