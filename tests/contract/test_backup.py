@@ -562,6 +562,17 @@ def test_backups_of_an_archive_at_work_are_consistent(
     small.close()
 
 
+def test_a_journal_file_may_vanish_between_listing_and_reading(site: Site) -> None:
+    """An archive at work finishes a change after its journal was listed, before it was read."""
+    journal = site.settings.folder / "journal"
+    for name in ("1.json", "2.json", "3.json"):
+        (journal / name).write_bytes(b"decided")
+    keys = shelf_of(site.settings).keys("journal")
+    assert next(keys) == ("journal/1.json", 7)
+    (journal / "2.json").unlink()
+    assert list(keys) == [("journal/3.json", 7)]
+
+
 @pytest.mark.parametrize("keep_replaced", [True, False])
 def test_what_changes_before_its_files_are_copied_is_backed_up_as_it_became(
     tmp_path: Path, *, keep_replaced: bool

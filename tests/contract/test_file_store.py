@@ -121,6 +121,29 @@ def test_of_nothing_there_is_nothing(store: AStore) -> None:
     assert list(store.manifests()) == []
 
 
+def test_a_staged_file_may_vanish_while_it_is_looked_for(
+    store: AStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another request removes it after its facts were found, before they are read."""
+    read_bytes = Path.read_bytes
+
+    def vanish(path: Path) -> bytes:
+        monkeypatch.setattr(Path, "read_bytes", read_bytes)
+        store.unstage(DEPOSIT, "a")
+        return read_bytes(path)
+
+    send(store, "a", b"one")
+    monkeypatch.setattr(Path, "read_bytes", vanish)
+    assert store.staged(DEPOSIT) == []
+    send(store, "a", b"one")
+    monkeypatch.setattr(Path, "read_bytes", vanish)
+    assert store.staged_file(DEPOSIT, "a") is None
+    send(store, "a", b"one")
+    monkeypatch.setattr(Path, "read_bytes", vanish)
+    with pytest.raises(UnknownError):
+        store.open_staged(DEPOSIT, "a")
+
+
 @pytest.mark.parametrize("deposit", ["../col", "..", "a/b", "", "change-1"])
 def test_no_deposit_leads_out_of_the_folder(store: AStore, deposit: str) -> None:
     with pytest.raises(UnknownError), store.receive(deposit, "a", 0):

@@ -61,7 +61,8 @@ class FolderShelf:
             folders.sort()
             for name in sorted(files):
                 path = Path(folder) / name
-                with suppress(FileNotFoundError), disk_errors(self.name):
+                # Suppressed inside: outside of `disk_errors` it would be a StorageError already.
+                with disk_errors(self.name), suppress(FileNotFoundError):
                     yield path.relative_to(self._root).as_posix(), path.lstat().st_size
 
     def _fail(self, failure: OSError) -> None:

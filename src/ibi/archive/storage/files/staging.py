@@ -205,7 +205,7 @@ class Staging:
             found = {
                 file.path: Staged(file.path, file.size, file)
                 for file in whole
-                if (self.files_of(deposit) / file.path).is_file()
+                if file is not None and (self.files_of(deposit) / file.path).is_file()
             }
             found |= {path: Staged(path, size, None) for path, size in self._parts(deposit)}
             return [found[path] for path in sorted(found)]
@@ -221,12 +221,10 @@ class Staging:
     def staged_file(self, deposit: str, path: str) -> Staged | None:
         """Return one of them."""
         with disk_errors(self.place, path):
-            part = self._part(deposit, path)
-            if part.exists():
-                return Staged(path, part.stat().st_size, None)
-            facts = self._facts(deposit, path)
-            if facts.exists() and (self.files_of(deposit) / path).is_file():
-                file = _file(facts)
+            with suppress(FileNotFoundError):
+                return Staged(path, self._part(deposit, path).stat().st_size, None)
+            file = _file(self._facts(deposit, path))
+            if file is not None and (self.files_of(deposit) / path).is_file():
                 return Staged(path, file.size, file)
             return None
 
@@ -275,7 +273,10 @@ class Staging:
         if staged is None or staged.file is None:
             raise UnknownError("whole file", path)
         with disk_errors(self.place, path):
-            return os.open(self.files_of(deposit) / path, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                return os.open(self.files_of(deposit) / path, os.O_RDONLY | os.O_NOFOLLOW)
+            except FileNotFoundError:  # it was removed meanwhile
+                raise UnknownError("whole file", path) from None
 
     def discard(self, deposit: str) -> None:
         """Remove everything of a deposit."""
@@ -320,5 +321,9 @@ def _digest(path: str) -> str:
     return hashlib.sha256(path.encode()).hexdigest()[:40]
 
 
-def _file(facts: Path) -> File:
-    return msgspec.json.decode(facts.read_bytes(), type=File)
+def _file(facts: Path) -> File | None:
+    """Read the facts of a whole file; None if it was removed since they were listed."""
+    try:
+        return msgspec.json.decode(facts.read_bytes(), type=File)
+    except FileNotFoundError:
+        return None
