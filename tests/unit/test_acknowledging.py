@@ -13,9 +13,8 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
-from ibi.resolver.acknowledgments.sender import MOST_ARCHIVES, Acknowledging
+from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, Acknowledging
 from ibi.resolver.rules.acknowledgment import KEY_LIFE, LONGEST_WAIT, SECOND
-from ibi.resolver.rules.backoff import LONGEST_REST
 from mortal_resolver import (
     FOREIGN,
     KEY,

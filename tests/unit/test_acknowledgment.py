@@ -29,7 +29,6 @@ from ibi.resolver.rules.acknowledgment import (
     request_of,
     subject,
 )
-from ibi.resolver.rules.backoff import LONGEST_REST, Pace, Rests
 from ibi.wire.access_counts import MOST_ACCESSES
 from ibi.wire.requests import Acknowledgment
 from ibi.wire.url_list import Related, UrlList
@@ -171,26 +170,3 @@ def test_what_cannot_be_read_is_an_error_of_ours(text: str) -> None:
         is_keyed(replace(KEYED, acknowledgment=text))
     with pytest.raises(IbiError):
         request_of(replace(KEYED, request="servicesubject=inclusionConfirmationRequest"))
-
-
-def test_turns_are_spaced_out_for_each() -> None:
-    pace = Pace(50)
-    assert [pace.wait("a", NOW) for _ in range(4)] == [n * SECOND // 50 for n in range(4)]
-    assert pace.wait("b", NOW) == 0
-    assert pace.wait("a", NOW + SECOND) == 0
-    assert pace.wait("a", NOW + SECOND + 1) == SECOND // 50 - 1
-
-
-def test_who_fails_rests_for_longer_each_time_but_not_for_ever() -> None:
-    rests = Rests()
-    assert rests.until("a") == 0
-    found = []
-    for _ in range(9):
-        rests.failed("a", NOW)
-        found.append((rests.until("a") - NOW) // SECOND)
-    assert found == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert LONGEST_REST == 60 * SECOND
-    assert rests.until("b") == 0
-    rests.forget("a")
-    rests.forget("a")
-    assert rests.until("a") == 0

@@ -12,12 +12,12 @@ from ibi.archive.ports.catalogue import Held
 from ibi.archive.rules.fixity import (
     MISSING,
     Found,
-    Pace,
     file_fault,
     is_ahead,
     is_known,
     manifest_fault,
     owners,
+    read_pace,
 )
 from ibi.archive.rules.manifest import manifest
 from ibi.identifier.language import Language
@@ -129,24 +129,24 @@ def test_what_belongs_to_an_item() -> None:
 
 @given(st.floats(0.01, 1000), st.lists(st.tuples(st.integers(1, 1 << 20), st.integers(0, SECOND))))
 def test_nobody_reads_faster_than_the_pace(rate: float, steps: list[tuple[int, int]]) -> None:
-    pace = Pace(rate)
+    pace = read_pace(rate)
     begun = now = 5 * SECOND
     read = 0
     for count, busy in steps:
         now += busy
-        now += pace.wait(count, now)
+        now += pace.after(now, count)
         read += count
         # A tenth of a second's worth may be read at once, after a rest.
         assert read <= rate * 1_000_000 * ((now - begun) / SECOND + 0.1) + 1 + read * 1e-6
 
 
 def test_whoever_was_slow_does_not_hurry_afterwards() -> None:
-    pace = Pace(1)
-    assert pace.wait(1_000_000, 10 * SECOND) == 9 * SECOND // 10
-    assert pace.wait(1_000_000, 100 * SECOND) == 9 * SECOND // 10
-    assert pace.wait(1_000_000, 100 * SECOND) == 19 * SECOND // 10
+    pace = read_pace(1)
+    assert pace.after(10 * SECOND, 1_000_000) == 9 * SECOND // 10
+    assert pace.after(100 * SECOND, 1_000_000) == 9 * SECOND // 10
+    assert pace.after(100 * SECOND, 1_000_000) == 19 * SECOND // 10
 
 
 def test_without_a_pace_nobody_waits() -> None:
-    pace = Pace(0)
-    assert [pace.wait(1 << 40, now) for now in (0, 1, SECOND)] == [0, 0, 0]
+    pace = read_pace(0)
+    assert [pace.after(now, 1 << 40) for now in (0, 1, SECOND)] == [0, 0, 0]

@@ -16,7 +16,6 @@ from ibi.resolver.rules.outage import (
     SECOND,
     SILENCES,
     Breaker,
-    backoff,
     is_due,
     silence_of,
 )
@@ -69,13 +68,6 @@ def test_an_outage_is_gone_on_with_after_a_restart() -> None:
     archive = replace(ARCHIVE, outage=breaker.outage)
     assert Breaker.of(archive) == breaker
     assert Breaker.of(ARCHIVE) == Breaker()
-
-
-@given(st.integers(0, 10_000), st.floats(0, 1, exclude_max=True))
-def test_half_of_a_wait_is_left_to_chance(failures: int, jitter: float) -> None:
-    longest = backoff(failures, 1.0)
-    assert longest // 2 <= backoff(failures, jitter) <= longest <= LONGEST_RETRY
-    assert longest >= FIRST_RETRY
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 100 * SECOND), st.floats(0, 1))))

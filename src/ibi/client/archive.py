@@ -25,6 +25,8 @@ from ibi.errors import (
     shown,
 )
 from ibi.foundation.http_client.api_client import ATTEMPTS, REST, RemoteApi, detail_of, reason_of
+from ibi.model.clock import SECOND
+from ibi.model.pace import Backoff
 from ibi.wire.percent_encoding import path as in_url
 
 _TOO_MANY: Final = 429
@@ -32,6 +34,8 @@ _CONFLICT: Final = 409
 _PIECE: Final = 1 << 20
 _ONCE: Final = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=1)
 """Nothing is tried again, but one redirection is followed."""
+_RETRY: Final = Backoff(SECOND // 4, 8 * SECOND)
+"""Waits for an archive that did not answer."""
 
 Progress = Callable[[int], None]
 """Is told how many bytes of a file have gone, each time some have."""
@@ -50,7 +54,7 @@ class RemoteArchive(RemoteApi):
         for attempt in range(ATTEMPTS - 1):
             with suppress(ArchiveUnreachableError):
                 return self.ask(method, path)
-            time.sleep(_pause(attempt))
+            time.sleep(_RETRY.wait(attempt) / SECOND)
         return self.ask(method, path)
 
     def files(self, label: str) -> Iterator[dict[str, Any]]:
@@ -112,7 +116,7 @@ class RemoteArchive(RemoteApi):
             except ArchiveUnreachableError:
                 if attempt == ATTEMPTS - 1:
                     raise
-                time.sleep(_pause(attempt))
+                time.sleep(_RETRY.wait(attempt) / SECOND)
             except ArchiveRefusedError as refusal:
                 # It may not have noticed yet that the connection before this one broke.
                 passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
@@ -154,11 +158,6 @@ def _received(answer: urllib3.BaseHTTPResponse, address: str) -> Iterator[bytes]
         yield from answer.stream(_PIECE)
     except urllib3.exceptions.HTTPError as failure:
         raise ArchiveUnreachableError(address, reason_of(failure)) from failure
-
-
-def _pause(attempt: int) -> float:
-    """Return for how many seconds to leave an archive alone that did not answer."""
-    return 0.25 * (1 << attempt)
 
 
 def _pieces(file: BinaryIO, sent: int, progress: Progress) -> Iterator[bytes]:

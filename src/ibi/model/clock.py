@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+SECOND: Final = 1_000_000_000
+"""The nanoseconds of a second: all clocks and waits of the programs count nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)

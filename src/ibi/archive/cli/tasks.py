@@ -14,9 +14,11 @@ from ibi.archive.cli.options import archive_options
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRefusedError, printable
 from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.model.clock import SECOND
+from ibi.model.pace import Backoff
 
-_PAUSE: Final = 0.2
-_LONGEST_PAUSE: Final = 2.0
+_LOOKS: Final = Backoff(SECOND // 5, 2 * SECOND, factor=1.2)
+"""Waits between two looks at a task."""
 _ENDED: Final = ("done", "failed", "cancelled")
 _FAILED: Final = 409
 
@@ -31,14 +33,14 @@ def follow(archive: RemoteArchive, task: dict[str, Any], label: str) -> dict[str
 
 def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
     """Do the same with a task that is looked at otherwise."""
-    pause = _PAUSE
+    looks = 0
     task = look()
     with click.progressbar(
         length=max(1, task["total"]), label=label, file=sys.stderr, hidden=not is_terminal()
     ) as bar:
         while task["state"] not in _ENDED:
-            time.sleep(pause)
-            pause = min(pause * 1.2, _LONGEST_PAUSE)
+            time.sleep(_LOOKS.wait(looks) / SECOND)
+            looks += 1
             task = look()
             bar.length = max(1, task["total"])
             bar.update(max(0, task["done"] - bar.pos))

@@ -13,9 +13,11 @@ from ibi.archive.cli.options import archive_options
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveError, ArchiveRefusedError, printable
 from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.model.clock import SECOND
+from ibi.model.pace import Backoff
 
-_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 2.0
+_LOOKS: Final = Backoff(SECOND // 10, 2 * SECOND, factor=1.2)
+"""Waits between two looks at the transfers."""
 _CONFLICT: Final = 409
 _SHOWN: Final = 3
 """Of items that were not transferred, as many are named."""
@@ -89,7 +91,7 @@ def _followed(archive: RemoteArchive, begun: list[dict[str, Any]]) -> list[dict[
     ended: dict[str, dict[str, Any]] = {}
     waiting = deque(each["id"] for each in begun)
     said: set[str] = set()
-    pause = _PAUSE
+    idle = 0
     with click.progressbar(
         length=len(begun), label="Transferring", file=sys.stderr, hidden=not is_terminal()
     ) as bar:
@@ -103,8 +105,8 @@ def _followed(archive: RemoteArchive, begun: list[dict[str, Any]]) -> list[dict[
                     continue
                 ended[waiting.popleft()] = found
                 bar.update(1)
-            pause = min(pause * 1.2, _LONGEST_PAUSE) if len(waiting) == before else _PAUSE
-            time.sleep(pause if waiting else 0)
+            idle = idle + 1 if len(waiting) == before else 0
+            time.sleep(_LOOKS.wait(idle) / SECOND if waiting else 0)
     return [ended[each["id"]] for each in begun]
 
 

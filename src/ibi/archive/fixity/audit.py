@@ -21,11 +21,12 @@ from ibi.archive.fixity.stray_files import StrayFiles
 from ibi.archive.ports.catalogue import Held
 from ibi.archive.ports.file_store import OpenFile, pieces_of
 from ibi.archive.ports.maintenance import Damage
-from ibi.archive.rules.fixity import DOC, MANIFEST, Found, Pace, file_fault, manifest_fault
+from ibi.archive.rules.fixity import DOC, MANIFEST, Found, file_fault, manifest_fault
 from ibi.archive.tasks import Progress
 from ibi.errors import StorageError, UnknownError
 from ibi.identifier.label import Label
 from ibi.model.item import File, Item
+from ibi.model.pace import Pace
 
 PIECE: Final = 1 << 20
 _WORTH_A_THREAD: Final = 1 << 18
@@ -231,7 +232,7 @@ class Audit:
         """Take note of bytes that were read, and rest if they were read too fast."""
         self._read += count
         self._progress.report(done=self._tally["bytes"] + self._read)
-        rest = self._pace.wait(count, self._archive.clock.uptime())
+        rest = self._pace.after(self._archive.clock.uptime(), count)
         while rest > 0:
             self._archive.clock.sleep(min(rest, _SLICE))
             rest -= _SLICE

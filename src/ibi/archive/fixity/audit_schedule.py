@@ -15,7 +15,7 @@ from ibi.archive.fixity.audit import Audit
 from ibi.archive.fixity.damage_log import Damages
 from ibi.archive.fixity.repair import Repairing
 from ibi.archive.ports.maintenance import Source
-from ibi.archive.rules.fixity import Pace
+from ibi.archive.rules.fixity import read_pace
 from ibi.archive.tasks import Progress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label
@@ -78,7 +78,7 @@ class Auditing:
             if request.repair:
                 holders, who = self._elsewhere.holders, progress.task.who
                 repairing = Repairing(self._archive, sources, holders, request.source, who)
-            pace = Pace(request.rate)
+            pace = read_pace(request.rate)
             with closing(Audit(self._archive, self.damages, progress, pace, repairing)) as audit:
                 audit.run()
 

@@ -17,6 +17,7 @@ import msgspec
 from ibi.errors import ArchiveRequestError, IbiError, StorageError, shown
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.pace import Backoff
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.service_labels import DEFAULT_SERVICE
 
@@ -28,7 +29,8 @@ LONGEST_RETRY: Final = 300 * SECOND
 FIRST_RETRY_REFUSED: Final = 60 * SECOND
 """A key that the operator has not registered yet: resolvers shut out who tries keys quickly."""
 LONGEST_RETRY_REFUSED: Final = 3600 * SECOND
-_MOST_DOUBLINGS: Final = 10
+_RETRY: Final = Backoff(FIRST_RETRY, LONGEST_RETRY)
+_RETRY_REFUSED: Final = Backoff(FIRST_RETRY_REFUSED, LONGEST_RETRY_REFUSED)
 
 KEY_DIGITS: Final = 39
 """As hard to guess as 128 bits."""
@@ -133,21 +135,15 @@ def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
             return _settled(link, "excluded", now)
         case Included():
             reason = "it could not reach this archive at its address"
-            wait = backoff(FIRST_RETRY, LONGEST_RETRY, link.failures, jitter)
+            wait = _RETRY.jittered(link.failures, jitter)
             return _failed(link, "unconfirmed", reason, now, wait)
         case Refused(reason=reason):
-            wait = backoff(FIRST_RETRY_REFUSED, LONGEST_RETRY_REFUSED, link.failures, jitter)
+            wait = _RETRY_REFUSED.jittered(link.failures, jitter)
             return _failed(link, "refused", reason, now, wait)
         case Unreachable(reason=reason):
             state: LinkState = "leaving" if link.state == "leaving" else "unreachable"
-            wait = backoff(FIRST_RETRY, LONGEST_RETRY, link.failures, jitter)
+            wait = _RETRY.jittered(link.failures, jitter)
             return _failed(link, state, reason, now, wait)
-
-
-def backoff(first: int, longest: int, failures: int, jitter: float) -> int:
-    """Return how long to wait: twice as long after each failure, half of it left to chance."""
-    wait = min(longest, first << min(failures, _MOST_DOUBLINGS))
-    return wait // 2 + int(wait // 2 * jitter)
 
 
 def leaving(link: Link, now: int) -> Link:

@@ -13,13 +13,14 @@ from typing import Final
 from ibi.archive.ports.catalogue import Held, Kept
 from ibi.archive.rules.manifest import manifest, read_kept
 from ibi.errors import StorageError
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item
+from ibi.model.pace import Pace
 
 MANIFEST: Final = "ibi.json"
 """The name of a manifest in the folder of its item."""
 DOC: Final = "doc"
 _FOLDERS: Final = frozenset({DOC, "old"})
-_SECOND: Final = 1_000_000_000
 _MEGABYTE: Final = 1_000_000
 
 MISSING: Final = "it is not there"
@@ -116,15 +117,9 @@ def is_known(name: str, paths: frozenset[str]) -> bool:
     return path in paths if folder == DOC else folder in {MANIFEST, *_FOLDERS}
 
 
-class Pace:
-    """So many megabytes a second, evenly: whoever was slow does not hurry afterwards."""
+def read_pace(megabytes: float) -> Pace:
+    """Return the pace of so many megabytes a second; 0 is as fast as can be.
 
-    def __init__(self, megabytes: float) -> None:
-        """Set the pace; 0 is as fast as can be."""
-        self._step = _SECOND / (megabytes * _MEGABYTE) if megabytes else 0.0
-        self._free = 0
-
-    def wait(self, count: int, now: int) -> int:
-        """Take note that so many bytes were read; return for how long to rest, in nanoseconds."""
-        self._free = max(self._free, now - _SECOND // 10) + int(count * self._step)
-        return max(0, self._free - now) if self._step else 0
+    After a pause, a tenth of a second's worth may be read at once.
+    """
+    return Pace(megabytes * _MEGABYTE, slack=SECOND // 10)

@@ -27,17 +27,18 @@ from ibi.archive.transfers.step_scheduler import NEVER, SECOND, Courses
 from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
+from ibi.model.pace import Backoff
 
 _LOG: Final = structlog.get_logger()
 _THREADS: Final = 4
-_FIRST_PAUSE: Final = SECOND // 20
-_LONGEST_PAUSE: Final = 2 * SECOND
-"""Between two looks at how far the other side is."""
-_FIRST_REST: Final = SECOND // 2
-_LONGEST_REST: Final = 300 * SECOND
-_LONGEST_REST_HERE: Final = 30 * SECOND
-"""For a side that does not answer, or a storage that fails; who receives is asked meanwhile."""
-_MOST_DOUBLINGS: Final = 20
+_AFTER_STOP: Final = SECOND // 20
+"""Nanoseconds after which a step that was broken off is made again."""
+_LOOKS: Final = Backoff(SECOND // 10, 2 * SECOND)
+"""Waits between two looks at how far the other side is."""
+_RETRY: Final = Backoff(SECOND // 2, 300 * SECOND)
+"""Waits for a side that does not answer, or a storage that fails."""
+_RETRY_RECEIVING: Final = Backoff(SECOND // 2, 30 * SECOND)
+"""The same at the receiving side: the sender asks it meanwhile."""
 
 Phase = Literal["offered", "handed over", "copying", "ready", "ending", "done", "undone"]
 
@@ -50,7 +51,8 @@ class _StoppedError(Exception):
 class _Way:
     """What is remembered of an open transfer while the process lives."""
 
-    pauses: int = 0
+    looks: int = 0
+    """In a row that found nothing new."""
     failures: int = 0
     is_unwanted: bool = False
     done: int = 0
@@ -194,7 +196,7 @@ class Transfers:
         None if it has ended. What it needs it reads anew, as after a restart.
         """
         way = self._way(id_)
-        longest = _LONGEST_REST
+        retry = _RETRY
         try:
             exchange = self._catalogue.exchange(id_)
             if exchange is None or exchange.state != "open":
@@ -202,13 +204,14 @@ class Transfers:
                 return None
             pause = self._give(exchange, way)
             if exchange.role == "receiving":
-                longest = _LONGEST_REST_HERE
+                retry = _RETRY_RECEIVING
                 self._receiving.go_on(exchange, self._report_of(way))
                 self._note(id_, "")
         except _StoppedError:
-            return _FIRST_PAUSE
+            return _AFTER_STOP
         except IbiError as fault:
-            return min(self._rest(id_, way, fault), longest)
+            self._fail(id_, way, fault)
+            return retry.wait(way.failures - 1)
         way.failures = 0
         return pause
 
@@ -222,10 +225,10 @@ class Transfers:
                 raise _StoppedError
             is_further = self._giving.hear(exchange, answer)
         if is_further:
-            way.pauses = 0
+            way.looks = 0
             return 0
-        way.pauses = min(way.pauses + 1, _MOST_DOUBLINGS)
-        return min(_FIRST_PAUSE << way.pauses, _LONGEST_PAUSE)
+        way.looks += 1
+        return _LOOKS.wait(way.looks - 1)
 
     def _report_of(self, way: _Way) -> Report:
         def report(done: int, total: int) -> None:
@@ -235,12 +238,11 @@ class Transfers:
 
         return report
 
-    def _rest(self, id_: str, way: _Way, fault: IbiError) -> int:
-        way.failures = min(way.failures + 1, _MOST_DOUBLINGS)
+    def _fail(self, id_: str, way: _Way, fault: IbiError) -> None:
+        way.failures += 1
         _LOG.warning("a transfer does not go on", transfer=id_, reason=str(fault))
         with suppress(IbiError):
             self._note(id_, str(fault))
-        return _FIRST_REST << way.failures >> 1
 
     def _note(self, id_: str, fault: str) -> None:
         """Put on record why it does not go on; unless it says there already why it was undone."""

@@ -33,11 +33,14 @@ from ibi.foundation.processes.worker_slot import (
     Post,
     WorkerProcess,
 )
+from ibi.model.clock import SECOND
+from ibi.model.pace import Backoff
 
 LONG_ENOUGH: Final = 10.0
 """Seconds after which a worker did not die at once: the next one may do as well as it did."""
 LONGEST: Final = 30.0
-_FIRST: Final = 0.5
+"""Seconds until a worker is replaced, if each one before it died at once."""
+_RESTART: Final = Backoff(SECOND // 2, int(LONGEST * SECOND))
 
 
 def pause_after(deaths: int) -> float:
@@ -48,7 +51,7 @@ def pause_after(deaths: int) -> float:
     """
     if deaths <= 1:
         return 0.0
-    return min(_FIRST * 2.0 ** min(deaths - 2, 10), LONGEST)
+    return _RESTART.wait(deaths - 2) / SECOND
 
 
 _HEARD: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)

@@ -16,6 +16,7 @@ import structlog
 
 from ibi.errors import IbiError, StorageError
 from ibi.model.clock import Clock
+from ibi.model.pace import Backoff, Pace, RetryTimes
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue
 from ibi.resolver.ports.outbound import ArchiveClient, Silence
@@ -35,7 +36,6 @@ from ibi.resolver.rules.acknowledgment import (
     refreshed,
     request_of,
 )
-from ibi.resolver.rules.backoff import Pace, Rests
 from ibi.resolver.rules.cached_redirect import Known
 
 FLUSH: Final = 0.5
@@ -51,6 +51,9 @@ VISIT: Final = 5 * SECOND
 RETURN: Final = 10 * SECOND
 """After which an archive that was not there is looked for again."""
 LONGEST_CLOSE: Final = 2.0
+LONGEST_REST: Final = 60 * SECOND
+"""For an archive or a row that failed time and again."""
+RETRY: Final = Backoff(SECOND, LONGEST_REST)
 FOREIGN_RATE: Final = 50
 """Requests a second."""
 
@@ -83,7 +86,7 @@ class Acknowledging:
         self._clock = clock
         self._lanes = asyncio.Semaphore(MOST_ARCHIVES)
         self._pace = Pace(FOREIGN_RATE)
-        self._rests = Rests()
+        self._retries = RetryTimes(RETRY)
         self._failing: dict[str, int] = {}
         """The row that failed last, by archive, if none was taken since."""
         self._due: int | None = 0
@@ -201,8 +204,8 @@ class Acknowledging:
                 await self._see_to(name, rows)
             except Exception as failure:  # noqa: BLE001  # or what trips over one archive ends all
                 _LOG.warning("accesses not told", archive=name, error=str(failure))
-                self._rests.failed(name, self._clock.uptime())
-                self._come_back(self._rests.until(name))
+                self._retries.failed(name, self._clock.uptime())
+                self._come_back(self._retries.retry_at(name))
 
     async def _see_to(self, name: str, rows: list[PendingAcknowledgment]) -> None:
         """See to the rows of an archive, until all have to wait or others want their turn."""
@@ -215,7 +218,7 @@ class Acknowledging:
                 self._come_back(now)
                 return
             row = line.popleft()
-            rested = max(self._rests.until(name), self._rests.until(row.id))
+            rested = max(self._retries.retry_at(name), self._retries.retry_at(row.id))
             if not is_there(archive):
                 rested = max(rested, now + RETURN)
             rested = max(rested, now + left_to_gather(row, GATHER, self._clock.wall()))
@@ -236,11 +239,11 @@ class Acknowledging:
         live for long; accesses without one can wait, and those on sheets for the longest.
         """
         asks = next_step(row, self._clock.wall(), ready=True) is Step.ASK
-        return bool(self._rests.until(row.id)), is_sheet(row), asks
+        return bool(self._retries.retry_at(row.id)), is_sheet(row), asks
 
     async def _give_up(self, row: PendingAcknowledgment) -> None:
         self.given_up += await self._queue.give_up(row)
-        self._rests.forget(row.id)
+        self._retries.forget(row.id)
 
     async def _tell(
         self, archive: RegisteredArchive, row: PendingAcknowledgment, step: Step
@@ -289,18 +292,18 @@ class Acknowledging:
         self.accesses_told += row.count
         self._queue.done(row)
         self._failing.pop(archive.id, None)
-        self._rests.forget(archive.id)
-        self._rests.forget(row.id)
+        self._retries.forget(archive.id)
+        self._retries.forget(row.id)
 
     def _failed(self, archive: RegisteredArchive, row: PendingAcknowledgment) -> None:
         now = self._clock.uptime()
         # One row may be at fault; if another fails next, it is the archive.
         if self._failing.get(archive.id, row.id) != row.id:
-            self._rests.failed(archive.id, now)
+            self._retries.failed(archive.id, now)
         self._failing[archive.id] = row.id
-        self._rests.failed(row.id, now)
-        self._come_back(self._rests.until(row.id))
+        self._retries.failed(row.id, now)
+        self._come_back(self._retries.retry_at(row.id))
 
     async def _wait_for_turn(self, archive: RegisteredArchive) -> None:
         if not is_ours(archive):
-            await asyncio.sleep(self._pace.wait(archive.id, self._clock.uptime()) / SECOND)
+            await asyncio.sleep(self._pace.before(self._clock.uptime(), key=archive.id) / SECOND)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.model.archive_record import RegistrationKey
+from ibi.model.pace import Backoff
 
 DIGITS: Final = 39
 """Of a key that is issued: as many as 128 random bits have."""
@@ -49,6 +50,7 @@ MOST_REMEMBERED: Final = 10_000
 HOMES: Final = 4
 """Clients that are remembered as an archive's own: it moves, or has two ways out."""
 _SECOND: Final = 1_000_000_000
+_BACKOFF: Final = Backoff(1, LONGEST_WAIT)
 
 
 def issue() -> RegistrationKey:
@@ -132,8 +134,7 @@ class _Tallies:
         processes = self._processes()
         allowed = max(1, self._allowed // processes)
         if tally is not None and tally.failures >= allowed:
-            doublings = min(tally.failures - allowed, LONGEST_WAIT.bit_length())
-            wait = min(2**doublings, LONGEST_WAIT) * processes
+            wait = _BACKOFF.wait(tally.failures - allowed) * processes
             tally.until = max(tally.until, now + wait * _SECOND)
 
     def give_back(self, name: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.identifier.instant import Instant
+from ibi.model.pace import Backoff
 from ibi.model.registration import Outage, RegisteredArchive
 from ibi.resolver.ports.outbound import Silence
 
@@ -18,7 +19,7 @@ SILENCES: Final = 3
 """In a row, after which an archive is taken for down: one or two may be the network's fault."""
 FIRST_RETRY: Final = 1 * SECOND
 LONGEST_RETRY: Final = 60 * SECOND
-_MOST_DOUBLINGS: Final = 6
+_RETRY: Final = Backoff(FIRST_RETRY, LONGEST_RETRY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,10 @@ class Breaker:
         outage = Outage(
             since=self.outage.since if self.outage is not None else now,
             failures=silences,
-            next_try=now + backoff(silences - SILENCES, jitter),
+            next_try=now + _RETRY.jittered(silences - SILENCES, jitter),
             reason=reason,
         )
         return Breaker(silences, outage)
-
-
-def backoff(failures: int, jitter: float) -> int:
-    """Return how long to wait: twice as long after each failure, half of it left to chance."""
-    wait = min(LONGEST_RETRY, FIRST_RETRY << min(failures, _MOST_DOUBLINGS))
-    return wait // 2 + int(wait // 2 * jitter)
 
 
 def is_due(outage: Outage, now: int) -> bool:
