@@ -184,11 +184,11 @@ def _make(folder: Path, items: int, size: int) -> list[str]:
     """Make items by the archive itself; what makes each durable is left to the end."""
     os.fsync = lambda _: None  # type: ignore[assignment]  # its own argument has a name
     from ibi.archive.rules import item_transitions  # noqa: PLC0415  # they take it from there
-    from ibi.archive.rules.deposit_request import Description  # noqa: PLC0415
+    from ibi.archive.rules.deposit_request import NewItem  # noqa: PLC0415
     from ibi.archive.settings import read_archive  # noqa: PLC0415
     from ibi.archive.wiring.instance import Instance  # noqa: PLC0415
     from ibi.model.change import ItemChange  # noqa: PLC0415
-    from ibi.model.metadata_record import Record, Text  # noqa: PLC0415
+    from ibi.model.metadata_record import MetadataRecord, Text  # noqa: PLC0415
 
     chance = random.Random(_SEED)  # noqa: S311  # the same every time
     instance = Instance(read_archive(folder))
@@ -205,7 +205,7 @@ def _make(folder: Path, items: int, size: int) -> list[str]:
                 for offset in range(0, size, _PIECE):
                     sink.write(chance.randbytes(min(_PIECE, size - offset)))
                 file = sink.finish()
-            wanted = Description(record=Record(titles=(Text(f"Item {start + number}"),)))
+            wanted = NewItem(record=MetadataRecord(titles=(Text(f"Item {start + number}"),)))
             forms, metadata = minted[2 * number : 2 * number + 2]
             item, describing = item_transitions.new_items(forms, metadata, wanted, NAME, now)
             changes += [

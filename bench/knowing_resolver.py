@@ -19,7 +19,7 @@ from starlette.requests import Request
 from ibi.cli import main
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.web import redirect
@@ -29,7 +29,7 @@ SLICE = 200
 """Made known at a time, while others wait."""
 
 
-class KnowingDoor(redirect.ResolvingDoor):
+class KnowingDoor(redirect.RedirectEndpoint):
     """Repeats the second answer."""
 
     found = 0
@@ -51,7 +51,7 @@ class KnowingDoor(redirect.ResolvingDoor):
             now = loop.time()
             resolution = _alike(pattern, text, now)
             known = self._memory.keep(resolution, self._base, self._memory.version, now)
-            assert isinstance(known, Known)  # noqa: S101  # it is a redirection
+            assert isinstance(known, CachedRedirect)  # noqa: S101  # it is a redirection
             response = self._redirection(known, PersistentUrl.parse(text))
             self._warm.keep(f"/{text}".encode(), response.raw_headers, known)
             if number % SLICE == 0:
@@ -72,5 +72,5 @@ def _alike(pattern: Resolution, text: str, began: float) -> Resolution:
 
 if __name__ == "__main__":
     KnowingDoor.labels = Path(sys.argv.pop(1))
-    redirect.ResolvingDoor = KnowingDoor  # type: ignore[misc]  # before anybody asks for it
+    redirect.RedirectEndpoint = KnowingDoor  # type: ignore[misc]  # before anybody asks for it
     main()

@@ -21,7 +21,7 @@ from ibi.identifier.label import parse
 from ibi.model.item import ContentType
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
-from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from nginx import free_port, running
@@ -125,7 +125,7 @@ async def _measure(port: int, service: str, label: str) -> Sizes:
         nobody = UrlRequest((CLIENT,), parse("archive.example.org/x/2001/01.01.01.01.01"))
         await client.ask(archive, nobody, PATIENCE)
         denial = counting.taken()
-        if not isinstance(heard, Answer) or heard.listed is None or heard.listed.key is None:
+        if not isinstance(heard, ArchiveReply) or heard.listed is None or heard.listed.key is None:
             raise SystemExit(f"the archive did not answer: {heard}")
         url = next(iter(heard.listed.related.values())).url
         told = Acknowledgment(

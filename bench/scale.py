@@ -19,7 +19,7 @@ import scale_plots
 from ibi.identifier.fingerprint import END
 from ibi.resolver.digests.log_follower import MOST as MOST_READ
 from ibi.resolver.digests.log_follower import PARTS
-from ibi.resolver.search.fan_out import MOST_FOR_THE_RECORD, widening
+from ibi.resolver.search.fan_out import MAX_RECORD_ASKS, full_search_share
 from ibi.wire.digest import MOST, DigestPage, encode
 from message_sizes import Sizes, measured
 
@@ -207,7 +207,7 @@ def _asked(federation: Federation) -> float:
     known = (1 + federation.copies) * federation.publishing
     first = min(known + away * federation.publishing + silent + mistaken, federation.archives)
     held = federation.archives - first
-    return float(first + widening(round(held)) * held)
+    return float(first + full_search_share(round(held)) * held)
 
 
 def _octets_an_item(items: int) -> float:
@@ -253,7 +253,7 @@ def by_statistics() -> list[str]:
             f"{sizes.question:,} octets for a question and its answer, {sizes.denial:,} for one "
             f"that is denied, {sizes.acknowledgment:,} for an acknowledgment, {sizes.no_news:,} "
             "for a look at a digest that has no news, measured at a real archive. Besides, once "
-            f"for an item that is not at home, up to {MOST_FOR_THE_RECORD} archives more are asked "
+            f"for an item that is not at home, up to {MAX_RECORD_ASKS} archives more are asked "
             "on the average, which nobody waits for, before its owner is put on record. Seed "
             f"{SEED}: the same numbers each time. Explained in docs/explanation/scale.md."
         ),

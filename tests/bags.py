@@ -12,13 +12,13 @@ from typing import Any
 import bagit  # type: ignore[import-untyped]  # it ships no types
 import msgspec
 
-from ibi.archive.exchange.bag_import import NOTHING, Brought, Importing
+from ibi.archive.exchange.bag_import import NOTHING, BagImporter, Brought
 from ibi.archive.rules import bagit as bag
 from ibi.archive.rules import item_transitions
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.storage.bags.writer import BagWriter
 from ibi.model.item import File, Item
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 from small_archive import SmallArchive, forms
 from small_archive import file as facts_of
 
@@ -27,7 +27,7 @@ ORIGIN = "http://giver.example.org"
 
 def manifests(small: SmallArchive, label: str) -> tuple[bytes, bytes | None]:
     """Return the manifests of an item and of what describes it, as an archive tells them."""
-    look = small.archive.look(label)
+    look = small.archive.get_described(label)
     files = small.archive.files(look.held)
     described = None if look.metadata is None else _text(look.metadata.item, ())
     return _text(look.item, files), described
@@ -40,19 +40,19 @@ def _text(item: Item, files: tuple[File, ...]) -> bytes:
 def brought(small: SmallArchive, label: str) -> Brought:
     """Return an item as somebody brings it."""
     item, metadata = manifests(small, label)
-    place = small.archive.hold(label).item.forms.label.spelling
+    place = small.archive.get(label).item.forms.label.spelling
     described = NOTHING if metadata is None else msgspec.Raw(metadata)
     return Brought(place, msgspec.Raw(item), described)
 
 
 def contents(small: SmallArchive, label: str) -> dict[str, bytes]:
     """Return the files of an item."""
-    held = small.archive.hold(label)
+    held = small.archive.get(label)
     doc = small.folder / "col" / held.item.forms.label.spelling / "doc"
     return {file.path: (doc / file.path).read_bytes() for file in small.archive.files(held)}
 
 
-def carry(small: SmallArchive, label: str, importing: Importing, key: str = "") -> str:
+def carry(small: SmallArchive, label: str, importing: BagImporter, key: str = "") -> str:
     """Bring an item of one archive to another; return what came of it."""
     [reception] = importing.open([brought(small, label)], key, "me")
     if reception.outcome != "open":
@@ -76,7 +76,7 @@ def write_bag(
 
 def put_item(writer: BagWriter, small: SmallArchive, label: str) -> None:
     """Write one item."""
-    look = small.archive.look(label)
+    look = small.archive.get_described(label)
     place = look.item.forms.label.spelling
     texts = manifests(small, label)
     writer.tidy(place, {file.path for file in small.archive.files(look.held)})
@@ -142,7 +142,7 @@ def write_many(folder: Path, count: int, content: bytes = b"small") -> list[str]
             updated=2,
         )
         assert item.metadata is not None
-        record = Record(titles=(Text(f"Number {number}"),))
+        record = MetadataRecord(titles=(Text(f"Number {number}"),))
         described = item_transitions.describing(item, item.metadata, record, 1)
         known = facts_of("a.txt", content)
         for each, files in ((item, (known,)), (described, ())):

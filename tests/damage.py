@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from ibi.archive.fixity.audit_schedule import WHOLE, Auditing
-from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.fixity.audit_schedule import WHOLE, AuditSchedule
+from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.ports.file_store import FileStore, pieces_of
 from ibi.archive.ports.maintenance import Damage
-from ibi.archive.storage.files.folder_store import FileTree
-from ibi.archive.tasks import Progress
+from ibi.archive.storage.files.folder_store import FolderStore
+from ibi.archive.tasks import TaskProgress
 from ibi.errors import ArchiveUnreachableError
 from ibi.identifier.label import Label
 from ibi.model.task import Task
@@ -119,7 +119,7 @@ class OtherPlaces:
 def copied(small: SmallArchive, folder: Path) -> FileStore:
     """Return the files of an archive as they are now, in another place."""
     shutil.copytree(small.folder / "col", folder / "col")
-    return FileTree(folder)
+    return FolderStore(folder)
 
 
 def audited(
@@ -135,11 +135,11 @@ def audited(
     """
     if source:
         request["from"] = source
-    damages = Damages(small.catalogue, news.append if news is not None else lambda _: None)
-    auditing = Auditing(small.archive, damages, elsewhere or OtherPlaces({}))
+    damages = DamageLog(small.catalogue, news.append if news is not None else lambda _: None)
+    auditing = AuditSchedule(small.archive, damages, elsewhere or OtherPlaces({}))
     wanted = msgspec.json.encode(request).decode()
     task = Task(id="1", kind=WHOLE, who="me", begun=1, request=wanted)
-    progress = Progress(task, small.catalogue.keep_task, small.clock, lambda _: None)
+    progress = TaskProgress(task, small.catalogue.keep_task, small.clock, lambda _: None)
     auditing.audit(progress)
     return progress.task
 

@@ -9,13 +9,13 @@ from typing import Protocol, Self, TypeAlias
 
 import obstore
 
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.objects.store import ObjectStore
 from object_server import ObjectServer
 from small_archive import contents
 from syscalls import ON_DISK, Place
 
-AStore: TypeAlias = FileTree | ObjectStore
+AStore: TypeAlias = FolderStore | ObjectStore
 
 SENT: tuple[Place, ...] = tuple((obstore, name) for name in ("put", "copy", "delete"))
 """Where steps are taken that change an object store."""
@@ -63,9 +63,9 @@ class FolderGround:
     steps = failing = ON_DISK
     least = 60
 
-    def store(self, *, keep: bool = True) -> FileTree:
+    def store(self, *, keep: bool = True) -> FolderStore:
         """Open the store, as after a restart."""
-        return FileTree(self.folder, keep_replaced=keep)
+        return FolderStore(self.folder, keep_replaced=keep)
 
     def contents(self, prefix: str) -> dict[str, bytes]:
         """Return what lies beneath a folder; no empty one is left there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.ports.statistics import Access
 from ibi.archive.rules.amendment import Amendment
 from ibi.foundation.sql.database import Database
@@ -54,7 +54,7 @@ def kept_rows(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 
 def fill(small: SmallArchive) -> None:
     """Put everything into an archive."""
-    small.archive.found(record_from({"titles": ["An archive"]}), "me")
+    small.archive.create_service(record_from({"titles": ["An archive"]}), "me")
     one = small.label({"b/x": b"2", "a": b"1"}, target="a", language="en", list_public=False)
     small.label({"c": b"3"}, translation_of=one, language="pt", further_names=[str(LEGACY)])
     [early, _, late] = small.archive.reserve(3, "me", "later")
@@ -74,9 +74,11 @@ def fill(small: SmallArchive) -> None:
     change(small, "drop", forms(8, ELSEWHERE), dropped=True)
     offer = Transfer(id="t", peer="http://c.example.org", phase="offered", since=5)
     change(small, "offer", Forms.of(one), transfer=offer)
-    held = small.archive.hold(one)
+    held = small.archive.get(one)
     label = held.item.forms.label.canonical
-    exchange = Exchange(id="t", label=label, role="giving", peer=offer.peer, secret="", since=5)
+    exchange = TransferRecord(
+        id="t", label=label, role="giving", peer=offer.peer, secret="", since=5
+    )
     small.catalogue.keep_exchange(replace(exchange, fault="It does not answer."))
     small.catalogue.count_accesses([Access(held.id, "2026-11-15", 1, 2, 3, 4)])
 
@@ -93,7 +95,7 @@ def bring(small: SmallArchive, item: Item) -> None:
 def change(
     small: SmallArchive, act: Act, which: Forms, *, dropped: bool = False, **facts: object
 ) -> None:
-    held = small.archive.hold(which.label)
+    held = small.archive.get(which.label)
     change = ItemChange(
         item=replace(held.item, **facts),  # type: ignore[arg-type]  # fields of an item
         files=small.archive.files(held),

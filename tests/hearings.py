@@ -11,7 +11,7 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.wire.question import Question
 from ibi.wire.url_list import Related, UrlList
@@ -41,7 +41,7 @@ def listing(
     *,
     next_edition: Forms | None = None,
     deleted: str = "",
-) -> Answer:
+) -> ArchiveReply:
     """Return the answer of an archive that knows the item."""
     named = {Relation.parse(name): each for name, each in (offered or {}).items()}
     listed = UrlList(
@@ -53,42 +53,42 @@ def listing(
         key=KEY if named else None,
         related=named,
     )
-    return Answer(archive, listed, 0.01)
+    return ArchiveReply(archive, listed, 0.01)
 
 
-def original(archive: str) -> Answer:
+def original(archive: str) -> ArchiveReply:
     """Claim the Original."""
     return listing(archive, {"": related(archive, State.ORIGINAL)})
 
 
-def copy(archive: str) -> Answer:
+def copy(archive: str) -> ArchiveReply:
     """Have a Copy."""
     return listing(archive, {"": related(archive, State.COPY)})
 
 
-def deleted(archive: str) -> Answer:
+def deleted(archive: str) -> ArchiveReply:
     """Have had it."""
     return listing(archive, deleted="2020-01-01T00:00:00Z")
 
 
-def barren(archive: str) -> Answer:
+def barren(archive: str) -> ArchiveReply:
     """Know the item, and have nothing of what was asked."""
     return listing(archive)
 
 
-def unknown(archive: str) -> Answer:
+def unknown(archive: str) -> ArchiveReply:
     """Have no such item."""
-    return Answer(archive, None, 0.01)
+    return ArchiveReply(archive, None, 0.01)
 
 
-def leads(archive: str, forms: Forms = NEXT) -> Answer:
+def leads(archive: str, forms: Forms = NEXT) -> ArchiveReply:
     """Know a next edition."""
     return listing(archive, next_edition=forms)
 
 
-def silent(archive: str) -> Silence:
+def silent(archive: str) -> NoReply:
     """Say nothing."""
-    return Silence(archive, "it did not answer in time")
+    return NoReply(archive, "it did not answer in time")
 
 
 def owned_by(archive: str, *, settled: bool = False) -> Owner:

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hearings import original
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.resolver.digests.log_follower import Vigil
-from ibi.resolver.ports.outbound import Silence
-from ibi.resolver.ports.store import KeptDigest
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.ports.outbound import NoReply
+from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect, Why
-from ibi.resolver.rules.evidence import Hearing
-from ibi.resolver.rules.redirect_cache import Memory
-from ibi.resolver.rules.resolution import Resolution, Step
-from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.resolution import Resolution, ResolutionStep
+from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.answer_choice import Served
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
@@ -66,21 +66,21 @@ class Shelf(UnaskedArchives):
         self.log = list(LABELS)
 
     @property
-    def cursor(self) -> KeptDigest:
+    def cursor(self) -> DigestProgress:
         """How far the log goes now."""
-        return KeptDigest(ARCHIVE.id, 1, f"{self.epoch:032x}", len(self.log), whole=True)
+        return DigestProgress(ARCHIVE.id, 1, f"{self.epoch:032x}", len(self.log), whole=True)
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Read out the log, at once or late: what came between may stand in it or not."""
         del archive
         self.readings += 1
         if self.mood == "hangs":
             await asyncio.sleep(seconds)
-            return Silence(ARCHIVE.id, "it did not answer in time")
+            return NoReply(ARCHIVE.id, "it did not answer in time")
         if self.mood == "fails":
-            return Silence(ARCHIVE.id, "it answered with an error")
+            return NoReply(ARCHIVE.id, "it answered with an error")
         if self.mood == "publishes none":
             return None
         early = self._page(epoch, after) if self.mood == "slow to send" else None
@@ -106,17 +106,19 @@ class Scene:
         self.version = 0
         self.fetched = self.shelf.cursor
         self.published = True
-        self.memory = Memory(lambda: self.version, hot_seconds=HOT, absent_seconds=2, most_known=2)
-        self.vigil = Vigil(
+        self.memory = RedirectCache(
+            lambda: self.version, hot_seconds=HOT, absent_seconds=2, most_known=2
+        )
+        self.log_follower = LogFollower(
             self.shelf, self, self, self.memory.forget_lasting, seconds=HOT, longest=LONGEST
         )
-        self.memory.leases = self.vigil
-        self.warm = WarmAnswers(
-            self.memory.keep_up, lambda *_: None, Clients([], "network"), most=2
+        self.memory.leases = self.log_follower
+        self.warm = FastRedirects(
+            self.memory.keep_up, lambda *_: None, ClientAddresses([], "network"), most=2
         )
         self.asked: dict[int, tuple[int, float]] = {}
         """The version and the time at which each answer was asked for, by its identity."""
-        self.kept: list[Known] = []
+        self.kept: list[CachedRedirect] = []
         self.lasted = 0
         """How many answers were given later than those that do not last."""
         self.readers: list[asyncio.Task[None]] = []
@@ -159,7 +161,7 @@ class Scene:
         """Tell whether its digest is here."""
         return self.published and archive == ARCHIVE.id
 
-    def digest(self, archive: str) -> KeptDigest | None:
+    def digest(self, archive: str) -> DigestProgress | None:
         """Return how much of it is here."""
         return self.fetched if archive == ARCHIVE.id else None
 
@@ -171,20 +173,20 @@ class Scene:
             if before.epoch == self.fetched.epoch:
                 news = news[before.last :]
             for label in news:
-                self.vigil.forget(fingerprint(label))
+                self.log_follower.forget(fingerprint(label))
 
-    def look(self, label: str) -> Known | None:
+    def look(self, label: str) -> CachedRedirect | None:
         """Give what is known of an item, if anything is, by both ways."""
         now = self.loop.time()
         quick = self.warm.find(f"/{label}".encode(), now)
         slow = self.memory.recall(_question(label), READER, now)
         for found in (quick, slow):
             if found is not None:
-                assert isinstance(found, Known)
+                assert isinstance(found, CachedRedirect)
                 self.check(found, label, now)
-        return slow if isinstance(slow, Known) else None
+        return slow if isinstance(slow, CachedRedirect) else None
 
-    def check(self, known: Known, label: str, now: float) -> None:
+    def check(self, known: CachedRedirect, label: str, now: float) -> None:
         """Hold an answer that is given to its bound."""
         version, asked = self.asked[id(known)]
         assert version == self.version, "it was asked for among other archives"
@@ -204,7 +206,7 @@ class Scene:
         await asyncio.sleep(after)
         resolution = _resolution(label, edition, began)
         known = self.memory.keep(resolution, HERE, version, self.loop.time())
-        assert isinstance(known, Known)
+        assert isinstance(known, CachedRedirect)
         self.kept.append(known)  # so that none has the identity of another
         self.asked[id(known)] = asked, began
         fields = [(b"location", known.url), (b"link", HERE.encode() + known.path)]
@@ -221,5 +223,5 @@ def _resolution(label: str, edition: int, began: float) -> Resolution:
     assert answer.listed is not None
     related = replace(answer.listed.related[Relation()], url=f"http://first.example/col/{edition}")
     outcome = Redirect(answer, Served(Relation(), related), Why.OWNER)
-    step = Step(question, question.request(READER), Hearing(), outcome, began, 0.0)
+    step = ResolutionStep(question, question.request(READER), Evidence(), outcome, began, 0.0)
     return Resolution(question, (step,), outcome)

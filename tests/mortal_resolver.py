@@ -19,7 +19,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments import sender
-from ibi.resolver.ports.outbound import Answer, ArchiveClient, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import SECOND, Referral, pending
 from ibi.wire.requests import Acknowledgment, UrlRequest
@@ -176,7 +176,7 @@ class MortalClient(UnaskedArchives):
         self._fate.moment()
         return answer
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Ask."""
         return await self._mortal(self._client.ask(archive, request, seconds))
 
@@ -218,13 +218,15 @@ class PaperArchives(UnaskedArchives):
             self.under_way[archive.id] -= 1
         return archive.id not in self.silent
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:  # noqa: ARG002  # a port
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:  # noqa: ARG002  # a port
         """Answer with a fresh key."""
         if not await self._do(archive):
-            return Silence(archive.id, "it is silent")
+            return NoReply(archive.id, "it is silent")
         self.asked += 1
         key = UrlKey(f"{self.asked:010}-{archive.since:010}")
-        return Answer(archive.id, listed(*(Related(FORMS, url) for url in self.urls), key=key))
+        return ArchiveReply(
+            archive.id, listed(*(Related(FORMS, url) for url in self.urls), key=key)
+        )
 
     async def acknowledge(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.pull import Pulled, Pulling
+from ibi.archive.copies.pull import ItemPuller, PulledItem
 from ibi.archive.ports.file_store import pieces_of
 from ibi.archive.rules.manifest import manifest
 from ibi.errors import ArchiveUnreachableError
@@ -41,7 +41,7 @@ class OtherArchive:
         """Return the manifest of an item."""
         self.before()
         self.asked.append(label)
-        held = self.archive.hold(parse(label))
+        held = self.archive.get(parse(label))
         item, files = self.twist(replace(held.item, transfer=None), self.archive.files(held))
         return manifest(item, files)
 
@@ -83,15 +83,15 @@ class Pair:
         self.source = OtherArchive(self.there.archive)
         self.label = self.there.label(files, target=next(iter(files), ""))
 
-    def pull(self) -> Pulled:
+    def pull(self) -> PulledItem:
         """Pull the item."""
-        return Pulling(self.here.archive).pull(self.source, parse(self.label))
+        return ItemPuller(self.here.archive).pull(self.source, parse(self.label))
 
-    def store(self, pulled: Pulled) -> None:
+    def store(self, pulled: PulledItem) -> None:
         """Make a Copy of what was pulled."""
         archive = self.here.archive
         items = [replace(item, state=State.COPY) for item, _ in pulled.items]
-        changes = Pulling(archive).changes(pulled, items)
+        changes = ItemPuller(archive).changes(pulled, items)
         main, now = items[0].forms.label, archive.clock.wall()
         archive.make(archive.change("copy", "me", main, changes, now, deposit=pulled.deposit))
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ibi.minting.ports import Claim, Commitment, Entry, Ledger, Witness
-from ibi.model.clock import Reading
+from ibi.minting.ports import Commitment, Entry, Ledger, PrefixClaim, Witness
+from ibi.model.clock import ClockReading
 
 SECOND: Final = 1_000_000_000
 START: Final = 1_700_000_000 * SECOND + 123_456_789
@@ -54,7 +54,7 @@ class PaperLedger:
     own_identity: str = "paper-1"
     generation: int = 0
     mark: int | None = None
-    sightings: dict[str, Reading] = field(default_factory=dict)
+    sightings: dict[str, ClockReading] = field(default_factory=dict)
 
     def identity(self) -> str:
         """Return its name."""
@@ -99,7 +99,7 @@ class PaperMachine:
 
     remembered: Witness | None = None
 
-    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:  # noqa: ARG002
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:  # noqa: ARG002
         """Let everyone in: who may is the business of the folder's own tests."""
         return PaperClaim(self)
 

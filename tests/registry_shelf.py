@@ -13,9 +13,9 @@ from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Challenge, ChangeArchive, ConflictChange, Owner, RegistryEvent
-from ibi.resolver.ports.workers import News
+from ibi.resolver.ports.workers import FeedEntry
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, at
 
@@ -62,7 +62,7 @@ class RegistryShelf:
         self._conflicts: dict[int, Conflict] = {}
         self._challenges: dict[str, Challenge] = {}
         self._newest = 0
-        self._news: list[News] = []
+        self._news: list[FeedEntry] = []
         self._alone = RLock()
 
     def _answer(self) -> None:
@@ -109,7 +109,7 @@ class RegistryShelf:
         self._answer()
         return self._newest
 
-    def news(self, after: int, limit: int) -> list[News]:
+    def news(self, after: int, limit: int) -> list[FeedEntry]:
         """Return news by number."""
         self._answer()
         return [each for each in self._news if each.number > after][:limit]
@@ -118,7 +118,7 @@ class RegistryShelf:
         told = [(name, "") for name in archives] + [("", label) for label in labels]
         for archive, label in told:
             self._newest += 1
-            self._news.append(News(self._newest, archive, label))
+            self._news.append(FeedEntry(self._newest, archive, label))
 
     def forget_news(self) -> None:
         """Keep none of the news there were."""
@@ -222,12 +222,12 @@ class PaperArchives:
             await self.free[address].wait()
         return "" if address in self.there else "nobody answers there"
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Answer that the item is not here."""
         del request, seconds
         if archive.address in self.there:
-            return Answer(archive.id, None)
-        return Silence(archive.id, "nobody answers there")
+            return ArchiveReply(archive.id, None)
+        return NoReply(archive.id, "nobody answers there")
 
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
@@ -238,7 +238,7 @@ class PaperArchives:
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Publish none."""
         del archive, epoch, after, seconds
         return None

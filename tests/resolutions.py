@@ -12,7 +12,7 @@ from ibi.model.item import State
 from ibi.model.label_pair import Forms
 from ibi.model.registration import Inclusion, Outage, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules.decision import (
     Alert,
@@ -24,8 +24,8 @@ from ibi.resolver.rules.decision import (
     Unsure,
     decide,
 )
-from ibi.resolver.rules.evidence import Hearing
-from ibi.resolver.rules.resolution import Chain, Resolution, Step
+from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.wire.question import Question
 from ibi.wire.url_list import Related, UrlList
 
@@ -83,7 +83,7 @@ def has(  # noqa: PLR0913  # what an answer may hold, by name
     relation: str = "",
     seconds: float = 0.125,
     fault: str = "",
-) -> Answer:
+) -> ArchiveReply:
     """Return what an archive says that has the item; with a key, which nobody may see."""
     host = ARCHIVES[parse(service).canonical].address
     related = Related(None, url or f"http://{host}/col/x", None, state)
@@ -96,38 +96,38 @@ def has(  # noqa: PLR0913  # what an answer may hold, by name
         key=UrlKey(KEY),
         related={Relation.parse(relation): related} if state is not None else nothing,
     )
-    return Answer(parse(service).canonical, listed, seconds, fault)
+    return ArchiveReply(parse(service).canonical, listed, seconds, fault)
 
 
-def has_not(service: str, seconds: float = 0.25) -> Answer:
-    return Answer(parse(service).canonical, None, seconds)
+def has_not(service: str, seconds: float = 0.25) -> ArchiveReply:
+    return ArchiveReply(parse(service).canonical, None, seconds)
 
 
-def silent(service: str, reason: str = "it did not answer in time") -> Silence:
-    return Silence(parse(service).canonical, reason, 2.0)
+def silent(service: str, reason: str = "it did not answer in time") -> NoReply:
+    return NoReply(parse(service).canonical, reason, 2.0)
 
 
-def hearing(
-    *heard: Answer | Silence, owner: str = "", home: str = "", settled: bool = False
-) -> Hearing:
-    return Hearing(
-        answers=tuple(each for each in heard if isinstance(each, Answer)),
-        silences=tuple(each for each in heard if isinstance(each, Silence)),
+def evidence(
+    *heard: ArchiveReply | NoReply, owner: str = "", home: str = "", settled: bool = False
+) -> Evidence:
+    return Evidence(
+        answers=tuple(each for each in heard if isinstance(each, ArchiveReply)),
+        silences=tuple(each for each in heard if isinstance(each, NoReply)),
         owner=Owner(parse(owner).canonical, NOVEMBER, settled) if owner else None,
         homes=frozenset({parse(home).canonical} if home else ()),
         ranks={name: rank for rank, name in enumerate(ARCHIVES)},
     )
 
 
-def step(asked: Question, heard: Hearing, seconds: float = 0.5) -> Step:
+def step(asked: Question, heard: Evidence, seconds: float = 0.5) -> ResolutionStep:
     request = asked.request(("192.0.2.7",))
-    return Step(asked, request, heard, decide(asked, heard), 1.0, seconds, UrlKey(KEY))
+    return ResolutionStep(asked, request, heard, decide(asked, heard), 1.0, seconds, UrlKey(KEY))
 
 
-def resolution(text: str, *hearings: Hearing) -> Resolution:
+def resolution(text: str, *hearings: Evidence) -> Resolution:
     """Resolve as the resolver does, each hearing being that of the next hop."""
     asked = current = question(text)
-    steps: list[Step] = []
+    steps: list[ResolutionStep] = []
     for heard in hearings:
         steps.append(step(current, heard))
         decision = steps[-1].decision
@@ -144,13 +144,13 @@ def redirected() -> Resolution:
     """By a hop, with all that archives can say."""
     return resolution(
         f"{ITEM}!",
-        hearing(
+        evidence(
             has(FIRST, None, next_edition=LATER),
             has_not(SECOND),
             silent(THIRD, "it is down since 2023-11-14T22:13:20Z"),
             owner=FIRST,
         ),
-        hearing(
+        evidence(
             has(SECOND, relation=".lastedition", seconds=0.0625),
             has(FIRST, State.COPY, relation=".lastedition"),
             silent(THIRD),
@@ -166,13 +166,13 @@ def all_outcomes() -> dict[str, Resolution]:
     original = f"{ITEM}?ibiurl.requireditemstatus=Original"
     return {
         "redirect": redirected(),
-        "not-found": resolution(ITEM, hearing(has_not(FIRST), has_not(SECOND))),
-        "gone": resolution(ITEM, hearing(gone, has_not(SECOND))),
-        "unserved": resolution(f"{ITEM}+(fr)", hearing(has(FIRST, None), has_not(SECOND))),
-        "406": resolution(f"{ITEM}:(marc)", hearing(has(FIRST, None), has_not(SECOND))),
-        "conflict": resolution(original, hearing(has(FIRST), has(SECOND), has_not(THIRD))),
-        "unsure": resolution(ITEM, hearing(has_not(FIRST), silent(SECOND), silent(THIRD))),
-        "doubted": resolution(ITEM, hearing(has(SECOND), silent(FIRST), owner=FIRST)),
-        "loop": resolution(f"{ITEM}!", hearing(there), hearing(back)),
-        "endless": resolution(f"{ITEM}!", hearing(there)),
+        "not-found": resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND))),
+        "gone": resolution(ITEM, evidence(gone, has_not(SECOND))),
+        "unserved": resolution(f"{ITEM}+(fr)", evidence(has(FIRST, None), has_not(SECOND))),
+        "406": resolution(f"{ITEM}:(marc)", evidence(has(FIRST, None), has_not(SECOND))),
+        "conflict": resolution(original, evidence(has(FIRST), has(SECOND), has_not(THIRD))),
+        "unsure": resolution(ITEM, evidence(has_not(FIRST), silent(SECOND), silent(THIRD))),
+        "doubted": resolution(ITEM, evidence(has(SECOND), silent(FIRST), owner=FIRST)),
+        "loop": resolution(f"{ITEM}!", evidence(there), evidence(back)),
+        "endless": resolution(f"{ITEM}!", evidence(there)),
     }

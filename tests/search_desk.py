@@ -11,15 +11,15 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Heard, Silence
+from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import Searching
-from ibi.resolver.search.hops import Resolving
+from ibi.resolver.search.fan_out import SearchPool
+from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.recorder import Bookkeeping
+from ibi.resolver.search.recorder import SearchRecorder
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
@@ -35,12 +35,12 @@ SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in 
 class Paper(UnaskedArchives):
     """Archives that say what they are told to, when they are told to."""
 
-    sayings: dict[str, Callable[[UrlRequest], Heard]] = field(default_factory=dict)
+    sayings: dict[str, Callable[[UrlRequest], Reply]] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     free: asyncio.Event = field(default_factory=asyncio.Event)
     requests: list[tuple[str, UrlRequest]] = field(default_factory=list)
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Answer a urlRequest."""
         del seconds
         name = archive.address.partition(".")[0]
@@ -52,7 +52,7 @@ class Paper(UnaskedArchives):
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Publish none."""
         del archive, epoch, after, seconds
         return None
@@ -83,10 +83,10 @@ class Desk:
     digests: Shelves
     shelf: RegistryShelf
     registry: Registry
-    searching: Searching
-    resolving: Resolving
+    searching: SearchPool
+    resolving: HopResolver
     owners: Owners
-    bookkeeping: Bookkeeping
+    recorder: SearchRecorder
     forgotten: list[str]
     chance: float = 0.5
 
@@ -97,7 +97,7 @@ class Desk:
     async def quiet(self) -> None:
         """Wait until no search is under way."""
         await until(lambda: not len(self.searching))
-        await self.bookkeeping.close()
+        await self.recorder.close()
         await self.owners.close()
 
 
@@ -113,19 +113,19 @@ def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NA
         owners = Owners(shelf, quick=True)
         conflicts = Conflicts(shelf, registry, clock, owners.learn)
         forgotten: list[str] = []
-        bookkeeping = Bookkeeping(owners, conflicts, registry, clock, forgotten.append)
-        searching = Searching(
+        recorder = SearchRecorder(owners, conflicts, registry, clock, forgotten.append)
+        searching = SearchPool(
             registry,
             paper,
             owners,
-            bookkeeping.learn,
+            recorder.learn,
             seconds=5,
             locations=digests,
             chance=lambda: desk.chance,
         )
-        resolving = Resolving(searching)
+        resolving = HopResolver(searching)
         desk = Desk(
-            paper, digests, shelf, registry, searching, resolving, owners, bookkeeping, forgotten
+            paper, digests, shelf, registry, searching, resolving, owners, recorder, forgotten
         )
         try:
             await work(desk)
@@ -137,7 +137,7 @@ def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NA
     asyncio.run(run())
 
 
-def says(answer: Heard) -> Callable[[UrlRequest], Heard]:
+def says(answer: Reply) -> Callable[[UrlRequest], Reply]:
     return lambda _: answer
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import apsw
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.foundation.sql.schema_version import is_newest
 from ibi.foundation.sql.sqlite import Sqlite
@@ -101,7 +101,7 @@ class SmallArchive:
         self.clock.now += minted * SECOND
         self._numbers = itertools.count(minted + 1)
         self.catalogue: Catalogue = catalogue(folder / "catalogue.sqlite")
-        self._open_store = store or (lambda: FileTree(folder, keep_replaced=keep_replaced))
+        self._open_store = store or (lambda: FolderStore(folder, keep_replaced=keep_replaced))
         self.store: FileStore = self._open_store()
         self._open()
 
@@ -142,7 +142,7 @@ class SmallArchive:
         self.send(deposit, files)
         return deposit
 
-    def deposit(self, files: Mapping[str, bytes] | None = None, **request: Any) -> Described:  # noqa: ANN401
+    def deposit(self, files: Mapping[str, bytes] | None = None, **request: Any) -> ItemWithMetadata:  # noqa: ANN401
         """Make an item, or change its files."""
         return self.deposits.complete(self.open(files or {}, **request), "me")
 

@@ -18,10 +18,10 @@ from ibi.archive.tasks import Tasks, Work
 from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.tasks import TasksApi
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import IbiError
 from ibi.foundation.web import problems
-from ibi.foundation.web.authentication import Doorkeeper
+from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.tokens import ARCHIVE_SCOPES
 from ibi.foundation.web.tokens import Tokens as BearerTokens
 from minting_server import Answer, Client
@@ -73,7 +73,7 @@ class SmallService(Client):
 
     def read(self, label: str, day: str, count: int) -> None:
         """Have an item be read on a day."""
-        number = self.small.archive.hold(label).id
+        number = self.small.archive.get(label).id
         access = Access(number, day, *divmod(self.small.clock.wall(), 10**9), 2**40, count)
         assert self.small.catalogue.count_accesses([access]) == [True]
 
@@ -85,7 +85,7 @@ def small_service(folder: Path, works: Mapping[str, Work] | None = None) -> Iter
     tokens = BearerTokens(small.catalogue, small.clock, ARCHIVE_SCOPES)
     tasks = Tasks(small.catalogue, small.clock, works or {})
 
-    door = ArchiveDoor(Doorkeeper(tokens, small.clock), small.clock, 1_000_000)
+    door = ArchiveAuthorizer(Authenticator(tokens, small.clock), small.clock, 1_000_000)
     apis = (TasksApi(tasks, door), HistoryApi(small.archive, door))
     routes = [route for api in (*apis, StatisticsApi(small.archive, door)) for route in api.routes]
     # Without a log, which would stand among what commands say.

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from ibi.archive.rules import transfer as rules
 from ibi.archive.rules.transfer import Step
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.errors import StateError
 from ibi.model.item import Item, State
 from small_archive import forms
@@ -51,17 +51,17 @@ class Letter:
 
     to: int
     id: str
-    what: Message | Answer
+    what: Message | TransferReply
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of the program; twins break one of them."""
 
-    step: Callable[[Item | None, str, Answer, bool], Step] = rules.step
+    step: Callable[[Item | None, str, TransferReply, bool], Step] = rules.step
     handed: Callable[[Item, str, str, int], Item] = rules.handed
     accepted: Callable[[Item, str], Item] = rules.accepted
-    answer_to_commit: Callable[[Item | None, str, str], Answer] = rules.answer_to_commit
+    answer_to_commit: Callable[[Item | None, str, str], TransferReply] = rules.answer_to_commit
     check_droppable: Callable[[Item], None] = rules.check_droppable
     check_receivable: Callable[[Item | None, str], None] = rules.check_receivable
     hasty: bool = False
@@ -221,7 +221,7 @@ class Model:
             while mail:
                 bit = mail & -mail
                 mail ^= bit
-                outcomes = outcomes + self._hearing(number, bit)
+                outcomes = outcomes + self._evidence(number, bit)
             said = 0
             for after, sent in outcomes:
                 said |= sent if after == number else 0
@@ -305,7 +305,7 @@ class Model:
     def _driving(self, local: Local, id_: str, will: Will) -> Iterator[tuple[Local, list[Letter]]]:
         """The giver says what it has to say; or its administrator wants it undone."""
         giver, to = _parties(id_)
-        offer = Offer(id=id_, label="", source=f"archive {giver}", ticket="")
+        offer = TransferOffer(id=id_, label="", source=f"archive {giver}", ticket="")
         for undo in (False, True) if will != "none" else (False,):
             yield local, [Letter(to, id_, rules.message(local.item, offer, undo=undo))]
         item = local.item
@@ -327,7 +327,7 @@ class Model:
 
     # --- what an archive does when it hears something ---
 
-    def _hearing(self, number: int, bit: int) -> list[tuple[int, int]]:
+    def _evidence(self, number: int, bit: int) -> list[tuple[int, int]]:
         if (number, bit) not in self._heard:
             letter = self.letters[bit.bit_length() - 1]
             found = [*self._answering(self._locals[number], letter)]
@@ -339,11 +339,11 @@ class Model:
     def _answering(self, local: Local, letter: Letter) -> Iterator[tuple[Local, list[Letter]]]:
         giver, _ = _parties(letter.id)
 
-        def reply(answer: Answer) -> list[Letter]:
+        def reply(answer: TransferReply) -> list[Letter]:
             return [Letter(giver, letter.id, answer)]
 
         match letter.what:
-            case Offer(id=id_):
+            case TransferOffer(id=id_):
                 *halfway, known = self._replaced(local, id_)
                 yield from ((after, []) for after in halfway)
                 after, answer = self._offered(known, id_)
@@ -364,7 +364,7 @@ class Model:
                     yield whole, reply(answer)
                 else:
                     yield local, reply(answer)
-            case Answer() as answer:
+            case TransferReply() as answer:
                 yield from self._told(local, letter.id, answer)
 
     def _replaced(self, local: Local, id_: str) -> list[Local]:
@@ -378,17 +378,17 @@ class Model:
             return self._undone(local, known.id)
         return [local]
 
-    def _offered(self, local: Local, id_: str) -> tuple[Local, Answer | None]:
+    def _offered(self, local: Local, id_: str) -> tuple[Local, TransferReply | None]:
         known = rules.standing(local.item, id_)
         if known is not None:
             return local, known
         row = local.row(id_)
         if row is not None and row[2] != "open":
-            return local, Answer(state="refused")
+            return local, TransferReply(state="refused")
         try:
             self.rules.check_receivable(local.item, id_)
         except StateError:
-            return local.with_row(id_, "receiving", "undone"), Answer(state="refused")
+            return local.with_row(id_, "receiving", "undone"), TransferReply(state="refused")
         return local.with_row(id_, "receiving", "open"), None
 
     @staticmethod
@@ -401,7 +401,9 @@ class Model:
             made = replace(local, item=rules.released(item, id_))
         return [made, made.with_row(id_, "receiving", "undone")]
 
-    def _told(self, local: Local, id_: str, answer: Answer) -> Iterator[tuple[Local, list[Letter]]]:
+    def _told(
+        self, local: Local, id_: str, answer: TransferReply
+    ) -> Iterator[tuple[Local, list[Letter]]]:
         item = local.item
         match self.rules.step(item, id_, answer, True):  # noqa: FBT003  # what is there is whole
             case "hand over":

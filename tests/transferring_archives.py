@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from ibi.archive.ports.maintenance import Source
+from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.recovery.rebuild import rebuild
-from ibi.archive.rules.transfer_messages import Answer, Message
+from ibi.archive.rules.transfer_messages import Message, TransferReply
 from ibi.archive.transfers.transfers import Transfers
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError
 from ibi.identifier.label import parse
@@ -39,10 +39,12 @@ class Network:
     def __init__(self) -> None:
         """Connect nobody yet."""
         self.sides: dict[str, Side] = {}
-        self.said: list[tuple[str, Message, Answer]] = []
+        self.said: list[tuple[str, Message, TransferReply]] = []
         self.before: Callable[[str, Message], None] = lambda _to, _message: None
         """Is called before a message arrives; what it raises is what happens."""
-        self.after: Callable[[str, Message, Answer], None] = lambda _to, _message, _answer: None
+        self.after: Callable[[str, Message, TransferReply], None] = lambda _to, _message, _answer: (
+            None
+        )
         """Is called before an answer arrives."""
         self.writes = 0
         self.kill_at: tuple[int, bool] | None = None
@@ -162,7 +164,7 @@ class Side:
     def _peer(self, address: str, token: str) -> _Peer:
         return _Peer(self.network, address, token)
 
-    def _source(self, address: str, ticket: str) -> Source:
+    def _source(self, address: str, ticket: str) -> PeerArchive:
         other = self.network.sides.get(address)
         if other is None:
             raise ArchiveUnreachableError(address, "nobody is there")
@@ -180,7 +182,7 @@ class _Guarded(OtherArchive):
         self._ticket = ticket
 
     def manifest(self, label: str) -> bytes:
-        held = self._side.small.archive.hold(label)
+        held = self._side.small.archive.get(label)
         if not self._side.transfers.is_ticket(held.item, self._ticket):
             raise ArchiveRefusedError(403, "This is not for you.")
         return super().manifest(label)
@@ -194,7 +196,7 @@ class _Peer:
         self._address = address
         self._token = token
 
-    def say(self, message: Message) -> Answer:
+    def say(self, message: Message) -> TransferReply:
         network = self._network
         network.before(self._address, message)
         side = network.sides.get(self._address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Heard, Silence
+from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
 
@@ -12,7 +12,7 @@ from ibi.wire.requests import Acknowledgment, UrlRequest
 class UnaskedArchives:
     """Fails whoever asks for what its test is not about."""
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Send urlRequest."""
         raise NotImplementedError
 
@@ -28,7 +28,7 @@ class UnaskedArchives:
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Fetch a page of a digest."""
         raise NotImplementedError
 

@@ -24,23 +24,23 @@ from hearings import original
 from ibi.errors import IbiError
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.bounded_http import BoundedHttp
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.model.item import State
 from ibi.model.relation import Relation
-from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.rules.acknowledgment import Referral
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import NotFound, Redirect, Why
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.lease import Lease
-from ibi.resolver.rules.redirect_cache import Memory
-from ibi.resolver.rules.resolution import Resolution, Step
-from ibi.resolver.search.hops import Resolving
-from ibi.resolver.web.fast_redirects import WarmAnswers, warm_http
-from ibi.resolver.web.redirect import ResolvingDoor, wanted_of
+from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.resolution import Resolution, ResolutionStep
+from ibi.resolver.search.hops import HopResolver
+from ibi.resolver.web.fast_redirects import FastRedirects, fast_redirect_http
+from ibi.resolver.web.redirect import RedirectEndpoint, wanted_of
 from ibi.wire.answer_choice import Served
 from ibi.wire.question import Question
 from resolutions import FIRST
@@ -132,18 +132,18 @@ class Side:
 
     def __post_init__(self) -> None:
         """Put it together."""
-        self.memory = Memory(
+        self.memory = RedirectCache(
             lambda: self.version, hot_seconds=HOT, absent_seconds=2, most_known=MOST
         )
         self.memory.leases = Leases()
-        clients = Clients(self.proxies, self.reveal)
-        self.warm = WarmAnswers(self.memory.keep_up, self.note_known, clients, most=MOST)
-        self._door = ResolvingDoor(
+        clients = ClientAddresses(self.proxies, self.reveal)
+        self.warm = FastRedirects(self.memory.keep_up, self.note_known, clients, most=MOST)
+        self._door = RedirectEndpoint(
             HERE,
-            cast("Resolving", self),
+            cast("HopResolver", self),
             self.memory,
             self.warm,
-            cast("Acknowledging", self),
+            cast("AcknowledgmentSender", self),
             clients,
             RateLimit(SystemClock(), 1000, 100_000),
         )
@@ -159,7 +159,7 @@ class Side:
             proxy_headers=False,
         )
         self._config.load()
-        self._http = warm_http(self.warm) if self.is_warm else BoundedHttp
+        self._http = fast_redirect_http(self.warm) if self.is_warm else BoundedHttp
         self.state = ServerState()
 
     def connect(self, peer: str) -> None:
@@ -179,7 +179,7 @@ class Side:
         path = referral.persistent_url.removeprefix(HERE)
         self.noted[referral.url, path, referral.request.clients] += count
 
-    def note_known(self, known: Known, clients: tuple[str, ...]) -> None:
+    def note_known(self, known: CachedRedirect, clients: tuple[str, ...]) -> None:
         """Note an access of what is known."""
         self.note(known.referral(clients))
 
@@ -226,7 +226,7 @@ def _resolution(
     personal: bool = False,
 ) -> Resolution:
     request = question.request(clients)
-    step = Step(question, request, Hearing(), outcome, began, TAKES, None, personal)
+    step = ResolutionStep(question, request, Evidence(), outcome, began, TAKES, None, personal)
     return Resolution(question, (step,), outcome)
 
 

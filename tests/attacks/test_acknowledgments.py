@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from ibi.archive.rules import url_keys
-from ibi.archive.rules.url_keys import Issuing, Offer, Receipt, UrlKeys
+from ibi.archive.rules.url_keys import Issuing, KeyTerms, Receipt, UrlKeys
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
@@ -59,7 +59,9 @@ class Core:
         forms = Forms.of(f"{label}.{number // 60 % 60:02}.{number % 60:02}")
         clients = (f"150.163.{number // 250}.{number % 250}", "150.163.68.1")
         offers = [
-            Offer(forms, f"http://archive.example.org/col/{forms.label}/doc/{name}", content, state)
+            KeyTerms(
+                forms, f"http://archive.example.org/col/{forms.label}/doc/{name}", content, state
+            )
             for name, content, state in (
                 ("Relat%C3%B3rio%20Final.pdf", ContentType.DATA, State.ORIGINAL),
                 ("", ContentType.METADATA, State.ORIGINAL),

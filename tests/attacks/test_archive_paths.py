@@ -29,7 +29,7 @@ LONG: Final = "x" * 300
 
 WITHOUT_CHECKS: Final = """
 import os
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.model.item import File
@@ -37,7 +37,7 @@ from ibi.archive.web import public_routes
 
 public_routes.check_path = str
 SqlCatalogue.file = lambda self, item, path: File(path, 0, "", "", 0)
-FileTree.open = lambda self, place, path: LocalFile(
+FolderStore.open = lambda self, place, path: LocalFile(
     os.open(self._col / place / "doc" / path, os.O_RDONLY)
 )
 """
@@ -46,7 +46,7 @@ WITHOUT_WALKING: Final = """
 import os
 import time
 from contextlib import suppress
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.errors import UnknownError
 
@@ -67,7 +67,7 @@ def put(self, change, folder, path):
 def remove(self, change, folder, path):
     (folder / "doc" / path).unlink(missing_ok=True)
 
-FileTree.open, FileTree._put, FileTree._remove = opened, put, remove
+FolderStore.open, FolderStore._put, FolderStore._remove = opened, put, remove
 """
 
 

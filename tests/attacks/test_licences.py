@@ -41,12 +41,12 @@ SIGNS: Final = (
 ETAG: Final = f'"{hashlib.sha256(SECRET).hexdigest()}"'
 
 BELIEVING: Final = """
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 
 def told(self, request):
     return request.headers.get("x-forwarded-for", "0.0.0.0").partition(",")[0].strip()
 
-Clients.reader = told
+ClientAddresses.reader = told
 """
 
 SPELLINGS: Final = (

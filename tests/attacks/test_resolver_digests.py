@@ -22,7 +22,7 @@ from ibi.identifier.fingerprint import END
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
-from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.outbound import NoReply
 from ibi.wire.digest import MAX_PAGE, MEDIA_TYPE, MOST, DigestPage, encode
 
 ENOUGH: Final = 60.0
@@ -42,14 +42,14 @@ def archive_at(address: str) -> RegisteredArchive:
 
 async def fetched(
     client: HttpArchiveClient, address: str, seconds: float = ENOUGH
-) -> DigestPage | Silence | None:
+) -> DigestPage | NoReply | None:
     return await client.digest(archive_at(address.removeprefix("http://")), EPOCH, 7, seconds)
 
 
-def fetch(address: str, seconds: float = ENOUGH) -> DigestPage | Silence | None:
+def fetch(address: str, seconds: float = ENOUGH) -> DigestPage | NoReply | None:
     """Fetch a page by a client of its own."""
 
-    async def act() -> DigestPage | Silence | None:
+    async def act() -> DigestPage | NoReply | None:
         client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]))
         try:
             return await fetched(client, address, seconds)
@@ -67,7 +67,7 @@ def test_no_archive_says_anything_that_is_taken_for_a_page(behaviour: str) -> No
     if behaviour == "not found":
         assert heard is None
     else:
-        assert isinstance(heard, Silence)
+        assert isinstance(heard, NoReply)
         assert heard.reason
 
 
@@ -106,7 +106,7 @@ def bodies() -> Iterator[tuple[str, bytes]]:
 def test_what_only_resembles_a_page_is_refused(name: str) -> None:
     with CannedServer("200 OK", KIND, body=dict(bodies())[name]) as server:
         heard = fetch(server.address)
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert heard.reason in {"its digest makes no sense", "its answer is too long"}
 
 
@@ -114,18 +114,18 @@ def test_what_is_compressed_is_not_unpacked() -> None:
     bomb = zlib.compress(bytes(20 << 20), 9)
     with CannedServer("200 OK", KIND, "Content-Encoding: deflate", body=bomb) as server:
         heard = fetch(server.address)
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert "compressed" in heard.reason
 
 
 def test_who_never_ends_and_who_hangs_takes_nothing_from_the_others() -> None:
-    async def act(hostile: list[Listener], honest: str) -> list[DigestPage | Silence | None]:
+    async def act(hostile: list[Listener], honest: str) -> list[DigestPage | NoReply | None]:
         client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]))
         try:
             async with asyncio.TaskGroup() as group:
                 bad = [group.create_task(fetched(client, each.address)) for each in hostile]
                 good = [group.create_task(fetched(client, honest)) for _ in range(4)]
-            assert all(isinstance(task.result(), Silence) for task in bad)
+            assert all(isinstance(task.result(), NoReply) for task in bad)
             return [task.result() for task in good]
         finally:
             await client.close()

@@ -52,14 +52,14 @@ MORE_DESCRIPTORS: Final = 64
 WITHOUT_BOUNDS: Final = """
 from ibi.resolver.rules import decision
 from ibi.resolver.search import hops
-from ibi.resolver.registry.availability import Presence
+from ibi.resolver.registry.availability import Availability
 
 # Everybody is waited for, whoever has answered, and nobody is ever taken for down.
 decide = hops.decide
 hops.decide = lambda question, hearing: (
     decision.Wait() if hearing.awaited else decide(question, hearing)
 )
-Presence.heard = lambda self, name, silence: None
+Availability.heard = lambda self, name, silence: None
 """
 
 

@@ -28,10 +28,10 @@ KEY: Final = "271828182845904523536028747135266249775"
 
 WITHOUT_LIMITS: Final = """
 from ibi.resolver.registry import registration_key
-from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.registry.registration_key import KeyGuessLimit
 
 registration_key._N = 2  # so that it takes no longer than the attack
-Guesses.admit = lambda self, client, archive, now: 0
+KeyGuessLimit.admit = lambda self, client, archive, now: 0
 """
 
 

@@ -38,7 +38,7 @@ ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 LONG_MOMENT: Final = """
 from ibi.resolver.search import fan_out
 
-fan_out.MOMENT = 60.0  # others get to speak up, on a machine however loaded
+fan_out.CLAIM_GRACE_SECONDS = 60.0  # others get to speak up, on a machine however loaded
 """
 WITHOUT_TRUST: Final = """
 from ibi.resolver.rules import decision, evidence

@@ -61,17 +61,17 @@ Running: TypeAlias = tuple[ResolverServer, ArchiveDouble]
 
 WITHOUT_DOUBT: Final = """
 from ibi.resolver.web import redirect
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 
 redirect.Question.depends_on_reader = property(lambda self: False)
-Clients._is_trusted = lambda self, address: True
-found = redirect.ResolvingDoor.answer
+ClientAddresses._is_trusted = lambda self, address: True
+found = redirect.RedirectEndpoint.answer
 
 async def answer(self, request, wanted):
     self._base = "http://" + request.headers.get("x-forwarded-host", "x")
     return await found(self, request, wanted)
 
-redirect.ResolvingDoor.answer = answer
+redirect.RedirectEndpoint.answer = answer
 """
 
 

@@ -20,7 +20,7 @@ from attacks.test_text import WORST
 from ibi.errors import IbiError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.system.mailbox import messages
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
@@ -94,7 +94,7 @@ ARCHIVE: Final = RegisteredArchive(
 def forwarded(text: str) -> object:
     header = (b"x-forwarded-for", text.encode("utf-8"))
     scope = {"type": "http", "client": ("127.0.0.1", 1), "headers": [header]}
-    return Clients(["127.0.0.0/8"], "full").of(Request(scope))
+    return ClientAddresses(["127.0.0.0/8"], "full").of(Request(scope))
 
 
 DOORS: Final[dict[str, Callable[[str], object]]] = {

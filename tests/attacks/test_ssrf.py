@@ -22,7 +22,7 @@ from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
-from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.outbound import NoReply
 from ibi.wire.requests import UrlRequest
 
 # {0} is the port of the canary.
@@ -159,7 +159,7 @@ async def reasons(client: HttpArchiveClient, address: str, seconds: float) -> li
     said = []
     if address:  # an archive without an address is not asked, and that is another story
         heard = await client.ask(archive_at(address), request, seconds)
-        said.append(heard.reason if isinstance(heard, Silence) else "")
+        said.append(heard.reason if isinstance(heard, NoReply) else "")
     said.append(await client.confirm(address, parse(SERVICE), seconds))
     try:
         said.append(await client.challenge(address, "/x", seconds))

@@ -28,14 +28,14 @@ from pathlib import Path
 
 def ours(source, folder):
     from ibi.foundation.system.safe_open import create_beneath
-    from ibi.archive.storage.unpack.unpack import Limits, unpack
+    from ibi.archive.storage.unpack.unpack import UnpackLimits, unpack
 
     @contextmanager
     def write(path):
         with os.fdopen(create_beneath(folder, path.split("/")), "wb") as file:
             yield file
 
-    return unpack(source, write, Limits(total=100 << 20))
+    return unpack(source, write, UnpackLimits(total=100 << 20))
 
 def twin(source, folder):
     import tarfile, zipfile

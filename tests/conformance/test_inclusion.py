@@ -16,7 +16,7 @@ from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.inclusion import InclusionService
-from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
@@ -53,7 +53,7 @@ class Outcome:
     async def _run(self, queries: tuple[str, ...]) -> RegisteredArchive:
         clock = PaperClock()
         registry = Registry(RegistryShelf(), clock)
-        service = InclusionService(registry, self.archives, Guesses(), clock)
+        service = InclusionService(registry, self.archives, KeyGuessLimit(), clock)
         await registry.open()
         label, key = parse(SERVICE), RegistrationKey("1234567890")
         await registry.register(label, key, "", [], "operator", "operator")

@@ -28,7 +28,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.wiring.app import ResolverInstance, resolver_app
@@ -61,7 +61,7 @@ class Printed:
     messages: list[str] = field(default_factory=list)
     """All that went to and fro, in order."""
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Take message (3), and answer it by (4)."""
         del seconds
         base = f"http://{archive.address}/{archive.service.spelling}"
@@ -70,7 +70,7 @@ class Printed:
         said = self.answers.get(f"{base} {request.label.spelling}{verbs}", "")
         listed = responses.decode("\r\n".join(map(str.strip, said.strip().splitlines())))
         assert listed is None or isinstance(listed, UrlList)
-        return Answer(archive.id, listed)
+        return ArchiveReply(archive.id, listed)
 
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
@@ -90,7 +90,7 @@ class Printed:
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Publish none: the standard has no digests."""
         del archive, epoch, after, seconds
         return None

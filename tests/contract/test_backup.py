@@ -20,12 +20,12 @@ import pytest
 
 from catalogue_place import schema
 from full_archive import ELSEWHERE, bring, change, fill, kept_rows, rows
-from ibi.archive.links.digest_log import Digest
+from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
-from ibi.archive.wiring.stores import shelf_of, store_of
+from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
 from ibi.foundation.settings_file import written
 from ibi.foundation.sql.database import Database
@@ -36,7 +36,7 @@ from ibi.identifier.fingerprint import fingerprint
 from ibi.installation.backup import archive
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.backup.record import backup_at, backups_in, partial_in, read_record
-from ibi.installation.backup.restore import Restored, Wanted, restore, restore_minter
+from ibi.installation.backup.restore import Restored, RestoreRequest, restore, restore_minter
 from ibi.installation.backup.verification import faults_of
 from ibi.minting.storage.machine_folder import FOLDER
 from ibi.minting.wiring import minter_of
@@ -125,7 +125,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def restored_archive(
     backup: Path, folder: Path, catalogue: str = "", ledger: str = ""
 ) -> tuple[Restored, ArchiveSettings]:
-    done = restore(backup, folder, Wanted(catalogue=catalogue, ledger=ledger))
+    done = restore(backup, folder, RestoreRequest(catalogue=catalogue, ledger=ledger))
     return done, read_archive(folder)
 
 
@@ -190,7 +190,7 @@ def check_digest(again: SmallArchive, before: SmallArchive) -> None:
     assert state.epoch != before.catalogue.digest_state().epoch
     while again.catalogue.fill_digest():
         pass
-    digest = Digest(again.catalogue)
+    digest = DigestLog(again.catalogue)
     page = digest.page(*digest.place(before.catalogue.digest_state().epoch, 7))
     items = [held.item for held in again.catalogue.items(0, 100)]
     assert (page.after, page.more) == (0, False)
@@ -236,7 +236,7 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
     backup = back_up({"resolver": folder}, tmp_path / "backups")
     assert list(faults_of(backup.folder)) == []
     place = empty(after)
-    restore(backup.folder, tmp_path / "again", Wanted(database=place))
+    restore(backup.folder, tmp_path / "again", RestoreRequest(database=place))
     other = opened(place or str(tmp_path / "again" / "registry.sqlite"))
     for table in ("owner", "conflict", "token", "archive", "event"):
         select = f"SELECT * FROM resolver_{table}"  # noqa: S608
@@ -310,7 +310,7 @@ def test_an_archive_whose_files_are_in_an_object_store(
     assert list(faults_of(backup)) == []
     done, restored = restored_archive(backup, tmp_path / "again")
     assert (done.items, done.files, done.faults, restored.storage) == (21, 7, [], "")
-    stored = shelf_of(settings)
+    stored = bulk_files_of(settings)
     found = {key for key, _ in stored.keys("col")}
     again = tmp_path / "again"
     assert {f"col/{path}" for path in without_empty(again / "col")} == found
@@ -554,7 +554,7 @@ def test_backups_of_an_archive_at_work_are_consistent(
     assert done_.faults == []
     again = SmallArchive(settings.folder, minted=5000)
     for label in labels:
-        held = again.archive.hold(label)
+        held = again.archive.get(label)
         doc = contents(settings.folder / "col" / label / "doc")
         assert (doc["b"] == b"new") == (b"new" in doc["a"])  # of one revision, both files
         assert [file.path for file in again.archive.files(held)] == ["a", "b"]
@@ -567,7 +567,7 @@ def test_a_journal_file_may_vanish_between_listing_and_reading(site: Site) -> No
     journal = site.settings.folder / "journal"
     for name in ("1.json", "2.json", "3.json"):
         (journal / name).write_bytes(b"decided")
-    keys = shelf_of(site.settings).keys("journal")
+    keys = bulk_files_of(site.settings).keys("journal")
     assert next(keys) == ("journal/1.json", 7)
     (journal / "2.json").unlink()
     assert list(keys) == [("journal/3.json", 7)]

@@ -16,7 +16,7 @@ from ibi.archive.ports.catalogue import (
     Catalogue,
     Deposit,
     HistoryChoice,
-    Kept,
+    ManifestItem,
     Reservation,
     StoredChange,
 )
@@ -32,7 +32,7 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.model.token import Token
 from small_archive import file, forms
 
@@ -79,7 +79,7 @@ def everything(catalogue: Catalogue) -> tuple[object, ...]:
 
 
 def test_an_item_is_found_by_each_of_its_names(catalogue: Catalogue) -> None:
-    record = Record(titles=(Text("Título \U0001f600 'x'; --", "pt"),))
+    record = MetadataRecord(titles=(Text("Título \U0001f600 'x'; --", "pt"),))
     kept = item(1, further_names=(LEGACY, OTHER), record=record, kind="metadata")
     put(catalogue, kept)
     for label in kept.names:
@@ -311,8 +311,8 @@ def test_restoring_writes_what_is_given_whatever_stands_there(catalogue: Catalog
     catalogue.open_deposit(Deposit("d1", 1, "me", "{}"))
     catalogue.reserve([Reservation(forms(2), 1, "me")])
     pair = [
-        Kept(item(1, further_names=(LEGACY,)), (file("b"), file("a"))),
-        Kept(item(2, kind="metadata"), ()),
+        ManifestItem(item(1, further_names=(LEGACY,)), (file("b"), file("a"))),
+        ManifestItem(item(2, kind="metadata"), ()),
     ]
     for _ in range(3):
         catalogue.restore(stored(deposit="d1"), pair)
@@ -324,23 +324,25 @@ def test_restoring_writes_what_is_given_whatever_stands_there(catalogue: Catalog
         assert deposit is not None
         assert deposit.completed == forms(1).label.canonical
         assert catalogue.reservations("", 9) == []
-    catalogue.restore(stored("c2"), [Kept(item(1, target="x"), ())])
+    catalogue.restore(stored("c2"), [ManifestItem(item(1, target="x"), ())])
     [held, _] = catalogue.items(0, 9)
     assert held.item.target == "x"
     assert catalogue.files(held.id) == []
     assert catalogue.find(LEGACY.canonical) == held
     before = everything(catalogue)
     with pytest.raises(StateError):
-        catalogue.restore(stored("c3"), [Kept(item(3, further_names=(LEGACY,)), ())])
+        catalogue.restore(stored("c3"), [ManifestItem(item(3, further_names=(LEGACY,)), ())])
     assert everything(catalogue) == before
 
 
 def test_what_is_restored_has_the_number_and_version_that_it_had(catalogue: Catalogue) -> None:
     for _ in range(2):
-        catalogue.restore(stored(), [Kept(item(1), (), 7, 3), Kept(item(2), (), 4, 1)])
+        catalogue.restore(
+            stored(), [ManifestItem(item(1), (), 7, 3), ManifestItem(item(2), (), 4, 1)]
+        )
         found = [(held.id, held.version, held.item) for held in catalogue.items(0, 9)]
         assert found == [(4, 1, item(2)), (7, 3, item(1))]
-    catalogue.restore(stored("c2"), [Kept(item(3), (), 7, 5)])
+    catalogue.restore(stored("c2"), [ManifestItem(item(3), (), 7, 5)])
     assert put(catalogue, item(4)) > 8
     [*_, third, fourth] = catalogue.items(0, 9)
     assert (third.id, third.version, third.item) == (8, 5, item(3))
@@ -359,7 +361,7 @@ def test_whoever_decides_is_told_the_numbers(catalogue: Catalogue) -> None:
 
 
 def test_a_change_that_was_restored_is_not_applied_again(catalogue: Catalogue) -> None:
-    catalogue.restore(stored("c1"), [Kept(item(1), ())])
+    catalogue.restore(stored("c1"), [ManifestItem(item(1), ())])
     decided: list[int] = []
     catalogue.apply(change("c1", ItemChange(item=item(1))), lambda _: decided.append(1))
     assert decided == []

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from ibi.archive.ports.catalogue import Catalogue, Kept, StoredChange
+from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import StateError, StorageError
@@ -74,7 +74,7 @@ def copied_from_elsewhere(small: SmallArchive, files: dict[str, bytes]) -> None:
 
 def drop(small: SmallArchive) -> None:
     """Keep a Copy no longer."""
-    look = small.archive.look(COPY)
+    look = small.archive.get_described(COPY)
     gone = [
         ItemChange(item=held.item, version=held.version, dropped=True)
         for held in (look.held, look.metadata)
@@ -268,7 +268,7 @@ class FailingCatalogue:
         self._fail()
 
     def restore(
-        self, stored: StoredChange, items: Sequence[Kept], dropped: Sequence[str] = ()
+        self, stored: StoredChange, items: Sequence[ManifestItem], dropped: Sequence[str] = ()
     ) -> None:
         """Write items, or fail."""
         self._fail()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from catalogue_place import Place
-from ibi.archive.links.digest_log import Digest
-from ibi.archive.ports.catalogue import Catalogue, Kept, StoredChange
+from ibi.archive.links.digest_log import DigestLog
+from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Database, Execute
@@ -56,7 +56,7 @@ def fill(catalogue: Catalogue) -> None:
 
 
 def read(catalogue: Catalogue, before: DigestPage | None = None) -> DigestPage:
-    digest = Digest(catalogue)
+    digest = DigestLog(catalogue)
     epoch, after = (before.epoch, before.last) if before else ("", 0)
     return digest.page(*digest.place(epoch, after))
 
@@ -137,7 +137,7 @@ def test_a_change_that_is_made_again_after_a_crash_is_told(catalogue: Catalogue)
     page = read(catalogue)
     stored = StoredChange("s", 8, "me", "deposit", "l", "", "", ())
     dropped = item(1).forms.label.canonical
-    catalogue.restore(stored, [Kept(item(2), ())], dropped=[dropped])
+    catalogue.restore(stored, [ManifestItem(item(2), ())], dropped=[dropped])
     assert said(read(catalogue, page)) == (names(item(2)), names(item(1)))
 
 
@@ -256,7 +256,12 @@ def test_a_catalogue_that_was_written_anew_has_another_epoch(catalogue: Catalogu
     put(catalogue, item(1), item(2))
     before = read(catalogue)
     renewal = catalogue.renewal()
-    renewal.put([Kept(item(2), (), number=2, version=1), Kept(item(3), (), number=3, version=1)])
+    renewal.put(
+        [
+            ManifestItem(item(2), (), number=2, version=1),
+            ManifestItem(item(3), (), number=3, version=1),
+        ]
+    )
     renewal.finish()
     assert not catalogue.digest_state().whole
     fill(catalogue)
@@ -270,7 +275,7 @@ def test_an_epoch_or_a_cursor_of_another_is_no_place_here(catalogue: Catalogue) 
     fill(catalogue)
     put(catalogue, item(1), item(2))
     page = read(catalogue)
-    digest = Digest(catalogue)
+    digest = DigestLog(catalogue)
     for epoch, after in (("", page.last), ("0" * 32, page.last), (page.epoch, page.last + 1)):
         assert digest.place(epoch, after)[1] == 0
     assert digest.place(page.epoch, page.last - 1)[1] == 0

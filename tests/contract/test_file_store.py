@@ -16,7 +16,7 @@ import pytest
 from file_grounds import AStore, FolderGround, Ground, ObjectGround
 from ibi.archive.ports.file_store import FileStore, OpenFile, Staged, pieces_of
 from ibi.archive.rules.manifest import read_manifest
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.errors import (
     ChecksumError,
     FileNameError,
@@ -45,9 +45,9 @@ def store(ground: Ground) -> AStore:
     return ground.store()
 
 
-def again(tmp_path: Path) -> FileTree:
+def again(tmp_path: Path) -> FolderStore:
     """Return the same store, as after a restart."""
-    return FileTree(tmp_path)
+    return FolderStore(tmp_path)
 
 
 def send(
@@ -154,7 +154,7 @@ def test_no_deposit_leads_out_of_the_folder(store: AStore, deposit: str) -> None
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_file_is_gone_on_with_where_it_broke(tmp_path: Path, *, restart: bool) -> None:
-    store = FileTree(tmp_path)
+    store = FolderStore(tmp_path)
     send_part(store, "x/big", b"0123")
     if restart:
         store = again(tmp_path)
@@ -321,7 +321,7 @@ def test_killed_anywhere_what_is_said_of_a_staged_file_is_true(
     tmp_path: Path, before: bytes | None
 ) -> None:
     """And whatever happens next, also the retry that fails by its checksum."""
-    store = FileTree(tmp_path / "0")
+    store = FolderStore(tmp_path / "0")
     number = 0
     outcomes = set()
 
@@ -344,7 +344,7 @@ def test_killed_anywhere_what_is_said_of_a_staged_file_is_true(
         if number:
             check()
         number += 1
-        store = FileTree(tmp_path / str(number))
+        store = FolderStore(tmp_path / str(number))
         if before is not None:
             send(store, "a/b", before)
 

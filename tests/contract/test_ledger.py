@@ -22,14 +22,14 @@ from ibi.foundation.sql.postgres import Postgres, without_password
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord, Ledger
 from ibi.minting.storage.ledger import SqlLedger
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 from ibi.model.token import Token
 from postgres_server import PostgresServer
 
 PREFIX = "sid.inpe.br/mtc-m19"
 OPAQUE = "8JMKD3MGP8W"
 SECOND = 1_000_000_000
-NOW = Reading(1_700_000_000 * SECOND, 1000 * SECOND, "boot-1")
+NOW = ClockReading(1_700_000_000 * SECOND, 1000 * SECOND, "boot-1")
 FIRST = Commitment(NOW.wall, 1, NOW)
 
 
@@ -144,7 +144,7 @@ def test_if_deciding_raises_nothing_is_written_and_the_ledger_goes_on(
 
 def test_numbers_of_64_bits_are_kept(ledger: Ledger) -> None:
     most = 2**63 - 1
-    extreme = Commitment(most, most, Reading(most, most, "boot-1"))
+    extreme = Commitment(most, most, ClockReading(most, most, "boot-1"))
     assert settle(ledger, lambda _: extreme) == settle(ledger)
     assert settle(ledger).mark == settle(ledger).generation == most
 
@@ -166,7 +166,7 @@ def test_prefixes_together_have_the_greatest_mark_and_generation_of_each(ledger:
 
 
 def test_the_clocks_are_those_seen_under_the_askers_boot(ledger: Ledger) -> None:
-    later = Reading(NOW.wall + SECOND, 5, "boot-2")
+    later = ClockReading(NOW.wall + SECOND, 5, "boot-2")
     settle(ledger, lambda _: FIRST)
     settle(ledger, lambda _: Commitment(later.wall, 2, later), boot="boot-2")
     assert settle(ledger, boot="boot-1").seen == NOW

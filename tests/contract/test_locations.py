@@ -16,7 +16,7 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import END
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
 
@@ -56,14 +56,16 @@ def page(
     return DigestPage(epoch, after, last, more, tuple(sorted(held)), dropped)
 
 
-def begun(store: SqlResolverStore, archive: str) -> KeptDigest:
+def begun(store: SqlResolverStore, archive: str) -> DigestProgress:
     """Begin a digest, however much waits to be swept away."""
     digest = store.begin_digest(archive, END)
     assert digest is not None
     return digest
 
 
-def kept(store: SqlResolverStore, digest: KeptDigest, said: DigestPage, at: int = 5) -> KeptDigest:
+def kept(
+    store: SqlResolverStore, digest: DigestProgress, said: DigestPage, at: int = 5
+) -> DigestProgress:
     found = store.keep_page(digest, said, at)
     assert found is not None
     return found
@@ -72,7 +74,7 @@ def kept(store: SqlResolverStore, digest: KeptDigest, said: DigestPage, at: int 
 def test_a_digest_begins_with_nothing(store: SqlResolverStore) -> None:
     assert store.digests() == []
     digest = begun(store, "a")
-    assert digest == KeptDigest("a", digest.number)
+    assert digest == DigestProgress("a", digest.number)
     assert store.digests() == [digest]
     assert store.holders(1) == []
 
@@ -80,9 +82,9 @@ def test_a_digest_begins_with_nothing(store: SqlResolverStore) -> None:
 def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
     one = begun(store, "a")
     one = kept(store, one, page(1, 2, END - 1, more=True))
-    assert one == KeptDigest("a", one.number, EPOCH, 10, whole=False, confirmed=0, count=3)
+    assert one == DigestProgress("a", one.number, EPOCH, 10, whole=False, confirmed=0, count=3)
     one = kept(store, one, page(3, 2, dropped=(1, 77), after=10, last=20), 8)
-    assert one == KeptDigest("a", one.number, EPOCH, 20, whole=True, confirmed=8, count=3)
+    assert one == DigestProgress("a", one.number, EPOCH, 20, whole=True, confirmed=8, count=3)
     assert [store.holders(each) for each in (1, 2, 3, END - 1)] == [[]] + 3 * [[one.number]]
     two = kept(store, begun(store, "b"), page(2))
     assert sorted(store.holders(2)) == sorted((one.number, two.number))

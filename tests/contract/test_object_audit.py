@@ -8,7 +8,7 @@ import pytest
 
 from damage import OtherPlaces, audited, damaged, result
 from file_grounds import ObjectGround
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.errors import StorageError
 from object_server import ObjectServer
 from small_archive import SmallArchive, contents
@@ -22,7 +22,7 @@ def test_objects_are_checked_and_repaired(object_server: ObjectServer, tmp_path:
     ground = ObjectGround(tmp_path / "here", object_server)
     small = SmallArchive(ground.folder, store=ground.store)
     place = small.deposit(FILES, target="a.txt").item.forms.label.spelling
-    label = small.archive.hold(place).item.forms.label.canonical
+    label = small.archive.get(place).item.forms.label.canonical
     before = ground.contents("col")
     copies = tmp_path / "copies"
     for key, content in before.items():
@@ -39,7 +39,7 @@ def test_objects_are_checked_and_repaired(object_server: ObjectServer, tmp_path:
     audited(small)
     names = {"doc/folder/b.bin", "doc/a.txt", "doc/stray", "ibi.json"}
     assert set(damaged(small)) == {f"{label}/{name}" for name in names}
-    task = audited(small, OtherPlaces({COPIES: FileTree(copies)}), repair=True)
+    task = audited(small, OtherPlaces({COPIES: FolderStore(copies)}), repair=True)
     assert (result(task)["damaged"], result(task)["repaired"]) == (1, 3)
     assert set(damaged(small)) == {f"{label}/doc/stray"}
     assert ground.contents("col") == before | {f"{place}/doc/stray": b"x"}

@@ -17,7 +17,7 @@ import pytest
 from ibi.archive.ports.file_store import pieces_of
 from ibi.archive.storage.objects import bucket as module
 from ibi.archive.storage.objects.bucket import PART, Objects
-from ibi.archive.storage.objects.store import ObjectShelf, ObjectStore
+from ibi.archive.storage.objects.store import ObjectFiles, ObjectStore
 from ibi.errors import FileNameError, StorageError, StorageFullError, UnknownError
 from ibi.model.item import File
 from minting_server import PATIENCE
@@ -231,7 +231,7 @@ def test_failures_are_told_in_our_words(said: str, kind: type[StorageError], tol
 
 
 def test_what_lies_in_one_bucket_is_written_to_another(object_server: ObjectServer) -> None:
-    source, target = ObjectShelf(object_server.objects()), ObjectShelf(object_server.objects())
+    source, target = ObjectFiles(object_server.objects()), ObjectFiles(object_server.objects())
     content = os.urandom(2 * PART + 1)
     file = File("a", len(content), hashlib.sha256(content).hexdigest(), "", 7)
     source.write("col/a", iter([content]), file)

@@ -30,7 +30,7 @@ from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.manifest import manifest, read_kept
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.storage.catalogue.rebuild import REBUILDING
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
@@ -100,7 +100,7 @@ def test_the_rebuilt_catalogue_is_the_old_one(empty: Callable[[], Place], tmp_pa
     assert new().read(numbers) == old().read(numbers)
     # It goes on: with versions, numbers and labels.
     for label in (OUTER.label, INNER.label):
-        assert again.archive.hold(label).item.target == "f/copied"
+        assert again.archive.get(label).item.target == "f/copied"
     again.archive.amend(again.label({"a": b"1"}), Amendment(list_public=False), "me")
     again.deposit({"z": b"1"}, label=str(again.catalogue.reservations("", 1)[0].forms.label))
     again.close()
@@ -207,7 +207,7 @@ def test_two_trees_with_the_same_numbers_become_one_archive(
     assert faults(both) == []
     assert [held.id for held in both.catalogue.items(0, 9)] == [1, 2, 3, 4]
     for label in labels:
-        assert both.archive.hold(label).version == 1
+        assert both.archive.get(label).version == 1
     both.close()
 
 
@@ -287,7 +287,7 @@ def test_whoever_interrupts_it_may_begin_again(
         old = seen_by(rows)
         database = place()
         dying = DyingDatabase(database, last, committed=committed)
-        store = FileTree(folder)
+        store = FolderStore(folder)
         catalogue = SqlCatalogue(dying, quick=True)
         archive = Archive(catalogue, store, lambda _: [], ToldClock())
         with suppress(Killed):

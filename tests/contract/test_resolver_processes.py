@@ -20,7 +20,7 @@ from ibi.resolver.ports.store import (
     RegistryEvent,
     ResolverStore,
 )
-from ibi.resolver.ports.workers import News, Roll
+from ibi.resolver.ports.workers import FeedEntry, WorkerList
 from ibi.resolver.storage import change_feed
 from ibi.resolver.storage import store as sql_processes
 from registry_place import DUTIES, KEEPER, Place, conflict_of, keep, keep_pending, made, together
@@ -109,13 +109,13 @@ def test_every_change_is_news_and_what_changes_nothing_is_none(store: ResolverSt
     assert store.change_conflict("w", lambda _: None) is None
     assert store.change_archive(ARCHIVE.id, lambda _: ArchiveChange(None)) is None
     assert store.news(0, 9) == [
-        News(1, ARCHIVE.id),
-        News(2, "", "x"),
-        News(3, "", "y"),
-        News(4, "", "z"),
-        News(5, ARCHIVE.id),
+        FeedEntry(1, ARCHIVE.id),
+        FeedEntry(2, "", "x"),
+        FeedEntry(3, "", "y"),
+        FeedEntry(4, "", "z"),
+        FeedEntry(5, ARCHIVE.id),
     ]
-    assert store.news(3, 1) == [News(4, "", "z")]
+    assert store.news(3, 1) == [FeedEntry(4, "", "z")]
     assert store.newest() == 5
     assert (store.owner("z"), len(store.events(0, 9))) == (owner, 2)
 
@@ -123,7 +123,7 @@ def test_every_change_is_news_and_what_changes_nothing_is_none(store: ResolverSt
 def test_no_news_are_missed_whoever_commits_last(place: Place) -> None:
     """A reader that goes on after the last number that it saw sees all of them."""
     stores = [place() for _ in range(4)]
-    seen: list[News] = []
+    seen: list[FeedEntry] = []
 
     def work(number: int) -> None:
         if number < 3:
@@ -176,31 +176,31 @@ def test_two_who_see_one_rivalry_record_one_conflict(place: Place) -> None:
 
 def test_who_joins_is_there_until_it_leaves(store: ResolverStore) -> None:
     store.join("other", DUTIES)
-    assert store.beat("other", {}) == Roll({KEEPER: 1, "other": 2}, frozenset(DUTIES))
-    assert store.beat(KEEPER, {}) == Roll({KEEPER: 2, "other": 2})
+    assert store.beat("other", {}) == WorkerList({KEEPER: 1, "other": 2}, frozenset(DUTIES))
+    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 2, "other": 2})
     store.leave("other")
     assert store.beat("other", {}) is None
-    assert store.beat(KEEPER, {}) == Roll({KEEPER: 3}, frozenset(DUTIES))
+    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 3}, frozenset(DUTIES))
     assert store.beat("stranger", {}) is None
 
 
 def test_duties_of_who_is_gone_are_anothers(store: ResolverStore) -> None:
-    assert store.beat(KEEPER, {}) == Roll({KEEPER: 2}, frozenset(DUTIES))
+    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 2}, frozenset(DUTIES))
     store.join("other", [*DUTIES, "digests"])
     roll = store.beat("other", {})
     assert roll is not None
     assert roll.duties == {"digests"}
     # It was heard of since the beat that was seen last.
-    assert store.beat("other", {KEEPER: 1}) == Roll({KEEPER: 2, "other": 3}, roll.duties)
+    assert store.beat("other", {KEEPER: 1}) == WorkerList({KEEPER: 2, "other": 3}, roll.duties)
     everything = frozenset({*DUTIES, "digests"})
-    assert store.beat("other", {KEEPER: 2}) == Roll({"other": 4}, everything)
+    assert store.beat("other", {KEEPER: 2}) == WorkerList({"other": 4}, everything)
     assert store.beat(KEEPER, {"other": 4}) is None
-    assert store.beat("other", {}) == Roll({"other": 5}, everything)
+    assert store.beat("other", {}) == WorkerList({"other": 5}, everything)
 
 
 def test_a_duty_is_of_one_whoever_beats_at_once(place: Place) -> None:
     stores = [place() for _ in range(4)]
-    rolls: dict[int, Roll | None] = {}
+    rolls: dict[int, WorkerList | None] = {}
 
     def begin(number: int) -> None:
         stores[number].join(f"p{number}", DUTIES)
@@ -213,7 +213,7 @@ def test_a_duty_is_of_one_whoever_beats_at_once(place: Place) -> None:
 def test_who_is_long_gone_is_forgotten(
     store: ResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_processes, "MOST_GONE", 2)
+    monkeypatch.setattr(sql_processes, "MAX_GONE_WORKERS", 2)
     for number in range(5):
         store.join(f"p{number}", [])
     assert store.beat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.storage.files.folder_store import FileTree
+from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.errors import StorageError
 from small_archive import SmallArchive, contents, file, tree
 from syscalls import Killed, Steps, disk_fails_at, killed_at
@@ -30,7 +30,7 @@ def template(tmp_path: Path) -> tuple[Path, str]:
     return small.folder, place
 
 
-def mend(store: FileTree, place: str) -> None:
+def mend(store: FolderStore, place: str) -> None:
     with store.busy(DEPOSIT):
         with store.receive(DEPOSIT, PATH, 0) as sink:
             sink.write(b"whole")
@@ -39,7 +39,7 @@ def mend(store: FileTree, place: str) -> None:
         store.discard(DEPOSIT)
 
 
-def mend_manifest(store: FileTree, place: str) -> None:
+def mend_manifest(store: FolderStore, place: str) -> None:
     store.mend_manifest(place, b"whole")
 
 
@@ -50,7 +50,7 @@ def mend_manifest(store: FileTree, place: str) -> None:
 def test_interrupted_anywhere_it_is_the_damaged_or_the_whole_one(
     template: tuple[Path, str],
     tmp_path: Path,
-    act: Callable[[FileTree, str], None],
+    act: Callable[[FolderStore, str], None],
     name: str,
     failing: Callable[[int], AbstractContextManager[Steps]],
 ) -> None:
@@ -61,12 +61,12 @@ def test_interrupted_anywhere_it_is_the_damaged_or_the_whole_one(
     for last in range(1, 1000):
         folder = tmp_path / str(last)
         shutil.copytree(source, folder)
-        store = FileTree(folder)
+        store = FolderStore(folder)
         ended = False
         with failing(last), suppress(Killed, StorageError):
             act(store, place)
             ended = True
-        store = FileTree(folder)
+        store = FolderStore(folder)
         assert list(store.decided()) == []
         store.discard(DEPOSIT)  # as those who sweep do
         assert tree(folder / "incoming") == {"./": b""}
@@ -83,7 +83,7 @@ def test_a_repaired_file_has_the_time_that_the_catalogue_knows(
     template: tuple[Path, str],
 ) -> None:
     folder, place = template
-    mend(FileTree(folder), place)
+    mend(FolderStore(folder), place)
     path = folder / "col" / place / "doc" / PATH
     assert path.stat().st_mtime_ns == WHOLE.modified
 
@@ -101,11 +101,11 @@ def test_a_link_in_the_way_is_not_followed(
     if outside == "folder":
         (doc / "folder").symlink_to(other)
         with pytest.raises(StorageError):
-            mend(FileTree(folder), place)
+            mend(FolderStore(folder), place)
     else:
         (doc / "folder").mkdir()
         (doc / PATH).symlink_to(other / "a.txt")
-        mend(FileTree(folder), place)
+        mend(FolderStore(folder), place)
         assert not (doc / PATH).is_symlink()
         assert (doc / PATH).read_bytes() == b"whole"
     assert (other / "a.txt").read_bytes() == b"of somebody else"
@@ -113,7 +113,7 @@ def test_a_link_in_the_way_is_not_followed(
 
 def test_keys_are_all_that_lies_there_links_among_them(template: tuple[Path, str]) -> None:
     folder, place = template
-    store = FileTree(folder)
+    store = FolderStore(folder)
     doc = folder / "col" / place / "doc"
     (doc / "leads").symlink_to("/etc")
     (doc / "nowhere").symlink_to("nothing")

@@ -11,14 +11,14 @@ import pytest
 
 from catalogue_place import Place
 from ibi.archive.ports.catalogue import Catalogue, HistoryChoice, HistoryEntry, StoredChange
-from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
+from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
 from ibi.archive.ports.statistics import (
     Access,
     DayAccesses,
-    ExchangeCount,
-    Holding,
+    HoldingCount,
+    MaintenanceCounts,
     TaskCount,
-    UpkeepCounts,
+    TransferCount,
 )
 from ibi.errors import StateError
 from ibi.identifier.label import parse
@@ -119,8 +119,8 @@ def test_only_what_has_not_ended_is_unfinished(catalogue: Catalogue, state: Task
 # --- transfers, copies, damage --------------------------------------------------------------------
 
 
-def exchange(name: str, **facts: Any) -> Exchange:  # noqa: ANN401
-    made = Exchange(id=name, label="l", role="giving", peer="http://p", secret="s", since=1)  # noqa: S106
+def exchange(name: str, **facts: Any) -> TransferRecord:  # noqa: ANN401
+    made = TransferRecord(id=name, label="l", role="giving", peer="http://p", secret="s", since=1)  # noqa: S106
     return replace(made, **facts)
 
 
@@ -319,15 +319,15 @@ def test_holdings_are_told_by_kind_state_and_day(catalogue: Catalogue) -> None:
     put(catalogue, Item(forms=forms(4), created=4 * DAY, state=State.COPY), file("a", b""))
     put(catalogue, Item(forms=forms(5), kind="metadata"))
     assert catalogue.holdings() == [
-        Holding("data", "Copy", 4, 1, 1, 0),
-        Holding("data", "Original", 3, 2, 3, 6),
-        Holding("data", "Original", 4, 1, 0, 0),
-        Holding("metadata", "Original", 0, 1, 0, 0),
+        HoldingCount("data", "Copy", 4, 1, 1, 0),
+        HoldingCount("data", "Original", 3, 2, 3, 6),
+        HoldingCount("data", "Original", 4, 1, 0, 0),
+        HoldingCount("metadata", "Original", 0, 1, 0, 0),
     ]
 
 
 def test_upkeep_is_told_in_numbers(catalogue: Catalogue) -> None:
-    nothing = UpkeepCounts(copies=0, missing=0, faulty=0, damaged=0, exchanges=(), tasks=())
+    nothing = MaintenanceCounts(copies=0, missing=0, faulty=0, damaged=0, exchanges=(), tasks=())
     assert catalogue.upkeep_counts() == nothing
     catalogue.keep_copy(CopyRecord(label="a", checked=1))
     catalogue.keep_copy(CopyRecord(label="b", checked=1, missing=2))
@@ -338,12 +338,12 @@ def test_upkeep_is_told_in_numbers(catalogue: Catalogue) -> None:
     for name, begun in (("a", 3), ("b", 9), ("c", 5)):
         catalogue.keep_task(task(name, begun=begun, state=TaskState.DONE))
     catalogue.keep_task(task("d"))
-    assert catalogue.upkeep_counts() == UpkeepCounts(
+    assert catalogue.upkeep_counts() == MaintenanceCounts(
         copies=3,
         missing=2,
         faulty=1,
         damaged=1,
-        exchanges=(ExchangeCount("giving", "done", 2), ExchangeCount("giving", "open", 1)),
+        exchanges=(TransferCount("giving", "done", 2), TransferCount("giving", "open", 1)),
         tasks=(TaskCount("audit", "done", 3, 9), TaskCount("audit", "waiting", 1, 1)),
     )
 

@@ -14,11 +14,11 @@ from threading import Thread
 from typing import Any, Final
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules import transfer
-from ibi.archive.rules.transfer_messages import Answer
-from ibi.archive.storage.files.folder_store import FileTree
-from ibi.archive.transfers.sender import Giving
+from ibi.archive.rules.transfer_messages import TransferReply
+from ibi.archive.storage.files.folder_store import FolderStore
+from ibi.archive.transfers.sender import TransferSender
 from ibi.errors import ArchiveUnreachableError
 from ibi.model.change import Change
 from ibi.model.item import Item
@@ -33,9 +33,9 @@ _HALF: Final = 0.02
 
 def _no_journal() -> None:
     """Carry changes out at once: nobody knows afterwards what was meant."""
-    decide = FileTree.decide
+    decide = FolderStore.decide
 
-    def undecided(self: FileTree, change: Change) -> None:
+    def undecided(self: FolderStore, change: Change) -> None:
         carry_out = self._carry_out  # the safeguard stands before it
 
         def forgotten(line: Any) -> None:  # noqa: ANN401  # its line of the journal
@@ -48,7 +48,7 @@ def _no_journal() -> None:
         finally:
             self._carry_out = carry_out  # type: ignore[method-assign]
 
-    FileTree.decide = undecided  # type: ignore[method-assign]
+    FolderStore.decide = undecided  # type: ignore[method-assign]
 
 
 def _hasty() -> None:
@@ -72,7 +72,7 @@ def _hasty() -> None:
 def _in_place() -> None:
     """Write new bytes over the old ones."""
 
-    def put(self: FileTree, change: Any, folder: Path, path: str) -> None:  # noqa: ANN401  # as there
+    def put(self: FolderStore, change: Any, folder: Path, path: str) -> None:  # noqa: ANN401  # as there
         source, target = self.files_of(change.deposit) / path, folder / "doc" / path
         if not source.exists():
             return
@@ -90,7 +90,7 @@ def _in_place() -> None:
         shutil.copystat(source, target)
         source.unlink()
 
-    FileTree._put = put  # type: ignore[method-assign]  # noqa: SLF001  # the safeguard is in it
+    FolderStore._put = put  # type: ignore[method-assign]  # noqa: SLF001  # the safeguard is in it
 
 
 def _unhealed() -> None:
@@ -107,9 +107,9 @@ def _unhealed() -> None:
 
 def _selfish() -> None:
     """Take an Original back that was handed over, when the receiver does not answer."""
-    say = Giving.say
+    say = TransferSender.say
 
-    def alone(self: Giving, exchange: Exchange, *, undo: bool) -> Answer:
+    def alone(self: TransferSender, exchange: TransferRecord, *, undo: bool) -> TransferReply:
         try:
             return say(self, exchange, undo=undo)
         except ArchiveUnreachableError:
@@ -117,9 +117,9 @@ def _selfish() -> None:
             known = None if item is None else item.transfer
             if known is None or known.phase != "handed":
                 raise
-            return Answer(state="undone", receipt=known.receipt)
+            return TransferReply(state="undone", receipt=known.receipt)
 
-    Giving.say = alone  # type: ignore[method-assign]
+    TransferSender.say = alone  # type: ignore[method-assign]
 
 
 def _forgetful() -> None:

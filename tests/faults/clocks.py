@@ -16,9 +16,9 @@ from faults.sites import Say, Site
 from faults.twins import FORGETFUL
 from faults.worker import FINE
 from ibi.minting.rules.granularity import SECOND
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 
-LIMITS: Final = Limits(stretch=50_000_000, ahead=4 * SECOND, behind=SECOND)
+LIMITS: Final = ReservationLimits(stretch=50_000_000, ahead=4 * SECOND, behind=SECOND)
 MINUTE: Final = 60 * SECOND
 TEN_YEARS: Final = 3653 * 86_400 * SECOND
 MILLISECOND: Final = 1_000_000

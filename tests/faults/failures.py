@@ -18,9 +18,9 @@ from faults.disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAILS
 from faults.harness import PATIENCE, Crowd, Figures, Violation
 from faults.sites import PostgresSite, Say, Site, SqliteSite
 from faults.worker import FINE
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 
-LIMITS: Final = Limits(stretch=200_000_000)
+LIMITS: Final = ReservationLimits(stretch=200_000_000)
 STRETCH: Final = 0.3
 """Seconds after which no minter has anything left of a stretch."""
 

@@ -18,12 +18,12 @@ from faults.harness import Body, Crowd, Figures
 from faults.sites import Say, Site
 from faults.worker import Assignment, Worker, die_with_the_harness
 from ibi.minting.minter import Minter
-from ibi.minting.rules.reservation import Limits
-from ibi.minting.stretch_allocator import Desk
+from ibi.minting.rules.reservation import ReservationLimits
+from ibi.minting.stretch_allocator import StretchAllocator
 
 CHILDREN: Final = 3
 CALLS: Final = 6
-LIMITS: Final = Limits(stretch=300_000_000)
+LIMITS: Final = ReservationLimits(stretch=300_000_000)
 """Shorter than by default: four who share a ledger wait for each other's stretches."""
 _ENOUGH: Final = 100_000_000
 """Nanoseconds that are left of the stretch when the children come."""
@@ -51,7 +51,7 @@ def found_family(assignment: Assignment, pipe: Connection) -> None:
 
 def found_careless_family(assignment: Assignment, pipe: Connection) -> None:
     """The same with a minter that does not notice the fork."""
-    setattr(Desk, "forget", lambda _: None)  # noqa: B010  # the type checker knows better
+    setattr(StretchAllocator, "forget", lambda _: None)  # noqa: B010  # the type checker knows better
     found_family(replace(assignment, twin=""), pipe)
 
 

@@ -14,7 +14,7 @@ from faults.harness import Crowd, Figures, Hand
 from faults.sites import Say, Site
 from faults.twins import UNDURABLE
 from faults.worker import FINE
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 
 EIGHT: Final = 8
 LIFE: Final = (0.005, 0.3)
@@ -22,7 +22,9 @@ STRETCH: Final = 1.0
 """Seconds that a lone minter reserves, by default."""
 
 
-def kill_eight(site: Site, size: int, seed: int, say: Say, limits: Limits | None = None) -> Figures:
+def kill_eight(
+    site: Site, size: int, seed: int, say: Say, limits: ReservationLimits | None = None
+) -> Figures:
     """Eight workers on one ledger, each killed after 5 to 300 ms and followed by another.
 
     A quarter of them is killed wherever they are, some before they have opened the ledger; the
@@ -30,7 +32,7 @@ def kill_eight(site: Site, size: int, seed: int, say: Say, limits: Limits | None
     are fine: eight who want more than 1/r labels a second wait for each other, not for the dead.
     """
     fine = (*FINE, "0.000000001")
-    with Crowd(site, seed, limits=limits or Limits(), granularities=fine) as crowd:
+    with Crowd(site, seed, limits=limits or ReservationLimits(), granularities=fine) as crowd:
         ends: dict[int, float] = {}
 
         def start(slot: int) -> None:
@@ -57,7 +59,7 @@ def kill_eight(site: Site, size: int, seed: int, say: Say, limits: Limits | None
 
 def kill_eight_hasty(site: Site, size: int, seed: int, say: Say) -> Figures:
     """The same with stretches of 20 ms: they come and go, so more kills fall between two steps."""
-    return kill_eight(site, size, seed, say, Limits(stretch=20_000_000))
+    return kill_eight(site, size, seed, say, ReservationLimits(stretch=20_000_000))
 
 
 def kill_one(site: Site, size: int, seed: int, say: Say) -> Figures:

@@ -27,11 +27,11 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
 from ibi.minting.rules.label_generator import Minted
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 
-LIMITS: Final = Limits(stretch=3_000_000)
+LIMITS: Final = ReservationLimits(stretch=3_000_000)
 """3 ms: most labels come with a durable step of their own."""
 
 

@@ -27,9 +27,9 @@ from typing import Final
 from faults.harness import Crowd, Figures, Hand, Violation
 from faults.sites import PostgresSite, Say, Site, SqliteSite, copy_files
 from faults.worker import FINE
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 
-LIMITS: Final = Limits(stretch=100_000_000)
+LIMITS: Final = ReservationLimits(stretch=100_000_000)
 STRETCH: Final = 0.15
 """Seconds after which no minter has anything left of a stretch."""
 

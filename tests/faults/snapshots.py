@@ -25,12 +25,12 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
 from ibi.minting.rules.granularity import SECOND
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 
 MILLISECOND: Final = 1_000_000
-LIMITS: Final = Limits(stretch=200 * MILLISECOND)
+LIMITS: Final = ReservationLimits(stretch=200 * MILLISECOND)
 """Shorter than by default: after a restored snapshot minting waits for a stretch."""
 
 
@@ -74,7 +74,7 @@ class Guest:
         self.minter = Minter(
             SUBSYSTEM, self._ledger, self._clock, machine, granularity="0.001", limits=LIMITS
         )
-        self._memory = self.minter._desk.__dict__  # noqa: SLF001  # what a snapshot holds
+        self._memory = self.minter._allocator.__dict__  # noqa: SLF001  # what a snapshot holds
 
     def live(self, nanoseconds: int) -> None:
         """Mint for so long."""

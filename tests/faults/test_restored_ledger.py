@@ -95,7 +95,7 @@ def test_a_process_was_stopped_between_its_commit_and_its_note(
     slow, quick = opened("0.001"), opened("0.001")
     slow.mint()
     quick.mint()
-    claim = slow._desk._claim  # noqa: SLF001  # the only place to stop it at
+    claim = slow._allocator._claim  # noqa: SLF001  # the only place to stop it at
     late: list[Witness] = []
     wait_for_fraction(0.9, 0.95)
     with monkeypatch.context() as stopped:
@@ -107,7 +107,7 @@ def test_a_process_was_stopped_between_its_commit_and_its_note(
     claim.note(late[-1])
     for minter in (slow, quick):  # killed: without the orderly end of `close`
         minter.ledger.close()
-        minter._desk._claim.release()  # noqa: SLF001
+        minter._allocator._claim.release()  # noqa: SLF001
     restore(tmp_path, copy)
     with suppress(LedgerRestoredError):
         assert opened("0.001").mint() != given

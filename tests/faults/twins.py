@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ibi.foundation.sql.database import Database
-from ibi.minting.ports import Claim, Commitment, Entry, Machine, Witness
+from ibi.minting.ports import Commitment, Entry, Machine, PrefixClaim, Witness
 from ibi.minting.storage.ledger import SqlLedger
 
 UNDURABLE, FORGETFUL = "undurable", "forgetful"
@@ -69,13 +69,13 @@ class ForgetfulMachine:
         """Stand before the real one."""
         self._machine = machine
 
-    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
         """Claim the prefixes, without a memory."""
         return _ForgetfulClaim(self._machine.claim(prefixes, ledger, place), ledger)
 
 
 class _ForgetfulClaim:
-    def __init__(self, claim: Claim, ledger: str) -> None:
+    def __init__(self, claim: PrefixClaim, ledger: str) -> None:
         self._claim = claim
         self._ledger = ledger
         self.release = claim.release

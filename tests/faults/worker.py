@@ -27,7 +27,7 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
 from ibi.minting.rules.label_generator import Minted
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
@@ -54,7 +54,7 @@ class Assignment:
     control: str
     seed: int
     granularities: tuple[str, ...] = GRANULARITIES
-    limits: Limits = field(default_factory=Limits)
+    limits: ReservationLimits = field(default_factory=ReservationLimits)
     rest: float = 0.0
     """Seconds between two calls, so that a lone minter does not give out millions."""
     twin: str = ""

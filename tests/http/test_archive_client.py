@@ -23,7 +23,7 @@ from ibi.model.item import ContentType, State
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.peers.archive_client import HttpArchiveClient, url_of
-from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from minting_server import wait_until
 
@@ -120,7 +120,7 @@ def run(
         return runner.run(whole())
 
 
-def ask(double: ArchiveDouble, seconds: float = ENOUGH, **options: Any) -> Heard:  # noqa: ANN401  # those of `run`
+def ask(double: ArchiveDouble, seconds: float = ENOUGH, **options: Any) -> Reply:  # noqa: ANN401  # those of `run`
     return run(lambda client: client.ask(archive_at(double.address), REQUEST, seconds), **options)
 
 
@@ -150,7 +150,7 @@ def test_an_archive_says_what_it_knows_of_an_item(
     double: ArchiveDouble, loop: Callable[[], asyncio.AbstractEventLoop] | None
 ) -> None:
     heard = ask(double, loop=loop)
-    assert isinstance(heard, Answer)
+    assert isinstance(heard, ArchiveReply)
     assert heard.archive == archive_at("").id
     assert heard.seconds > 0
     assert heard.listed is not None
@@ -177,7 +177,7 @@ def test_an_archive_says_what_it_knows_of_an_item(
 def test_an_item_that_is_not_there_is_an_answer_too(double: ArchiveDouble) -> None:
     double.items.clear()
     heard = ask(double)
-    assert isinstance(heard, Answer)
+    assert isinstance(heard, ArchiveReply)
     assert heard.listed is None
 
 
@@ -195,7 +195,7 @@ def test_whatever_else_an_archive_does_is_silence(
 ) -> None:
     double.behaviour = behaviour
     heard = ask(double, SHORT if behaviour in FOREVER else ENOUGH, loop=loop)
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert (heard.archive, heard.reason) == (archive_at("").id, SILENCES[behaviour])
     assert heard.asked
     assert heard.seconds > 0
@@ -205,12 +205,12 @@ def test_whatever_else_an_archive_does_is_silence(
 def test_what_an_old_archive_may_do_is_taken(double: ArchiveDouble, behaviour: str) -> None:
     double.behaviour = behaviour
 
-    async def twice(client: HttpArchiveClient) -> list[Heard]:
+    async def twice(client: HttpArchiveClient) -> list[Reply]:
         archive = archive_at(double.address)
         return [await client.ask(archive, REQUEST, ENOUGH) for _ in range(2)]
 
     for heard in run(twice):
-        assert isinstance(heard, Answer)
+        assert isinstance(heard, ArchiveReply)
         assert heard.listed is not None
     assert all("cookie" not in headers for headers in double.headers)
 
@@ -243,14 +243,14 @@ def test_a_redirect_is_not_followed(double: ArchiveDouble) -> None:
 )
 def test_an_address_that_leads_nowhere_is_silence(address: str, reason: str) -> None:
     heard = run(lambda client: client.ask(archive_at(address), REQUEST, ENOUGH))
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert heard.reason == reason
 
 
 def test_an_archive_that_is_not_included_is_not_asked() -> None:
     archive = RegisteredArchive(service=parse(SERVICE), key="", confirmed=1)
     heard = run(lambda client: client.ask(archive, REQUEST, ENOUGH))
-    assert heard == Silence(archive.id, "it is not included", asked=False)
+    assert heard == NoReply(archive.id, "it is not included", asked=False)
 
 
 def test_what_does_not_speak_tls_at_the_port_of_https_is_silence(
@@ -273,7 +273,7 @@ def test_what_does_not_speak_tls_at_the_port_of_https_is_silence(
 
         monkeypatch.setattr(OutboundGuard, "socket_to", led_elsewhere)
         heard = run(lambda client: client.ask(archive_at("127.0.0.1:443"), REQUEST, ENOUGH))
-        assert isinstance(heard, Silence)
+        assert isinstance(heard, NoReply)
         assert heard.reason == "there is no secure connection to it"
         assert not plain.queries
 
@@ -288,13 +288,13 @@ def test_urls_are_sent_as_they_were_written() -> None:
 
 
 def test_connections_are_kept_and_not_more_than_allowed(double: ArchiveDouble) -> None:
-    async def many(client: HttpArchiveClient) -> list[Heard]:
+    async def many(client: HttpArchiveClient) -> list[Reply]:
         asked = (client.ask(archive_at(double.address), REQUEST, ENOUGH) for _ in range(40))
         return list(await asyncio.gather(*asked))
 
     client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]), per_archive=3)
     heard = run(many, client)
-    assert all(isinstance(each, Answer) for each in heard)
+    assert all(isinstance(each, ArchiveReply) for each in heard)
     assert len(double.queries) == 40
     assert double.connections <= 3
 
@@ -306,7 +306,7 @@ def test_who_answers_is_not_kept_waiting_by_who_does_not() -> None:
         for archive in archives[5:]:
             archive.hold(LABEL)
 
-        async def honest_first(client: HttpArchiveClient) -> list[Heard]:
+        async def honest_first(client: HttpArchiveClient) -> list[Reply]:
             asked = [
                 asyncio.create_task(client.ask(archive_at(archive.address), REQUEST, ENOUGH))
                 for archive in archives
@@ -319,7 +319,7 @@ def test_who_answers_is_not_kept_waiting_by_who_does_not() -> None:
             assert all(isinstance(each, asyncio.CancelledError) for each in cancelled)
             return heard
 
-        assert all(isinstance(each, Answer) for each in run(honest_first))
+        assert all(isinstance(each, ArchiveReply) for each in run(honest_first))
 
 
 def test_names_that_take_forever_to_look_up_keep_nobody_waiting(
@@ -339,14 +339,14 @@ def test_names_that_take_forever_to_look_up_keep_nobody_waiting(
             for n in range(40)
         ]
         heard = await client.ask(archive_at(f"localhost:{double.port}"), REQUEST, ENOUGH)
-        assert isinstance(heard, Answer)
+        assert isinstance(heard, ArchiveReply)
         assert not any(task.done() for task in slow)
         late = await client.ask(archive_at("a1.slow.example"), REQUEST, SHORT)
-        assert isinstance(late, Silence)
+        assert isinstance(late, NoReply)
         assert late.reason == LATE
         released.set()
         unknown = await asyncio.gather(*slow)
-        assert {each.reason for each in unknown if isinstance(each, Silence)} == {
+        assert {each.reason for each in unknown if isinstance(each, NoReply)} == {
             "its name is not known"
         }
 
@@ -384,7 +384,7 @@ def test_fan_outs_that_are_cancelled_leave_nothing_open() -> None:
 def test_faulty_archives_leave_nothing_open() -> None:
     behaviours = sorted(SILENCES.keys() - FOREVER)
 
-    async def each_twice(client: HttpArchiveClient) -> list[Heard]:
+    async def each_twice(client: HttpArchiveClient) -> list[Reply]:
         heard = []
         for behaviour in behaviours * 2:
             double.behaviour = behaviour
@@ -395,7 +395,7 @@ def test_faulty_archives_leave_nothing_open() -> None:
 
     before = descriptors()
     with ArchiveDouble() as double:
-        assert all(isinstance(each, Silence) for each in run(each_twice))
+        assert all(isinstance(each, NoReply) for each in run(each_twice))
     wait_until(lambda: descriptors() <= before)
 
 
@@ -415,7 +415,7 @@ def test_an_archive_takes_notice(double: ArchiveDouble) -> None:
 
     async def resolve(client: HttpArchiveClient) -> str:
         heard = await client.ask(archive, REQUEST, ENOUGH)
-        assert isinstance(heard, Answer)
+        assert isinstance(heard, ArchiveReply)
         assert heard.listed is not None
         return await client.acknowledge(archive, acknowledgment(str(heard.listed.key)), ENOUGH)
 
@@ -453,12 +453,12 @@ def test_a_host_shows_a_text(double: ArchiveDouble) -> None:
 
 
 def test_a_client_that_was_closed_asks_nobody(double: ArchiveDouble) -> None:
-    async def close_first(client: HttpArchiveClient) -> Heard:
+    async def close_first(client: HttpArchiveClient) -> Reply:
         await client.close()
         return await client.ask(archive_at(double.address), REQUEST, ENOUGH)
 
     heard = run(close_first)
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert heard.reason == "this resolver is being switched off"
     assert not double.connections
 
@@ -466,14 +466,14 @@ def test_a_client_that_was_closed_asks_nobody(double: ArchiveDouble) -> None:
 def test_who_waits_when_the_client_is_closed_gets_silence(double: ArchiveDouble) -> None:
     double.behaviour = "hang"
 
-    async def close_meanwhile(client: HttpArchiveClient) -> Heard:
+    async def close_meanwhile(client: HttpArchiveClient) -> Reply:
         waiting = asyncio.create_task(client.ask(archive_at(double.address), REQUEST, ENOUGH))
         await asyncio.to_thread(double.asked, lambda: len(double.queries) == 1)
         await client.close()
         return await waiting
 
     heard = run(close_meanwhile)
-    assert isinstance(heard, Silence)
+    assert isinstance(heard, NoReply)
     assert heard.reason == BROKEN
 
 
@@ -487,6 +487,6 @@ def test_the_environment_does_not_lead_elsewhere(
         netrc.write_text("default login a password b\n", encoding="ascii")
         netrc.chmod(0o600)
         monkeypatch.setenv("NETRC", str(netrc))
-        assert isinstance(ask(double), Answer)
+        assert isinstance(ask(double), ArchiveReply)
         assert not proxy.connections
     assert "authorization" not in double.headers[0]

@@ -29,7 +29,7 @@ from ibi.archive.web.api.storage import StorageApi
 from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.digest import PATH as DIGEST
-from ibi.archive.web.digest import DigestDoor
+from ibi.archive.web.digest import DigestEndpoint
 from ibi.foundation.web.tokens_api import TokensApi
 from minting_server import PROBLEM
 
@@ -76,7 +76,7 @@ def test_every_route_is_described_and_nothing_else(document: dict[str, Any]) -> 
         unbound(HistoryApi),
         unbound(HoldingsApi),
         unbound(ImportsApi),
-        unbound(DigestDoor),
+        unbound(DigestEndpoint),
         unbound(StatisticsApi),
         unbound(StorageApi),
         unbound(TasksApi),

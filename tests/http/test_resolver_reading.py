@@ -24,7 +24,7 @@ from attacked_resolver import (
 from ibi.foundation.pages.language import translations
 from ibi.foundation.pages.templates import Page
 from ibi.identifier.verbs import COMPOSITIONS
-from ibi.resolver.web.views import OUTCOME_WORDS
+from ibi.resolver.web.views import OUTCOME_TEXTS
 from minting_server import PROBLEM, Answer
 from resolver_server import ResolverServer
 from unit.test_resolver_pages import read, text_of
@@ -268,7 +268,7 @@ def test_head_of_what_leads_nowhere_has_the_same_headers(world: World, name: str
 
 def words(name: str, language: str) -> tuple[str, str]:
     """Return the heading and the advice of an outcome."""
-    told = OUTCOME_WORDS["unserved" if name == "formats" else name]
+    told = OUTCOME_TEXTS["unserved" if name == "formats" else name]
     known = translations(language)
     return known.gettext(told.heading), known.gettext(told.advice)
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
+from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
 from ibi.model.change import ItemChange
 from minting_server import PROBLEM
 from shell import refusal
@@ -45,7 +45,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         catalogue.keep_copy(CopyRecord(label="a", checked=1, missing=2))
         catalogue.keep_damage(Damage(label="a", path="p", found=1, what="x"))
         catalogue.keep_exchange(
-            Exchange(id="x", label="a", role="giving", peer="p", secret="", since=1)
+            TransferRecord(id="x", label="a", role="giving", peer="p", secret="", since=1)
         )
         yield Filled(service, labels)
 
@@ -283,7 +283,7 @@ def test_all_numbers_are_shown_together_or_one_part(filled: Filled) -> None:
     assert whole == "\n".join(parts)
     accesses, items, holdings = parts
     assert accesses.endswith("\n47 in all\n")
-    first, second = (service.small.archive.hold(label).item.forms for label in filled.labels[:2])
+    first, second = (service.small.archive.get(label).item.forms for label in filled.labels[:2])
     assert items.splitlines() == [
         "Most read",
         f"       35  {first.ibip}  Ação \\u202e",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from ibi.archive.cli.tasks import follow
-from ibi.archive.tasks import Progress, Work
+from ibi.archive.tasks import TaskProgress, Work
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError
 from minting_server import PATIENCE, PROBLEM, wait_until
@@ -24,7 +24,7 @@ class Slow:
         self.began = threading.Semaphore(0)
         self.let = threading.Semaphore(0)
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: TaskProgress) -> None:
         """Do the half, wait, and do the rest."""
         progress.report(done=1, total=2, note="at\x1b[31m it", result={"seen": 1})
         progress.keep()
@@ -37,11 +37,11 @@ class Slow:
         assert self.began.acquire(timeout=PATIENCE)
 
 
-def refuse(_: Progress) -> None:
+def refuse(_: TaskProgress) -> None:
     raise ArchiveRequestError("It cannot be.")
 
 
-def nothing(progress: Progress) -> None:
+def nothing(progress: TaskProgress) -> None:
     progress.report(done=5, result={"found": 5})
 
 

@@ -28,13 +28,13 @@ from ibi.minting import stretch_allocator as desk_module
 from ibi.minting.ports import Commitment
 from ibi.minting.rules import reservation
 from ibi.minting.rules.granularity import Granularity
-from ibi.minting.rules.reservation import Limits, Postponement
-from ibi.minting.stretch_allocator import Desk, Drawn
-from ibi.model.clock import Reading
+from ibi.minting.rules.reservation import Postponement, ReservationLimits
+from ibi.minting.stretch_allocator import Allocation, StretchAllocator
+from ibi.model.clock import ClockReading
 from paper_machine import SECOND, PaperClock, PaperLedger, PaperMachine
 
 MILLISECOND = SECOND // 1000
-LIMITS = Limits()
+LIMITS = ReservationLimits()
 GRANULARITIES = ("auto", "60", "1", "0.1", "0.001", "0.000000001")
 
 spans = st.one_of(
@@ -51,10 +51,12 @@ class World:
     ledger: PaperLedger
     clock: PaperClock = field(default_factory=PaperClock)
     machine: PaperMachine = field(default_factory=PaperMachine)
-    desks: list[Desk] = field(default_factory=list)
+    desks: list[StretchAllocator] = field(default_factory=list)
 
 
-def reserved(desk: Desk, count: int, now: Reading, clock: PaperClock) -> Drawn:
+def reserved(
+    desk: StretchAllocator, count: int, now: ClockReading, clock: PaperClock
+) -> Allocation:
     """Ask the ledger, and come again as often as one is told to."""
     deadline = clock.uptime() + LIMITS.wait
     while isinstance(made := desk.reserve(count, now, deadline - now.uptime), Postponement):
@@ -67,13 +69,13 @@ class Minting(RuleBasedStateMachine):
     """Several minters on one ledger and one machine."""
 
     ledger: ClassVar[type[PaperLedger]] = PaperLedger
-    desk: ClassVar[type[Desk]] = Desk
+    desk: ClassVar[type[StretchAllocator]] = StretchAllocator
 
     def __init__(self) -> None:
         """Begin with a new subsystem."""
         super().__init__()
         self.world = World(self.ledger())
-        self.stopped: dict[int, Reading] = {}
+        self.stopped: dict[int, ClockReading] = {}
         """Desks that were stopped right after they had read the clock."""
         self.given: set[int] = set()
         self.latest = 0
@@ -100,7 +102,7 @@ class Minting(RuleBasedStateMachine):
             except (BusyError, ClockError, LedgerRestoredError):
                 break
 
-    def serve(self, desk: Desk, count: int, now: Reading) -> None:
+    def serve(self, desk: StretchAllocator, count: int, now: ClockReading) -> None:
         """Do as a minter does: give from the stretch or by the ledger, then wait."""
         if desk.granularity.fixed:
             count = min(count, max(1, LIMITS.stretch // desk.r))
@@ -116,12 +118,12 @@ class Minting(RuleBasedStateMachine):
         clock.sleep(max(0, drawn.creation - clock.wall()))
         self.leave(drawn)
 
-    def check_mark(self, drawn: Drawn) -> None:
+    def check_mark(self, drawn: Allocation) -> None:
         """What is given must be durable at that moment."""
         assert self.world.ledger.mark is not None
         assert drawn.instants[-1] <= self.world.ledger.mark
 
-    def leave(self, drawn: Drawn) -> None:
+    def leave(self, drawn: Allocation) -> None:
         """The labels go to whoever asked for them."""
         twice = self.given.intersection(drawn.instants)
         assert not twice, f"given twice: {sorted(twice)}"
@@ -210,7 +212,7 @@ class MintingWithRestores(Minting):
         self.copy = deepcopy(self.world.ledger)
         self.snapshot: World | None = None
 
-    def check_mark(self, drawn: Drawn) -> None:
+    def check_mark(self, drawn: Allocation) -> None:
         """A desk that draws from its stretch does not see that the ledger was put back."""
 
     def is_right(self) -> bool:
@@ -279,7 +281,7 @@ class ForgetsTheMark(PaperLedger):
         super().write(replace(commitment, mark=self.mark or 0))
 
 
-class NeverForgets(Desk):
+class NeverForgets(StretchAllocator):
     """A child that goes on with the stretch of its parent."""
 
     def forget(self) -> None:
@@ -336,7 +338,9 @@ def test_a_snapshot_is_put_back_and_the_clock_is_trusted(
     assert (reserved(again, 1, again.read(), snapshot.clock).instants == given) is blindly
 
 
-def opened(world: World, granularity: str = "1", kind: type[Desk] = Desk) -> Desk:
+def opened(
+    world: World, granularity: str = "1", kind: type[StretchAllocator] = StretchAllocator
+) -> StretchAllocator:
     return kind(
         ("prefix",),
         world.ledger.as_port(),

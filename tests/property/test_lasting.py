@@ -44,7 +44,7 @@ async def _play(scene: Scene, acts: list[tuple[float, Act]]) -> None:
         await asyncio.sleep(1.1)
         scene.look_at_all()
     scene.known = [label for label in LABELS if scene.look(label) is not None]
-    await scene.vigil.close()
+    await scene.log_follower.close()
 
 
 def _run(acts: list[tuple[float, Act]]) -> Scene:
@@ -177,7 +177,7 @@ def test_who_is_asked_more_takes_the_place_of_who_is_asked_less(
     async def run(scene: Scene) -> None:
         def lasts(name: str) -> bool:
             now = scene.loop.time()
-            return scene.vigil.lease(name, now, now) is not None
+            return scene.log_follower.lease(name, now, now) is not None
 
         names = (ARCHIVE.id, "another")
         monkeypatch.setattr(scene, "publishes", lambda name: name in names)
@@ -192,8 +192,8 @@ def test_who_is_asked_more_takes_the_place_of_who_is_asked_less(
         assert not any(lasts(names[1]) for _ in range(3))
         await asyncio.sleep(1)
         assert lasts(names[1])
-        assert len(scene.vigil) == 1
-        await scene.vigil.close()
+        assert len(scene.log_follower) == 1
+        await scene.log_follower.close()
 
     loop = VirtualLoop(lambda: 0.5)
     loop.run_until_complete(run(Scene(loop)))

@@ -14,7 +14,7 @@ from ibi.metadata import oai_dc
 from ibi.metadata.json_record import record_as_dict, record_from
 from ibi.metadata.orcid import read_orcid
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 BASE = "http://urlib.net"
@@ -40,7 +40,7 @@ def records(agents: st.SearchStrategy[Agent], bodies: st.SearchStrategy[Agent]) 
     words = st.lists(line, max_size=3).map(tuple)
     people = st.lists(agents, max_size=3).map(tuple)
     return st.builds(
-        Record,
+        MetadataRecord,
         titles=st.lists(st.builds(Text, line, tags), min_size=1, max_size=3).map(tuple),
         creators=people,
         subjects=texts,
@@ -71,14 +71,14 @@ catalogued = st.one_of(
 
 
 @given(records(whole_agents, whole_agents))
-def test_nothing_is_lost_in_plain_values(record: Record) -> None:
+def test_nothing_is_lost_in_plain_values(record: MetadataRecord) -> None:
     plain = json.loads(json.dumps(record_as_dict(record)))
     assert record_from(plain) == record
     assert record_as_dict(record_from(plain)) == plain
 
 
 @given(records(catalogued, st.builds(Agent, name=line)))
-def test_oai_dc_keeps_what_it_can_carry(record: Record) -> None:
+def test_oai_dc_keeps_what_it_can_carry(record: MetadataRecord) -> None:
     assert oai_dc.read(oai_dc.write(record, FORMS, BASE)) == record
 
 
@@ -87,7 +87,9 @@ any_text = st.text(st.characters(), max_size=30)
 
 @given(st.builds(Text, any_text, any_text), st.builds(Agent, any_text, any_text, any_text))
 def test_any_record_is_written_as_well_formed_xml(text: Text, agent: Agent) -> None:
-    record = Record(titles=(text,), creators=(agent,), descriptions=(text,), licence=text.value)
+    record = MetadataRecord(
+        titles=(text,), creators=(agent,), descriptions=(text,), licence=text.value
+    )
     assert etree.fromstring(oai_dc.write(record, FORMS, BASE)) is not None
 
 

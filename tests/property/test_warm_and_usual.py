@@ -12,12 +12,12 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
-from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.resolver.rules.lease import Lease
-from ibi.resolver.web.fast_redirects import LONGEST_TARGET, WarmAnswers
+from ibi.resolver.web.fast_redirects import LONGEST_TARGET, FastRedirects
 from simulation.virtual_time import VirtualLoop
 from warm_scene import HOT, HOT_ONLY, LABELS, LASTING, NOWHERE, PERSONAL, Pair, Side
 
@@ -341,9 +341,9 @@ def test_of_too_many_targets_the_first_are_cold() -> None:
 
 def test_what_is_not_written_like_all_others_is_not_kept() -> None:
     terms = Terms("http://r.example", "archive", ContentType.DATA, State.ORIGINAL)
-    known = Known(Lease(9.0), terms, b"/a", b"http://a.example/", None)
+    known = CachedRedirect(Lease(9.0), terms, b"/a", b"http://a.example/", None)
     fields = [(b"location", known.url), (b"link", b"<http://r.example/a>")]
-    answers = WarmAnswers(lambda: None, lambda *_: None, Clients([], "none"), most=9)
+    answers = FastRedirects(lambda: None, lambda *_: None, ClientAddresses([], "none"), most=9)
     longest = b"/" + b"x" * (LONGEST_TARGET - 1)
     for target in (b"/a", longest):
         answers.keep(target, fields, known)

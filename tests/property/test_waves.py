@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from hearings import barren, copy, deleted, leads, original, owned_by, question, silent, unknown
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Answer, Heard
+from ibi.resolver.ports.outbound import ArchiveReply, Reply
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import likely
+from ibi.resolver.rules.candidates import candidates_for
 from ibi.resolver.rules.decision import (
     Decision,
     Gone,
@@ -33,9 +33,9 @@ from ibi.resolver.rules.decision import (
     Widen,
     decide,
 )
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after
-from ibi.resolver.search.search import RunningSearch
+from ibi.resolver.search.search import Search
 from ibi.wire.question import Question
 
 ARCHIVES: Final = ("a", "b", "c", "d", "e")
@@ -47,12 +47,12 @@ HAVING: Final = (original, copy, barren, leads)
 class One:
     """What an archive has, and what is known of it beforehand."""
 
-    has: Callable[[str], Answer]
+    has: Callable[[str], ArchiveReply]
     is_silent: bool
     publishes: bool
     lists: bool
 
-    def says(self, name: str) -> Heard:
+    def says(self, name: str) -> Reply:
         """Return what is heard of it."""
         return silent(name) if self.is_silent else self.has(name)
 
@@ -72,13 +72,13 @@ class Federation:
     homes: frozenset[str]
     is_on_record: bool
 
-    def of(self, *names: str) -> Hearing:
+    def of(self, *names: str) -> Evidence:
         """Return what was heard when these have answered, of whom all were asked at once."""
         archives = dict(self.each())
         heard = [archives[name].says(name) for name in names]
-        return Hearing(
-            answers=tuple(each for each in heard if isinstance(each, Answer)),
-            silences=tuple(each for each in heard if not isinstance(each, Answer)),
+        return Evidence(
+            answers=tuple(each for each in heard if isinstance(each, ArchiveReply)),
+            silences=tuple(each for each in heard if not isinstance(each, ArchiveReply)),
             awaited=frozenset(ARCHIVES) - set(names),
             owner=owned_by(self.owner, settled=self.settled) if self.owner else None,
             is_on_record=self.is_on_record,
@@ -122,7 +122,7 @@ def federations(one: st.SearchStrategy[One]) -> st.SearchStrategy[Federation]:
 
 async def _searched(
     federation: Federation, asked: Question, order: tuple[str, ...], loss: int
-) -> tuple[Decision, Hearing]:
+) -> tuple[Decision, Evidence]:
     """Return what a reader was told, and what was heard in the end."""
     included = {name: cast("RegisteredArchive", _archive(name)) for name in ARCHIVES}
     registry = SimpleNamespace(
@@ -131,29 +131,31 @@ async def _searched(
         homes=lambda _: federation.homes,
         ranks=lambda: RANKS,
     )
-    running = RunningSearch(asked, (), cast("Registry", registry), 3600, lambda needed: needed)
+    running = Search(asked, (), cast("Registry", registry), 3600, lambda needed: needed)
     running.listen(asked)
     owner = federation.of().owner
     publishing = {name for name, one in federation.each() if one.publishes}
     holders = {name for name, one in federation.each() if one.publishes and one.lists}
-    found = likely(federation.homes, federation.owner or None, set(ARCHIVES) - publishing, holders)
+    found = candidates_for(
+        federation.homes, federation.owner or None, set(ARCHIVES) - publishing, holders
+    )
     running.start(owner, None, federation.is_on_record, found)
-    told, left, heard = decide(asked, running.hearing()), list(order), 0
+    told, left, heard = decide(asked, running.evidence()), list(order), 0
     while running.awaits:
         if heard == loss:
-            was_held = running.hearing().held
+            was_held = running.evidence().held
             running.lose_patience()
             # Those who were held back have a moment of their own.
-            assert running.hearing().patient == (was_held and not running.hearing().held)
-        awaited = running.hearing().awaited
+            assert running.evidence().patient == (was_held and not running.evidence().held)
+        awaited = running.evidence().awaited
         name = next(name for name in left if name in awaited)
         left.remove(name)
         running.hear(dict(federation.each())[name].says(name))
         heard += 1
         if isinstance(told, Wait | Widen):
-            told = decide(asked, running.hearing())
+            told = decide(asked, running.evidence())
     running.end()
-    return told, running.hearing()
+    return told, running.evidence()
 
 
 def _archive(name: str) -> SimpleNamespace:
@@ -162,7 +164,7 @@ def _archive(name: str) -> SimpleNamespace:
 
 def searched(
     federation: Federation, asked: Question, order: list[str], loss: int
-) -> tuple[Decision, Hearing]:
+) -> tuple[Decision, Evidence]:
     return asyncio.run(_searched(federation, asked, tuple(order), loss))
 
 
@@ -172,13 +174,15 @@ def place(decision: Decision) -> tuple[object, ...]:
     return type(decision), by
 
 
-def possible(federation: Federation, asked: Question, hearing: Hearing) -> set[tuple[object, ...]]:
+def possible(
+    federation: Federation, asked: Question, evidence: Evidence
+) -> set[tuple[object, ...]]:
     """Return all that a reader may be told if all are asked at once, whoever takes too long.
 
     Of copies the first is taken: those who were heard come in the order in which they were.
     """
-    names = [answer.archive for answer in hearing.answers]
-    names += [silence.archive for silence in hearing.silences]
+    names = [answer.archive for answer in evidence.answers]
+    names += [silence.archive for silence in evidence.silences]
     names += [name for name in ARCHIVES if name not in names]
     parts = product((False, True), repeat=len(names))
     decisions = (decide(asked, federation.of(*compress(names, part))) for part in parts)
@@ -190,20 +194,20 @@ def possible(federation: Federation, asked: Question, hearing: Hearing) -> set[t
 def test_old_and_lying_digests_cost_no_answer(
     federation: Federation, asked: Question, order: list[str], loss: int
 ) -> None:
-    told, hearing = searched(federation, asked, order, loss)
+    told, evidence = searched(federation, asked, order, loss)
     if isinstance(told, Redirect | Hop):
-        assert place(told) in possible(federation, asked, hearing)
+        assert place(told) in possible(federation, asked, evidence)
     else:
         assert type(told) is type(decide(asked, federation.of(*ARCHIVES)))
-        assert len(hearing.answers) + len(hearing.silences) == len(ARCHIVES)
+        assert len(evidence.answers) + len(evidence.silences) == len(ARCHIVES)
     have = {one.has for one in federation.archives}
     assert not (have & set(HAVING) and isinstance(told, NotFound))
     # A claim against an owner that deleted the item is not believed; and who requires the Original
     # is told that it was deleted, whoever has a copy.
     is_there = have & {copy, barren, leads} and not asked.original_required
     assert not (is_there and isinstance(told, Gone))
-    after = owner_after(asked, hearing, 1)
-    assert after in {hearing.owner, owner_after(asked, federation.of(*ARCHIVES), 1)}
+    after = owner_after(asked, evidence, 1)
+    assert after in {evidence.owner, owner_after(asked, federation.of(*ARCHIVES), 1)}
 
 
 @settings(max_examples=200)
@@ -212,10 +216,10 @@ def test_what_digests_tell_changes_nothing_but_who_is_asked(
     federation: Federation, asked: Question, order: list[str], loss: int
 ) -> None:
     assert all(one.is_truthful for one in federation.archives)
-    told, hearing = searched(federation, asked, order, loss)
+    told, evidence = searched(federation, asked, order, loss)
     final = decide(asked, federation.of(*ARCHIVES))
     if loss < len(ARCHIVES) or len(federation.homes) > 1:  # then it matters who was quicker
-        assert place(told) in possible(federation, asked, hearing)
+        assert place(told) in possible(federation, asked, evidence)
     else:
         assert type(told) is type(final)
         if isinstance(told, Redirect | Hop) and isinstance(final, Redirect | Hop):

@@ -13,19 +13,19 @@ from starlette.requests import Request
 
 from ibi.archive.archive import Archive
 from ibi.archive.copies.copies import Copies
-from ibi.archive.copies.fetch import Sources
+from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.links.announcer import Announcer, CatalogueLinks
-from ibi.archive.links.digest_log import Digest, Filling
+from ibi.archive.links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.rules.transfer_messages import Answer, Message
+from ibi.archive.rules.transfer_messages import Message, TransferReply
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.transfers.transfers import Transfers
-from ibi.archive.web.app import UsedKeys
-from ibi.archive.web.digest import DigestDoor
+from ibi.archive.web.app import UsedKeyCleanup
+from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.protocol import ArchiveService
 from ibi.errors import IbiError, UnknownError
 from ibi.foundation.web.problems import Problem, problem_of
@@ -36,7 +36,7 @@ from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.item import State
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.wire import requests
 from ibi.wire.requests import Acknowledgment
 from simulation.machines import Host
@@ -84,15 +84,15 @@ class ArchiveHost(Host):
         self.minter = Minter(self.subsystem, ledger, clock, self.memory)
         store = MemoryStore(self.tree, clock)
         self.archive = Archive(self.catalogue, store, self._mint, clock)
-        founded = self.archive.found(Record(titles=(Text(self.name),)), "founder")
+        founded = self.archive.create_service(MetadataRecord(titles=(Text(self.name),)), "founder")
         self.service = founded.forms
         self.identity = Identity(self.base, founded.forms)
         secret = self.catalogue.keep_setting("urlkeys", "5a" * 32)
         keys = UrlKeys(bytes.fromhex(secret))
         self.answering = ArchiveService(self.catalogue, self.identity, keys, clock)
-        self.used_keys = UsedKeys(self.catalogue, clock)
-        self.digest = DigestDoor(Digest(self.catalogue), published=True)
-        self.filling = Filling(self.catalogue)
+        self.used_keys = UsedKeyCleanup(self.catalogue, clock)
+        self.digest = DigestEndpoint(DigestLog(self.catalogue), published=True)
+        self.filling = DigestBackfill(self.catalogue)
         self.deposits = Deposits(self.archive, _unpack)
         self.links = CatalogueLinks(self.catalogue)
         network, name = self.world.network, self.name
@@ -183,7 +183,7 @@ class ArchiveHost(Host):
             return problem_of(fault)[0].status, b""
         return answer.status_code, bytes(answer.body)
 
-    async def hear(self, message: Message) -> Answer | Problem:
+    async def hear(self, message: Message) -> TransferReply | Problem:
         """Hear another archive."""
         return await _problems(strand(self.transfers.hear, message))
 
@@ -249,17 +249,17 @@ class ArchiveHost(Host):
         with self.sources() as sources:
             return self.copies.refresh(sources, label, "me")
 
-    def sources(self) -> Sources:
+    def sources(self) -> SourcePool:
         """Return the ways to other archives."""
         network, name = self.world.network, self.name
-        return Sources(lambda address: WiredSource(network, name, address))
+        return SourcePool(lambda address: WiredSource(network, name, address))
 
 
 def _unpack(*_: object) -> list[str]:
     raise NotImplementedError
 
 
-async def _problems(work: Coroutine[Any, Any, Answer]) -> Answer | Problem:
+async def _problems(work: Coroutine[Any, Any, TransferReply]) -> TransferReply | Problem:
     try:
         return await work
     except IbiError as fault:

@@ -11,8 +11,8 @@ from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.ports.outbound import ArchiveReply
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.requests import UrlRequest
@@ -62,7 +62,7 @@ class Judge(Truth):
         key = resolver.name, request.label.canonical
         self._asked[key].append((self._world.loop.now, archive))
 
-    def heard(self, resolver: ResolverHost, answer: Answer, request: UrlRequest) -> None:
+    def heard(self, resolver: ResolverHost, answer: ArchiveReply, request: UrlRequest) -> None:
         """Remember who claimed an Original, to whom."""
         listed = answer.listed
         itself = None if listed is None else listed.related.get(Relation())
@@ -74,7 +74,7 @@ class Judge(Truth):
         self,
         resolver: ResolverHost,
         label: Label,
-        known: Known,
+        known: CachedRedirect,
         location: str,
         *,
         original: bool,

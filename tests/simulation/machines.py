@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from ibi.errors import IbiError
-from ibi.minting.ports import Claim, Witness
+from ibi.minting.ports import PrefixClaim, Witness
 from simulation.disks import Disk
 from simulation.virtual_time import LATENCY, Process, VirtualLoop, strand, wait
 
@@ -67,7 +67,7 @@ class MachineMemory:
 
     witnesses: dict[tuple[str, ...], Witness] = field(default_factory=dict)
 
-    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
         """Let everyone in: whoever was here before has ended."""
         del ledger, place
         return _Claim(self, tuple(prefixes))

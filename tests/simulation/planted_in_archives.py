@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.links import digest_log
-from ibi.archive.ports.catalogue import Deposit, DigestState, Held, NameChange
+from ibi.archive.ports.catalogue import Deposit, DigestState, NameChange, StoredItem
 from ibi.archive.rules import answer
 from ibi.archive.rules.access import MayRead
 from ibi.archive.rules.answer import Identity
-from ibi.archive.rules.relations import Knowledge, Reached
-from ibi.archive.web.app import SECOND, UsedKeys
+from ibi.archive.rules.relations import ItemSource, RelatedItem
+from ibi.archive.web.app import SECOND, UsedKeyCleanup
 from ibi.errors import UnknownError
 from ibi.foundation.sql.database import Execute
 from ibi.identifier.label import Label, parse
@@ -36,7 +36,7 @@ _get: Final = Deposits.get
 _related: Final = answer._related  # noqa: SLF001  # what is changed
 _gathered: Final = digest_log.gathered
 _make: Final = Archive.make
-_look: Final = Archive.look
+_look: Final = Archive.get_described
 _transaction: Final = MemoryDatabase.transaction
 _start: Final = Host.start
 
@@ -65,13 +65,13 @@ async def _in_a_while(archive: Archive, change: Change) -> None:
     await strand(_make, archive, change)
 
 
-def _promised(self: Archive, label: Label | str) -> Described:
+def _promised(self: Archive, label: Label | str) -> ItemWithMetadata:
     """Show what will be there soon."""
     try:
         return _look(self, label)
     except UnknownError:
         forms = Forms.of(parse(label) if isinstance(label, str) else label)
-        return Described(Held(0, 0, Item(forms=forms)), None)
+        return ItemWithMetadata(StoredItem(0, 0, Item(forms=forms)), None)
 
 
 def _unsettled(self: Archive) -> None:
@@ -94,7 +94,7 @@ def _start_from_disk(self: Host) -> None:
     _start(self)
 
 
-def _forget_at_once(self: UsedKeys) -> None:
+def _forget_at_once(self: UsedKeyCleanup) -> None:
     self._statistics.forget_keys(self._clock.wall() // SECOND)
 
 
@@ -103,10 +103,10 @@ def _nothing_changes(execute: Execute, noted: Sequence[tuple[Iterable[str], bool
 
 
 def _always_original(
-    knowledge: Knowledge,
+    knowledge: ItemSource,
     identity: Identity,
     request: UrlRequest,
-    reached: Reached,
+    reached: RelatedItem,
     may_read: MayRead,
 ) -> Related:
     found = _related(knowledge, identity, request, reached, may_read)
@@ -152,7 +152,7 @@ IN_ARCHIVES: Final = (
         "a deposit is acknowledged before it is durable",
         {
             "ibi.archive.archive.Archive.make": _make_later,
-            "ibi.archive.archive.Archive.look": _promised,
+            "ibi.archive.archive.Archive.get_described": _promised,
         },
     ),
     Mutation(
@@ -169,7 +169,7 @@ IN_ARCHIVES: Final = (
     ),
     Mutation(
         "a used key is forgotten by a clock that is ahead",
-        {"ibi.archive.web.app.UsedKeys.forget": _forget_at_once},
+        {"ibi.archive.web.app.UsedKeyCleanup.forget": _forget_at_once},
     ),
     Mutation(
         "the log of an archive does not tell of what changes",

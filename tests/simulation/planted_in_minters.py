@@ -7,9 +7,15 @@ from typing import Final
 
 from ibi.minting.ports import Commitment, Entry, Witness
 from ibi.minting.rules import distributor, reservation
-from ibi.minting.rules.reservation import Limits, Postponement, Request, Reservation, Stretch
-from ibi.minting.stretch_allocator import Desk, Drawn
-from ibi.model.clock import Reading
+from ibi.minting.rules.reservation import (
+    Postponement,
+    Request,
+    Reservation,
+    ReservationLimits,
+    Stretch,
+)
+from ibi.minting.stretch_allocator import Allocation, StretchAllocator
+from ibi.model.clock import ClockReading
 from simulation.mutation import Mutation
 
 _reserve: Final = reservation.reserve
@@ -27,7 +33,7 @@ def _credulous(
     own: Stretch | None,
     witness: Witness | None,
     request: Request,
-    limits: Limits,
+    limits: ReservationLimits,
 ) -> Reservation | Postponement:
     """Take the clock's word for it: after all, it is a clock."""
     now = request.now
@@ -38,7 +44,7 @@ def _credulous(
 
 
 def _give_back(
-    entry: Entry, own: Stretch, witness: Witness | None, now: Reading
+    entry: Entry, own: Stretch, witness: Witness | None, now: ClockReading
 ) -> Commitment | None:
     del witness
     return Commitment(own.last, entry.generation + 1, now)
@@ -48,11 +54,13 @@ def _any_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> 
     del entry, own, witness
 
 
-def _known_again(entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading) -> bool:
+def _known_again(
+    entry: Entry, own: Stretch | None, witness: Witness | None, now: ClockReading
+) -> bool:
     return _is_known(replace(entry, moved=False), own, witness, now)
 
 
-def _take_none(self: Desk, drawn: Drawn) -> None:
+def _take_none(self: StretchAllocator, drawn: Allocation) -> None:
     self.given += len(drawn.instants)
 
 
@@ -77,7 +85,7 @@ IN_MINTERS: Final = (
     ),
     Mutation(
         "a minter gives once more what it has drawn",
-        {"ibi.minting.stretch_allocator.Desk.take": _take_none},
+        {"ibi.minting.stretch_allocator.StretchAllocator.take": _take_none},
     ),
     Mutation(
         "instants begin with the last that was given",

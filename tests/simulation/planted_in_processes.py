@@ -9,41 +9,41 @@ from typing import Any, Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue, NotedAccesses, Taken
+from ibi.resolver.acknowledgments.outbox import AccessCounter, AcknowledgmentOutbox, TakenAccesses
 from ibi.resolver.ports.store import ChangeArchive, PendingAcknowledgment
-from ibi.resolver.registry.registry import Turns
+from ibi.resolver.registry.registry import SerialExecutor
 from ibi.resolver.rules import access_sheet, acknowledgment
-from ibi.resolver.rules.acknowledgment import Step
+from ibi.resolver.rules.acknowledgment import NextStep
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments, _append, _replace
 from ibi.resolver.storage.archives import SqlRegistry
 from ibi.resolver.storage.store import SqlProcesses
-from ibi.resolver.workers.change_feed import Following
-from ibi.resolver.workers.leases import Duties
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import WorkerLeases
 from simulation.mutation import Mutation
 from simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
 _change_archive: Final = SqlRegistry.change_archive
-_join: Final = Duties._join  # noqa: SLF001  # what is changed
-_take: Final = NotedAccesses.take
+_join: Final = WorkerLeases._join  # noqa: SLF001  # what is changed
+_take: Final = AccessCounter.take
 _keyed: Final = access_sheet.keyed
 
 
 async def _key_in_mind(
-    self: AcknowledgmentQueue, row: PendingAcknowledgment, acknowledgment: str, most: int
+    self: AcknowledgmentOutbox, row: PendingAcknowledgment, acknowledgment: str, most: int
 ) -> tuple[PendingAcknowledgment, None]:
     del self, most
     return replace(row, acknowledgment=acknowledgment), None
 
 
-def _another_key(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
+def _another_key(row: PendingAcknowledgment, now: int, *, ready: bool) -> NextStep:
     step = _next_step(row, now, ready=ready)
-    return Step.ASK if step is Step.SEND else step
+    return NextStep.ASK if step is NextStep.SEND else step
 
 
-def _hopeless(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
+def _hopeless(row: PendingAcknowledgment, now: int, *, ready: bool) -> NextStep:
     step = _next_step(row, now, ready=ready)
-    return Step.GIVE_UP if step is Step.ASK else step
+    return NextStep.GIVE_UP if step is NextStep.ASK else step
 
 
 def _keep_again(
@@ -80,11 +80,11 @@ def _uses(execute: object, access: object) -> bool:
     return True
 
 
-async def _deaf(self: Following) -> None:
+async def _deaf(self: ChangeFeed) -> None:
     del self
 
 
-async def _at_once(self: Turns, act: Coroutine[Any, Any, object]) -> object:
+async def _at_once(self: SerialExecutor, act: Coroutine[Any, Any, object]) -> object:
     del self
     return await act
 
@@ -99,7 +99,7 @@ def _change_read_before(
     return _change_archive(self, name, lambda _: changed)
 
 
-async def _take_and_keep(self: NotedAccesses, since: int) -> Taken:
+async def _take_and_keep(self: AccessCounter, since: int) -> TakenAccesses:
     counts = dict(self._counts)
     taken = await _take(self, since)
     self._counts = {access: count - 1 for access, count in counts.items() if count > 1}
@@ -114,7 +114,7 @@ def _keyed_and_kept(
     return keyed if len(keyed) > 1 else [row, replace(keyed[0], id=0)]
 
 
-async def _join_once(self: Duties) -> None:
+async def _join_once(self: WorkerLeases) -> None:
     """Go on under the old name, whatever others say."""
     if not self.process:
         await _join(self)
@@ -123,11 +123,11 @@ async def _join_once(self: Duties) -> None:
 IN_PROCESSES: Final = (
     Mutation(
         "a process that counted as gone goes on under its old name",
-        {"ibi.resolver.workers.leases.Duties._join": _join_once},
+        {"ibi.resolver.workers.leases.WorkerLeases._join": _join_once},
     ),
     Mutation(
         "acts do not take turns",
-        {"ibi.resolver.registry.registry.Turns.take": _at_once},
+        {"ibi.resolver.registry.registry.SerialExecutor.take": _at_once},
     ),
     Mutation(
         "an archive on record is changed by what was read before",
@@ -135,7 +135,7 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "accesses that were taken are noted still",
-        {"ibi.resolver.acknowledgments.outbox.NotedAccesses.take": _take_and_keep},
+        {"ibi.resolver.acknowledgments.outbox.AccessCounter.take": _take_and_keep},
     ),
     Mutation(
         "a sheet stays after it was told",
@@ -143,7 +143,7 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "a process does not follow what another puts on record",
-        {"ibi.resolver.workers.change_feed.Following.look": _deaf},
+        {"ibi.resolver.workers.change_feed.ChangeFeed.look": _deaf},
     ),
     Mutation(
         "a process takes over from one that is there",
@@ -159,7 +159,7 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "a key is used without being written down",
-        {"ibi.resolver.acknowledgments.outbox.AcknowledgmentQueue.key": _key_in_mind},
+        {"ibi.resolver.acknowledgments.outbox.AcknowledgmentOutbox.key": _key_in_mind},
     ),
     Mutation(
         "another key is asked for when an answer is lost",

@@ -9,67 +9,69 @@ from typing import Any, Final
 
 from ibi.model.conflict import Claim
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
-from ibi.resolver.digests.log_follower import Vigil
-from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules import decision, roster
-from ibi.resolver.rules.cached_redirect import Known
-from ibi.resolver.rules.candidates import Likely
+from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Decision
-from ibi.resolver.rules.evidence import Hearing, Offer
+from ibi.resolver.rules.evidence import Evidence, OfferedTarget
 from ibi.resolver.rules.lease import ArchiveLeases, Lease
-from ibi.resolver.rules.redirect_cache import Memory, Unsettled
+from ibi.resolver.rules.redirect_cache import RecentChanges, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.search import RunningSearch
-from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.search.search import Search
+from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.question import Question
 from simulation.mutation import Mutation
 
 _lease: Final = ArchiveLeases.lease
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
 _original: Final = decision._original  # noqa: SLF001
-_owner: Final = Searching._owner  # noqa: SLF001
-_read_on: Final = Vigil._read_on  # noqa: SLF001
+_owner: Final = SearchPool._owner  # noqa: SLF001
+_read_on: Final = LogFollower._read_on  # noqa: SLF001
 _standing: Final = roster._standing  # noqa: SLF001
 
 
-def _sure(hearing: Hearing, doubted: Sequence[Offer], *, is_enough: bool = True) -> Decision:
-    return _nothing(replace(hearing, silences=()), doubted, is_enough=is_enough)
+def _sure(
+    evidence: Evidence, doubted: Sequence[OfferedTarget], *, is_enough: bool = True
+) -> Decision:
+    return _nothing(replace(evidence, silences=()), doubted, is_enough=is_enough)
 
 
-def _first_claim(question: Question, claims: Sequence[Offer]) -> list[Offer]:
+def _first_claim(question: Question, claims: Sequence[OfferedTarget]) -> list[OfferedTarget]:
     del question
     return [claims[0]]
 
 
-def _no_rivals(question: Question, hearing: Hearing) -> None:
-    del question, hearing
+def _no_rivals(question: Question, evidence: Evidence) -> None:
+    del question, evidence
 
 
-def _content(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> Decision:
+def _content(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
     """Ask nobody else: those who are likely to know were asked."""
     del offers
-    return decision.decide(question, replace(hearing, held=False))
+    return decision.decide(question, replace(evidence, held=False))
 
 
-class _LongMemory(Memory):
+class _LongMemory(RedirectCache):
     def __init__(self, *args: Any, hot_seconds: float, **options: Any) -> None:  # noqa: ANN401  # as it is
         super().__init__(*args, hot_seconds=10 * hot_seconds, **options)
 
 
-def _unforgetting(self: Memory, print_: int, now: float) -> None:
+def _unforgetting(self: RedirectCache, print_: int, now: float) -> None:
     del self, print_, now
 
 
-def _unmoved(self: Memory) -> None:
+def _unmoved(self: RedirectCache) -> None:
     del self
 
 
-async def _trusting(self: Vigil, name: str, leases: ArchiveLeases) -> bool:
+async def _trusting(self: LogFollower, name: str, leases: ArchiveLeases) -> bool:
     """Take silence for the news that there are none."""
     goes_on = await _read_on(self, name, leases)
     for lease, first in leases._given:  # noqa: SLF001
@@ -83,23 +85,25 @@ def _only_who_answers(archive: RegisteredArchive | None) -> object:
 
 
 async def _only_who_is_on(
-    self: Searching, running: RunningSearch
-) -> tuple[Owner | None, Silence | None, bool]:
+    self: SearchPool, running: Search
+) -> tuple[Owner | None, NoReply | None, bool]:
     owner, silence, is_read = await _owner(self, running)
     return (None, None, True) if silence is not None else (owner, silence, is_read)
 
 
-def _impatient(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> Decision:
+def _impatient(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
     claims = [each for each in offers if each.claims]
-    return _original(question, replace(hearing, awaited=frozenset()) if claims else hearing, offers)
+    return _original(
+        question, replace(evidence, awaited=frozenset()) if claims else evidence, offers
+    )
 
 
-def _unlearned(question: Question, hearing: Hearing, now: int) -> Owner | None:
+def _unlearned(question: Question, evidence: Evidence, now: int) -> Owner | None:
     del question, now
-    return hearing.owner
+    return evidence.owner
 
 
-def _warm_for_ever(self: WarmAnswers, target: bytes, now: float) -> Known | None:
+def _warm_for_ever(self: FastRedirects, target: bytes, now: float) -> CachedRedirect | None:
     del now
     return self._targets.known.get(target)
 
@@ -113,7 +117,7 @@ def _unread(self: ArchiveLeases, asked: float, now: float) -> Lease | None:
     return lease
 
 
-def _settled(self: Unsettled, print_: int, began: float) -> bool:
+def _settled(self: RecentChanges, print_: int, began: float) -> bool:
     del self, print_, began
     return False
 
@@ -123,10 +127,10 @@ def _without_holders(
     owner: str | None,
     unpublished: AbstractSet[str],
     holders: AbstractSet[str],
-) -> Likely:
+) -> Candidates:
     del holders
     on_record = () if owner is None else (owner,)
-    return Likely(frozenset().union(homes, on_record, unpublished), frozenset())
+    return Candidates(frozenset().union(homes, on_record, unpublished), frozenset())
 
 
 def _unpublished(self: Locations, archive: str) -> bool:
@@ -134,7 +138,7 @@ def _unpublished(self: Locations, archive: str) -> bool:
     return False
 
 
-def _never_due(self: Digests, now: float) -> None:
+def _never_due(self: DigestFetcher, now: float) -> None:
     del self, now
 
 
@@ -153,12 +157,12 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an answer lasts that was overtaken by news",
-        {"ibi.resolver.rules.redirect_cache.Unsettled.since": _settled},
+        {"ibi.resolver.rules.redirect_cache.RecentChanges.since": _settled},
         within=90,
     ),
     Mutation(
         "who has said that it has an item is no likelier to have it",
-        {"ibi.resolver.search.fan_out.likely": _without_holders},
+        {"ibi.resolver.search.fan_out.candidates_for": _without_holders},
         within=150,
     ),
     Mutation(
@@ -167,7 +171,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "digests are not fetched",
-        {"ibi.resolver.digests.fetcher.Digests._begin_due": _never_due},
+        {"ibi.resolver.digests.fetcher.DigestFetcher._begin_due": _never_due},
     ),
     Mutation(
         "owners that were learned are forgotten before they are kept",
@@ -195,7 +199,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "a claim is believed while the owner is silent",
-        {"ibi.resolver.rules.evidence.Hearing.may_others_claim": True},
+        {"ibi.resolver.rules.evidence.Evidence.may_others_claim": True},
     ),
     Mutation(
         "an answer is remembered for too long",
@@ -203,15 +207,15 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an answer lasts although the log tells of its item",
-        {"ibi.resolver.rules.redirect_cache.Memory.forget_lasting": _unforgetting},
+        {"ibi.resolver.rules.redirect_cache.RedirectCache.forget_lasting": _unforgetting},
     ),
     Mutation(
         "an answer lasts although its archive has moved",
-        {"ibi.resolver.rules.redirect_cache.Memory.keep_up": _unmoved},
+        {"ibi.resolver.rules.redirect_cache.RedirectCache.keep_up": _unmoved},
     ),
     Mutation(
         "an answer lasts although its archive is silent",
-        {"ibi.resolver.digests.log_follower.Vigil._read_on": _trusting},
+        {"ibi.resolver.digests.log_follower.LogFollower._read_on": _trusting},
     ),
     Mutation(
         "an archive that is down counts as none",
@@ -219,7 +223,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an owner that is switched off counts as none",
-        {"ibi.resolver.search.fan_out.Searching._owner": _only_who_is_on},
+        {"ibi.resolver.search.fan_out.SearchPool._owner": _only_who_is_on},
     ),
     Mutation(
         "a claim is believed before all were heard",
@@ -231,10 +235,10 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "what an operator has settled is not believed",
-        {"ibi.resolver.rules.evidence.Hearing.is_settled": False},
+        {"ibi.resolver.rules.evidence.Evidence.is_settled": False},
     ),
     Mutation(
         "a warm answer is given for ever",
-        {"ibi.resolver.web.fast_redirects.WarmAnswers.find": _warm_for_ever},
+        {"ibi.resolver.web.fast_redirects.FastRedirects.find": _warm_for_ever},
     ),
 )

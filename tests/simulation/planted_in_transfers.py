@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules import copies, transfer
-from ibi.archive.rules.transfer_messages import Answer, Offer
+from ibi.archive.rules.transfer_messages import TransferOffer, TransferReply
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair
-from ibi.archive.transfers.receiver import Receiving
-from ibi.archive.transfers.sender import Giving
+from ibi.archive.transfers.receiver import TransferReceiver
+from ibi.archive.transfers.sender import TransferSender
 from ibi.identifier.label import parse
 from ibi.model.item import Item, State
 from simulation.mutation import Mutation
@@ -29,7 +29,7 @@ def _forgetful(item: Item, id_: str) -> Item:
     return replace(_accepted(item, id_), custody=())
 
 
-def _accept_again(self: Receiving, id_: str, pair: Pair) -> None:
+def _accept_again(self: TransferReceiver, id_: str, pair: Pair) -> None:
     archive = self._archive
     pairs.make(archive, "accept", pair, lambda each: _once_more(each, id_), id_)
     self._end(id_, "done")
@@ -40,12 +40,12 @@ def _once_more(item: Item, id_: str) -> Item:
     return replace(item, state=State.ORIGINAL, origin="", transfer=None, custody=custody)
 
 
-def _undone_anyway(item: Item | None, id_: str, receipt: str) -> Answer:
+def _undone_anyway(item: Item | None, id_: str, receipt: str) -> TransferReply:
     del item, id_
-    return Answer(state="undone", receipt=receipt)
+    return TransferReply(state="undone", receipt=receipt)
 
 
-def _undo_alone(self: Giving, exchange: Exchange, who: str) -> None:
+def _undo_alone(self: TransferSender, exchange: TransferRecord, who: str) -> None:
     with self._archive.changing():
         pair = self._pair(exchange)
         row = self._open(exchange)
@@ -53,12 +53,12 @@ def _undo_alone(self: Giving, exchange: Exchange, who: str) -> None:
             self._take_back(row, pair, f"{who} undid it.", who)
 
 
-def _offered_late(self: Receiving, offer: Offer, pair: Pair) -> Answer:
+def _offered_late(self: TransferReceiver, offer: TransferOffer, pair: Pair) -> TransferReply:
     """Open what has ended: it is offered, after all."""
     standing = transfer.standing(pair.item, offer.id)
     if standing is not None:
         return replace(standing, digest=pairs.digest_of(self._archive, pair))
-    wanted = Exchange(
+    wanted = TransferRecord(
         id=offer.id,
         label=parse(offer.label).canonical,
         role="receiving",
@@ -67,7 +67,7 @@ def _offered_late(self: Receiving, offer: Offer, pair: Pair) -> Answer:
         since=self._archive.clock.wall(),
     )
     self._catalogue.keep_exchange(wanted)
-    return Answer(state="copying")
+    return TransferReply(state="copying")
 
 
 def _copied_as_original(item: Item, origin: str, before: Item | None) -> Item:
@@ -89,7 +89,7 @@ IN_TRANSFERS: Final = (
     ),
     Mutation(
         "a receiver accepts a second time",
-        {"ibi.archive.transfers.receiver.Receiving._accept": _accept_again},
+        {"ibi.archive.transfers.receiver.TransferReceiver._accept": _accept_again},
         within=90,
     ),
     Mutation(
@@ -98,11 +98,11 @@ IN_TRANSFERS: Final = (
     ),
     Mutation(
         "a late offer opens what has ended",
-        {"ibi.archive.transfers.receiver.Receiving._offered": _offered_late},
+        {"ibi.archive.transfers.receiver.TransferReceiver._offered": _offered_late},
     ),
     Mutation(
         "a giver takes back without asking",
-        {"ibi.archive.transfers.sender.Giving.undo": _undo_alone},
+        {"ibi.archive.transfers.sender.TransferSender.undo": _undo_alone},
     ),
     Mutation(
         "a Copy is stored as Original",

@@ -9,7 +9,7 @@ from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.peers.archive_client import _url_list
 from ibi.resolver.peers.bounded_response import NoAnswerError, RefusalError
-from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.wire import responses
 from ibi.wire.digest import DigestPage, decode
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
@@ -34,10 +34,10 @@ class WiredArchives:
         self._network = network
         self._own = own
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Send urlRequest."""
         if not archive.address:
-            return Silence(archive.id, "it is not included", asked=False)
+            return NoReply(archive.id, "it is not included", asked=False)
         self._own.world.judge.asked(self._own, archive.id, request)
         try:
             said, personal = await self._said(
@@ -45,8 +45,8 @@ class WiredArchives:
             )
             listed = _url_list(said)
         except (UnreachableError, NoAnswerError) as fault:
-            return Silence(archive.id, str(fault), alive=isinstance(fault, RefusalError))
-        heard = Answer(archive.id, listed, personal=personal)
+            return NoReply(archive.id, str(fault), alive=isinstance(fault, RefusalError))
+        heard = ArchiveReply(archive.id, listed, personal=personal)
         self._own.world.judge.heard(self._own, heard, request)
         return heard
 
@@ -64,7 +64,7 @@ class WiredArchives:
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Fetch what changed after a cursor."""
         try:
             status, body = await self._network.call(
@@ -75,10 +75,10 @@ class WiredArchives:
                 seconds,
             )
         except UnreachableError as fault:
-            return Silence(archive.id, str(fault))
+            return NoReply(archive.id, str(fault))
         if status == _NOT_FOUND:
             return None
-        return decode(body) if status == _OK else Silence(archive.id, f"it answered {status}")
+        return decode(body) if status == _OK else NoReply(archive.id, f"it answered {status}")
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
         """Nobody proves anything here."""

@@ -11,30 +11,30 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import IbiError
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.label import Label
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import RegistrationKey
-from ibi.resolver.acknowledgments.sender import Acknowledging
-from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
-from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
-from ibi.resolver.registry.registration_key import Guesses
-from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.registry.registration_key import KeyGuessLimit
+from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.recorder import Bookkeeping
+from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.web.app import Running
-from ibi.resolver.web.fast_redirects import WarmAnswers
-from ibi.resolver.web.protocol import InclusionDoor
-from ibi.resolver.workers.change_feed import Following
-from ibi.resolver.workers.leases import DIGESTS, WATCH, Duties
+from ibi.resolver.web.app import BackgroundServices
+from ibi.resolver.web.fast_redirects import FastRedirects
+from ibi.resolver.web.protocol import InclusionEndpoint
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
@@ -98,38 +98,38 @@ class ResolverHost(Host):
             lambda archive, shown: self.world.judge.shown(self, archive, shown),
         )
         client = WiredArchives(self.world.network, self)
-        memory = Memory(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
+        memory = RedirectCache(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
         owners = Owners(store, quick=store.quick)
         locations = Locations(store, clock, quick=store.quick)
-        vigil = Vigil(
+        log_follower = LogFollower(
             client, registry, locations, memory.forget_lasting, seconds=HOT, longest=LASTING
         )
-        memory.leases = vigil
-        locations.on_news.append(vigil.forget)
+        memory.leases = log_follower
+        locations.on_news.append(log_follower.forget)
 
         def settled(label: str, owner: Owner) -> None:
             owners.learn(label, owner)
             memory.forget(label)
 
         self.conflicts = Conflicts(store, registry, clock, settled)
-        bookkeeping = Bookkeeping(owners, self.conflicts, registry, clock, memory.forget)
-        searching = Searching(
+        recorder = SearchRecorder(owners, self.conflicts, registry, clock, memory.forget)
+        searching = SearchPool(
             registry,
             client,
             owners,
-            bookkeeping.learn,
+            recorder.learn,
             seconds=ASK,
             locations=locations,
             chance=chance.of(f"searching/{self.name}").random,
         )
-        clients = Clients((), "network")
-        duties = Duties(store, clock, _BEAT)
-        self.acknowledging = acknowledging = Acknowledging(
+        clients = ClientAddresses((), "network")
+        duties = WorkerLeases(store, clock, _BEAT)
+        self.acknowledging = acknowledging = AcknowledgmentSender(
             store, client, registry, clock, lambda: duties.process
         )
         duties.on_adoption.append(acknowledging.adopted)
-        self.warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
-        following = Following(store, registry, memory.forget, FOLLOW)
+        self.warm = FastRedirects(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
+        following = ChangeFeed(store, registry, memory.forget, FOLLOW)
         self.door = WatchedDoor(
             self.base,
             WatchedResolving(
@@ -141,10 +141,10 @@ class ResolverHost(Host):
             clients,
             RateLimit(clock, _RATE, 10 * _RATE),
         )
-        guesses = Guesses(lambda: duties.processes)
+        guesses = KeyGuessLimit(lambda: duties.processes)
         service = InclusionService(registry, client, guesses, clock)
-        self.inclusion = InclusionDoor(service, DEFAULT_SERVICE, clients)
-        digests = Digests(
+        self.inclusion = InclusionEndpoint(service, DEFAULT_SERVICE, clients)
+        digests = DigestFetcher(
             registry,
             client,
             store,
@@ -153,19 +153,19 @@ class ResolverHost(Host):
             on_duty=lambda: duties.holds(DIGESTS),
             tick=_TICK,
         )
-        self._parts = Running(
+        self._parts = BackgroundServices(
             registry,
             duties,
             following,
             searching,
             owners,
             self.conflicts,
-            bookkeeping,
+            recorder,
             acknowledging,
-            Watch(registry, client, clock, _TICK, on_duty=lambda: duties.holds(WATCH)),
+            HealthCheck(registry, client, clock, _TICK, on_duty=lambda: duties.holds(WATCH)),
             locations,
             digests,
-            vigil,
+            log_follower,
             client,
         )
 

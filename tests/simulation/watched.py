@@ -11,30 +11,30 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.search.fan_out import Searching
-from ibi.resolver.search.hops import Resolving
+from ibi.resolver.search.fan_out import SearchPool
+from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.web.redirect import ResolvingDoor
-from ibi.resolver.workers.change_feed import Following
+from ibi.resolver.web.redirect import RedirectEndpoint
+from ibi.resolver.workers.change_feed import ChangeFeed
 
 
-class WatchedDoor(ResolvingDoor):
+class WatchedDoor(RedirectEndpoint):
     """Shows by what a reader was answered."""
 
-    known: Known
+    known: CachedRedirect
 
-    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
+    def _redirection(self, known: CachedRedirect, wanted: PersistentUrl) -> Response:
         self.known = known
         return super()._redirection(known, wanted)
 
 
-class WatchedResolving(Resolving):
+class WatchedResolving(HopResolver):
     """Shows what became of every question that was asked of archives."""
 
     def __init__(
-        self, searching: Searching, following: Following, on_end: Callable[[Resolution], None]
+        self, searching: SearchPool, following: ChangeFeed, on_end: Callable[[Resolution], None]
     ) -> None:
         """Show it to whoever wants to know."""
         super().__init__(searching, following.catch_up)

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from ibi.archive.peers.resolver_client import _outcome
 from ibi.archive.rules.announcement import Link, LinkRequest, Outcome, Unreachable
-from ibi.archive.rules.transfer_messages import Answer as Said
 from ibi.archive.rules.transfer_messages import Message
+from ibi.archive.rules.transfer_messages import TransferReply as Said
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, StateError, UnknownError
 from ibi.foundation.web.problems import Problem
 from ibi.identifier.label import Label

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ibi.archive.rules.access import (
     MOST_NETWORKS,
-    anybody,
+    anyone,
     depends_on_reader,
     may_read,
     networks,
@@ -241,7 +241,7 @@ def test_each_related_item_has_its_own_licence() -> None:
 def test_whoever_knows_the_reader_better_decides() -> None:
     request = UrlRequest((), FORMS.label)
     for rule, url in (
-        (anybody, f"{FOLDER}a.pdf"),
+        (anyone, f"{FOLDER}a.pdf"),
         (reads_from(INSIDE), f"{FOLDER}a.pdf"),
         (reads_from(OUTSIDE), METADATA),
     ):

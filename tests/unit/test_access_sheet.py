@@ -25,10 +25,10 @@ from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments import outbox
-from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue, NotedAccesses
+from ibi.resolver.acknowledgments.outbox import AccessCounter, AcknowledgmentOutbox
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules import access_sheet
-from ibi.resolver.rules.access_sheet import SheetInHand
+from ibi.resolver.rules.access_sheet import OpenSheet
 from ibi.resolver.rules.acknowledgment import (
     acknowledgment_of,
     is_keyed,
@@ -36,10 +36,10 @@ from ibi.resolver.rules.acknowledgment import (
     pending,
     refreshed,
 )
-from ibi.resolver.rules.cached_redirect import Asked, Known, Terms
+from ibi.resolver.rules.cached_redirect import AskedFor, CachedRedirect, Terms
 from ibi.resolver.rules.lease import ENDED
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.workers.leases import Duties
+from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire import requests
 from ibi.wire.access_counts import MOST_ACCESSES, total
 from ibi.wire.access_counts import written as written_others
@@ -55,16 +55,16 @@ FORMS = Forms.parse("rep sid.inpe.br/mtc-m19/2013/09.04.12.27.57 ibip 8JMKD3MGP7
 NOW = 1_700_000_000 * 10**9
 
 
-def known(number: int, terms: Terms = TERMS) -> Known:
+def known(number: int, terms: Terms = TERMS) -> CachedRedirect:
     label = f"8JMKD3MGP7W/{mount_suffix(Instant(EPOCH.seconds + number))}"
     url = f"http://a.example/col/{label}/doc/ó.txt"
-    return Known(ENDED, terms, f"/{label}".encode(), url.encode(), None)
+    return CachedRedirect(ENDED, terms, f"/{label}".encode(), url.encode(), None)
 
 
 def written(
-    terms: Terms, lines: Sequence[tuple[Known, tuple[str, ...], int]]
+    terms: Terms, lines: Sequence[tuple[CachedRedirect, tuple[str, ...], int]]
 ) -> PendingAcknowledgment:
-    sheet = SheetInHand(terms)
+    sheet = OpenSheet(terms)
     for each, clients, count in lines:
         sheet.add(each, clients, count)
     return sheet.row(NOW)
@@ -107,7 +107,7 @@ def test_a_sheet_is_divided_into_the_rows_that_there_would_have_been(terms: Term
 
 @pytest.mark.parametrize("text", ["", "[]", '{"lines": 1}', "{"])
 def test_a_sheet_that_cannot_be_read_is_an_error_of_ours(text: str) -> None:
-    nobody = Known(ENDED, TERMS, b"/x", b"http://a.example/", None)
+    nobody = CachedRedirect(ENDED, TERMS, b"/x", b"http://a.example/", None)
     kept = written(TERMS, [(nobody, READER, 1)])
     with pytest.raises(MessageError):
         access_sheet.divided(kept)  # there is no such label
@@ -176,13 +176,13 @@ def test_what_one_message_does_not_hold_stays_on_the_sheet(
 
 def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
     async def run() -> None:
-        noted = NotedAccesses()
-        items = [known(number) for number in range(outbox.FEW + 1)]
+        noted = AccessCounter()
+        items = [known(number) for number in range(outbox.SMALL_BATCH + 1)]
         for each in items[:-1]:
             noted.note(each, READER)
         taken = await noted.take(NOW)
         assert not taken.sheets
-        assert len(taken.referrals) == outbox.FEW
+        assert len(taken.referrals) == outbox.SMALL_BATCH
         assert len(noted) == noted.total == 0
         for each in items:
             noted.note(each, READER)
@@ -198,11 +198,13 @@ def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> 
 
 
 def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "FEW", 1)
+    monkeypatch.setattr(outbox, "SMALL_BATCH", 1)
     question = Question(parse("8JMKD3MGP7W/3EPGUE5"), path="/a.txt")
     path = question.persistent_url.at("").encode()
-    file = Known(ENDED, TERMS, path, b"http://a.example/x", Asked(question, question, ()))
-    noted = NotedAccesses()
+    file = CachedRedirect(
+        ENDED, TERMS, path, b"http://a.example/x", AskedFor(question, question, ())
+    )
+    noted = AccessCounter()
     for each in (known(1), file, known(2)):
         noted.note(each, READER)
     taken = asyncio.run(noted.take(NOW))
@@ -212,7 +214,7 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
 
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "MOST", 2)
-    noted = NotedAccesses()
+    noted = AccessCounter()
     for number in (1, 2, 3, 3):
         noted.note(known(number), READER)
     assert (len(noted), noted.lost) == (2, 2)
@@ -221,7 +223,7 @@ def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -
 def test_sheets_are_kept_and_divided_in_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "FEW", 3)
+    monkeypatch.setattr(outbox, "SMALL_BATCH", 3)
     monkeypatch.setattr(outbox, "MOST_ACCESSES", 4)
     place = tmp_path / "resolver.sqlite"
     upgrade(str(place), postgresql=False, part="resolver")
@@ -229,9 +231,9 @@ def test_sheets_are_kept_and_divided_in_a_database(
 
     async def run() -> None:
         store = SqlResolverStore(Sqlite(place), quick=True)
-        duties = Duties(store, SystemClock())
+        duties = WorkerLeases(store, SystemClock())
         await duties.open()
-        queue = AcknowledgmentQueue(store, SystemClock(), lambda: duties.process)
+        queue = AcknowledgmentOutbox(store, SystemClock(), lambda: duties.process)
         for each in items:
             queue.known.note(each, READER)
         await queue.flush()

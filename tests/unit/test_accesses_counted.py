@@ -22,14 +22,14 @@ from ibi.model.item import ContentType, State
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments import outbox
-from ibi.resolver.acknowledgments.sender import Acknowledging
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.peers.archive_client import HttpArchiveClient
-from ibi.resolver.ports.outbound import Answer, ArchiveClient
+from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply
 from ibi.resolver.rules.acknowledgment import Referral
-from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.resolver.rules.lease import ENDED
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.workers.leases import Duties
+from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire.requests import UrlRequest
 from mortal_resolver import (
     INCLUSION,
@@ -84,7 +84,7 @@ async def referral(
     """Ask as a resolver does for a reader."""
     request = UrlRequest(("150.163.2.0",), parse(item["ibip"], strict=True))
     heard = await client.ask(archive, request, 60.0)
-    assert isinstance(heard, Answer)
+    assert isinstance(heard, ArchiveReply)
     assert heard.listed is not None
     found = heard.listed.related[Relation()]
     assert found.content is not None
@@ -108,7 +108,7 @@ async def life(
     client = real_client()
     first = await referral(client, found, item)
 
-    def note(telling: Acknowledging) -> None:
+    def note(telling: AcknowledgmentSender) -> None:
         if readers:
             telling.note(first)
             telling.note(first.again, readers - 1)
@@ -120,10 +120,10 @@ async def lived(
     store: MemoryStore,
     client: HttpArchiveClient,
     found: RegisteredArchive,
-    note: Callable[[Acknowledging], None],
+    note: Callable[[AcknowledgmentSender], None],
 ) -> bool:
     mortal = MortalClient(client, store.fate)
-    telling = Acknowledging(store, mortal, archives(found), SystemClock(), keeper())
+    telling = AcknowledgmentSender(store, mortal, archives(found), SystemClock(), keeper())
     telling.open()
     note(telling)
     await reached(lambda: store.fate.dead or (telling.waiting == 0 and not store.rows))
@@ -177,10 +177,10 @@ def items(archive: ArchiveServer) -> list[dict[str, Any]]:
     return [archive.deposit({"a": b"a"}, target="a") for _ in range(3)]
 
 
-def known(found: RegisteredArchive, items: list[dict[str, Any]]) -> list[Known]:
+def known(found: RegisteredArchive, items: list[dict[str, Any]]) -> list[CachedRedirect]:
     terms = Terms("http://urlib.net", found.id, ContentType.DATA, State.ORIGINAL)
     return [
-        Known(ENDED, terms, f"/{item['ibip']}".encode(), item["url"].encode(), None)
+        CachedRedirect(ENDED, terms, f"/{item['ibip']}".encode(), item["url"].encode(), None)
         for item in items
     ]
 
@@ -197,18 +197,18 @@ def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
     platform: str,
     messages: int,
 ) -> None:
-    monkeypatch.setattr(outbox, "FEW", 0)
+    monkeypatch.setattr(outbox, "SMALL_BATCH", 0)
     found = registered(archive, platform)
     sent: list[int] = []
 
-    def note(telling: Acknowledging) -> None:
+    def note(telling: AcknowledgmentSender) -> None:
         kept = known(found, items)
         for number, reader, times in READ:
             for _ in range(times):
                 telling.note_known(kept[number], (reader,))
         seen.append(telling)
 
-    seen: list[Acknowledging] = []
+    seen: list[AcknowledgmentSender] = []
     for moment in count(1):
         before = [counted(archive, item) for item in items]
         store = MemoryStore(fate=Fate(dies_at=moment))
@@ -236,8 +236,10 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
 
     async def run(registry: Registry, readers: int) -> int:
         store, client = SqlResolverStore(Sqlite(place), quick=True), real_client()
-        duties = Duties(store, SystemClock())
-        telling = Acknowledging(store, client, registry, SystemClock(), lambda: duties.process)
+        duties = WorkerLeases(store, SystemClock())
+        telling = AcknowledgmentSender(
+            store, client, registry, SystemClock(), lambda: duties.process
+        )
         duties.on_adoption.append(telling.adopted)
         await duties.open()
         telling.open()

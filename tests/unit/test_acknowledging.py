@@ -13,7 +13,7 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
-from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, Acknowledging
+from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, AcknowledgmentSender
 from ibi.resolver.rules.acknowledgment import KEY_LIFE, LONGEST_WAIT, SECOND
 from mortal_resolver import (
     FOREIGN,
@@ -41,15 +41,17 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def work(
     client: PaperArchives,
-    act: Callable[[Acknowledging, MemoryStore], Coroutine[Any, Any, None]],
+    act: Callable[[AcknowledgmentSender, MemoryStore], Coroutine[Any, Any, None]],
     *found: RegisteredArchive,
     clock: PaperClock | None = None,
-) -> tuple[Acknowledging, MemoryStore]:
+) -> tuple[AcknowledgmentSender, MemoryStore]:
     """Do something while archives are being told."""
 
-    async def run() -> tuple[Acknowledging, MemoryStore]:
+    async def run() -> tuple[AcknowledgmentSender, MemoryStore]:
         store = MemoryStore()
-        telling = Acknowledging(store, client, archives(*found), clock or SystemClock(), keeper())
+        telling = AcknowledgmentSender(
+            store, client, archives(*found), clock or SystemClock(), keeper()
+        )
         telling.open()
         await act(telling, store)
         await telling.close()
@@ -58,12 +60,12 @@ def work(
     return asyncio.run(run())
 
 
-async def all_told(telling: Acknowledging) -> None:
+async def all_told(telling: AcknowledgmentSender) -> None:
     await reached(lambda: telling.waiting == 0)
 
 
 def test_hot_accesses_are_told_together_to_our_own_archives() -> None:
-    async def act(telling: Acknowledging, _: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL)
         telling.note(REFERRAL.again, 2500)
         await all_told(telling)
@@ -76,7 +78,7 @@ def test_hot_accesses_are_told_together_to_our_own_archives() -> None:
 
 
 def test_foreign_archives_are_told_of_each_access_by_its_own_key() -> None:
-    async def act(telling: Acknowledging, _: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL, 7)
         await all_told(telling)
 
@@ -88,7 +90,7 @@ def test_foreign_archives_are_told_of_each_access_by_its_own_key() -> None:
 
 
 def test_a_url_that_is_listed_no_more_is_given_up() -> None:
-    async def act(telling: Acknowledging, _: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL, 4)
         await all_told(telling)
 
@@ -98,7 +100,7 @@ def test_a_url_that_is_listed_no_more_is_given_up() -> None:
 
 
 def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
-    async def act(telling: Acknowledging, store: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         store.keep_pending(
             "before",
             1,
@@ -123,7 +125,7 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
 
     async def run() -> None:
         client, store, registry = PaperArchives(), MemoryStore(), Registry()
-        telling = Acknowledging(store, client, registry, SystemClock(), keeper())
+        telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
         telling.open()
         telling.note(REFERRAL.again, 3)
         await reached(lambda: bool(store.rows))
@@ -140,7 +142,7 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
 
 
 def test_accesses_are_given_up_after_a_week() -> None:
-    async def act(telling: Acknowledging, store: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         store.keep_pending(
             "before",
             1,
@@ -154,7 +156,7 @@ def test_accesses_are_given_up_after_a_week() -> None:
 
 
 def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_other() -> None:
-    async def act(telling: Acknowledging, _: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL.again, 3)
         for sent in range(1, 4):
             await reached(lambda sent=sent: client.acknowledged.count(first) >= sent)  # type: ignore[misc]
@@ -177,7 +179,7 @@ def test_neither_silent_nor_hanging_archives_hold_up_others() -> None:
     names = [f"sid.inpe.br/mtc-m{number}@80/2009/08.21.17.02" for number in range(12)]
     found = [replace(OURS, service=parse(name, strict=True)) for name in names]
 
-    async def act(telling: Acknowledging, store: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         for archive in found:
             telling.note(replace(REFERRAL, archive=archive.id).again, 10)
         await reached(lambda: client.total() == 80)
@@ -193,7 +195,7 @@ def test_neither_silent_nor_hanging_archives_hold_up_others() -> None:
 
 
 def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
-    async def act(telling: Acknowledging, store: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         for failures in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0)):
             store.fails_before, store.fails_after = failures
             telling.note(REFERRAL.again, 3)
@@ -206,7 +208,7 @@ def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
 
 
 def test_what_is_noted_until_the_end_is_kept() -> None:
-    async def act(telling: Acknowledging, _: MemoryStore) -> None:
+    async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL, 3)
 
     _, store = work(PaperArchives(hanging={OURS.id}), act, OURS)

@@ -15,14 +15,14 @@ from ibi.resolver.rules.acknowledgment import (
     KEY_LIFE,
     LONGEST_WAIT,
     SECOND,
-    Step,
+    NextStep,
     acknowledgment_of,
     divided,
     is_keyed,
     is_ours,
     is_there,
     left_to_gather,
-    most_at_once,
+    max_accesses,
     next_step,
     pending,
     refreshed,
@@ -50,8 +50,8 @@ from mortal_resolver import (
 @pytest.mark.parametrize("ready", [True, False])
 @pytest.mark.parametrize("age", [-SECOND, 0, 1, KEY_LIFE - 1, KEY_LIFE, LONGEST_WAIT - 1])
 def test_a_key_is_sent_for_fourteen_minutes(age: int, ready: bool) -> None:  # noqa: FBT001
-    waiting = Step.SEND if ready else Step.WAIT
-    expected = Step.GIVE_UP if age >= KEY_LIFE else waiting
+    waiting = NextStep.SEND if ready else NextStep.WAIT
+    expected = NextStep.GIVE_UP if age >= KEY_LIFE else waiting
     assert next_step(KEYED, NOW + age, ready=ready) is expected
 
 
@@ -60,8 +60,8 @@ def test_a_key_is_sent_for_fourteen_minutes(age: int, ready: bool) -> None:  # n
     "age", [-SECOND, 0, KEY_LIFE, LONGEST_WAIT - 1, LONGEST_WAIT, LONGEST_WAIT + 1]
 )
 def test_a_key_is_asked_for_within_a_week(age: int, ready: bool) -> None:  # noqa: FBT001
-    waiting = Step.ASK if ready else Step.WAIT
-    expected = Step.GIVE_UP if age >= LONGEST_WAIT else waiting
+    waiting = NextStep.ASK if ready else NextStep.WAIT
+    expected = NextStep.GIVE_UP if age >= LONGEST_WAIT else waiting
     assert next_step(UNKEYED, NOW + age, ready=ready) is expected
 
 
@@ -150,8 +150,8 @@ def test_a_row_is_divided_without_loss() -> None:
 
 
 def test_only_our_own_archives_count_many_by_one_key() -> None:
-    assert (is_ours(OURS), most_at_once(OURS)) == (True, MOST_ACCESSES)
-    assert (is_ours(FOREIGN), most_at_once(FOREIGN)) == (False, 1)
+    assert (is_ours(OURS), max_accesses(OURS)) == (True, MOST_ACCESSES)
+    assert (is_ours(FOREIGN), max_accesses(FOREIGN)) == (False, 1)
     assert not is_ours(replace(OURS, inclusion=None))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ibi.archive.archive import LONGEST_NOTE, MOST_RESERVED
+from ibi.archive.archive import LONGEST_NOTE, MAX_RESERVED
 from ibi.archive.rules.amendment import Amendment
 from ibi.errors import (
     ArchiveRequestError,
@@ -24,7 +24,7 @@ from ibi.identifier.label import parse
 from ibi.model.change import ItemChange
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 from small_archive import SmallArchive, contents, forms, unchanged
 
 ELSEWHERE = str(forms(7, "other.example.net").label)
@@ -39,7 +39,7 @@ def small(tmp_path: Path) -> Iterator[SmallArchive]:
 
 
 def item(small: SmallArchive, label: str) -> Item:
-    return small.archive.hold(label).item
+    return small.archive.get(label).item
 
 
 def amend(small: SmallArchive, label: str, **facts: object) -> Item:
@@ -49,7 +49,7 @@ def amend(small: SmallArchive, label: str, **facts: object) -> Item:
 
 def copy_of(small: SmallArchive, label: str) -> None:
     """Make an item a Copy, as if it had come from elsewhere."""
-    held = small.archive.hold(label)
+    held = small.archive.get(label)
     copied = replace(held.item, state=State.COPY)
     files = small.archive.files(held)
     change = ItemChange(item=copied, files=files, version=held.version)
@@ -134,7 +134,7 @@ def test_one_edition_does_not_follow_two(small: SmallArchive) -> None:
 def test_metadata_the_service_copies_and_the_deleted_have_no_editions_made_here(
     small: SmallArchive,
 ) -> None:
-    service = small.archive.found(Record(titles=(Text("Archive"),)), "me")
+    service = small.archive.create_service(MetadataRecord(titles=(Text("Archive"),)), "me")
     one, copy, gone = small.label(), small.label(), small.label()
     metadata = str(item(small, one).metadata and item(small, one).metadata.label)  # type: ignore[union-attr]
     copy_of(small, copy)
@@ -265,9 +265,11 @@ def test_copies_and_the_deleted_are_known_and_not_told(small: SmallArchive) -> N
 
 
 def test_metadata_and_the_service_are_not_translated(small: SmallArchive) -> None:
-    service = str(small.archive.found(Record(titles=(Text("Archive"),)), "me").forms.label)
+    service = str(
+        small.archive.create_service(MetadataRecord(titles=(Text("Archive"),)), "me").forms.label
+    )
     en = small.label(language="en")
-    look = small.archive.look(en)
+    look = small.archive.get_described(en)
     assert look.metadata is not None
     metadata = str(look.metadata.item.forms.label)
     for label in (service, metadata):
@@ -310,11 +312,11 @@ def test_what_changes_nothing_is_no_change(small: SmallArchive) -> None:
 
 def test_metadata_are_described_by_either_label(small: SmallArchive) -> None:
     one = small.label()
-    look = small.archive.look(one)
+    look = small.archive.get_described(one)
     assert look.metadata is not None
     metadata = str(look.metadata.item.forms.short)
     amend(small, metadata, metadata={"title": "By metadata", "creator": "Banon, Gerald"})
-    record = small.archive.look(one).record
+    record = small.archive.get_described(one).record
     assert record is not None
     assert record.title == Text("By metadata")
     assert item(small, one).updated < item(small, metadata).updated
@@ -352,9 +354,9 @@ def test_what_is_not_here_is_unknown(small: SmallArchive) -> None:
     with unchanged(small), pytest.raises(UnknownError):
         small.archive.delete(ELSEWHERE, "me", "wrong")
     with pytest.raises(UnknownError):
-        small.archive.look(ELSEWHERE)
+        small.archive.get_described(ELSEWHERE)
     with pytest.raises(LabelError):
-        small.archive.look("no label")
+        small.archive.get_described("no label")
 
 
 @pytest.mark.parametrize(
@@ -413,13 +415,13 @@ def test_a_tombstone_says_who_when_why_and_what_replaces_it(
     assert look.metadata is not None
     assert look.metadata.item.state is State.ORIGINAL
     with pytest.raises(DeletedError):
-        small.archive.alive(one)
-    assert small.archive.look(str(look.item.forms.short)) == look
+        small.archive.get_live(one)
+    assert small.archive.get_described(str(look.item.forms.short)) == look
 
 
 def test_metadata_may_go_with_the_item_but_not_alone(small: SmallArchive) -> None:
     one = small.label()
-    look = small.archive.look(one)
+    look = small.archive.get_described(one)
     assert look.metadata is not None
     metadata = str(look.metadata.item.forms.label)
     with unchanged(small), pytest.raises(ArchiveRequestError, match="not alone"):
@@ -452,15 +454,15 @@ def test_a_bad_replacement_is_refused(small: SmallArchive) -> None:
 
 
 def test_the_archive_service_is_founded_once_and_stays(small: SmallArchive) -> None:
-    record = Record(titles=(Text("Archive"),))
-    service = small.archive.found(record, "me")
+    record = MetadataRecord(titles=(Text("Archive"),))
+    service = small.archive.create_service(record, "me")
     assert (service.kind, service.transferable, service.state) == (
         "service",
         False,
         State.ORIGINAL,
     )
     with unchanged(small):
-        assert small.archive.found(record, "other") == service
+        assert small.archive.create_service(record, "other") == service
     label = str(service.forms.label)
     with unchanged(small), pytest.raises(StateError, match="cannot be deleted"):
         small.archive.delete(label, "me", "wrong")
@@ -474,7 +476,7 @@ def test_the_archive_service_is_founded_once_and_stays(small: SmallArchive) -> N
 # --- reserved labels ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [0, -1, MOST_RESERVED + 1])
+@pytest.mark.parametrize("count", [0, -1, MAX_RESERVED + 1])
 def test_so_many_labels_cannot_be_reserved(small: SmallArchive, count: int) -> None:
     with unchanged(small), pytest.raises(ArchiveRequestError, match="cannot be reserved"):
         small.archive.reserve(count, "me")
@@ -490,7 +492,7 @@ def test_reserved_labels_are_no_items_yet(small: SmallArchive) -> None:
     [one, two] = small.archive.reserve(2, "me", "Proceedings")
     assert (one.who, one.note) == ("me", "Proceedings")
     with pytest.raises(UnknownError):
-        small.archive.look(one.forms.label)
+        small.archive.get_described(one.forms.label)
     other = small.label()
     for label in two.forms:
         with unchanged(small), pytest.raises(StateError, match="reserved"):

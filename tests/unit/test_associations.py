@@ -12,7 +12,7 @@ from ibi import Minter, parse
 from ibi.errors import BindingError, KeyReusedError, LedgerUnavailableError, MintingRequestError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
-from ibi.minting.label_binding import Associations, Order, nanoseconds_of
+from ibi.minting.label_binding import LabelBindings, MintOrder, nanoseconds_of
 from ibi.minting.ports import Issue, LabelRecord
 from ibi.minting.rules.label_generator import Minted
 from ibi.minting.rules.subsystem import Subsystem
@@ -49,9 +49,9 @@ class Desk:
             SystemClock(),
             MachineFolder(folder / "machine"),
         )
-        self.associations = Associations(self.minter)
+        self.associations = LabelBindings(self.minter)
 
-    def issue(self, *orders: Order) -> list[list[Minted]]:
+    def issue(self, *orders: MintOrder) -> list[list[Minted]]:
         """Fill orders of which none is refused."""
         outcomes = self.associations.issue_all(orders)
         return [outcome for outcome in outcomes if isinstance(outcome, list)]
@@ -77,12 +77,12 @@ def desk(desks: tuple[Desk, Desk]) -> Desk:
 
 def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
     orders = [
-        Order(),
-        Order(3, key="a"),
-        Order(target="there"),
-        Order(2, reserve=True),
-        Order(2),
-        Order(key="b", target="here"),
+        MintOrder(),
+        MintOrder(3, key="a"),
+        MintOrder(target="there"),
+        MintOrder(2, reserve=True),
+        MintOrder(2),
+        MintOrder(key="b", target="here"),
     ]
     filled = desk.issue(*orders)
     assert [len(labels) for labels in filled] == [1, 3, 1, 2, 2, 1]
@@ -99,12 +99,12 @@ def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
 
 
 def test_who_needs_no_memory_costs_no_step_of_the_ledger(desk: Desk) -> None:
-    desk.issue(Order(), Order(5))
+    desk.issue(MintOrder(), MintOrder(5))
     assert desk.ledger.steps == 0
 
 
 def test_the_same_key_twice_in_a_group_gets_the_same_labels_once(desk: Desk) -> None:
-    first, other, again = desk.issue(Order(3, "k"), Order(3), Order(3, "k"))
+    first, other, again = desk.issue(MintOrder(3, "k"), MintOrder(3), MintOrder(3, "k"))
     assert first == again
     assert first != other
     assert desk.given() == 6
@@ -113,16 +113,18 @@ def test_the_same_key_twice_in_a_group_gets_the_same_labels_once(desk: Desk) -> 
 def test_the_same_key_twice_in_a_group_with_other_requests_is_refused_for_the_second(
     desk: Desk,
 ) -> None:
-    outcomes = desk.associations.issue_all([Order(2, "k"), Order(3, "k"), Order(2, "k")])
+    outcomes = desk.associations.issue_all(
+        [MintOrder(2, "k"), MintOrder(3, "k"), MintOrder(2, "k")]
+    )
     assert outcomes[0] == outcomes[2]
     assert isinstance(outcomes[1], KeyReusedError)
     assert desk.given() == 2
     with pytest.raises(KeyReusedError, match="'k' was used for another request"):
-        desk.associations.issue(Order(3, "k"))
+        desk.associations.issue(MintOrder(3, "k"))
 
 
 def test_the_key_of_one_client_is_not_that_of_another(desk: Desk) -> None:
-    orders = [Order(1, "k", client="a"), Order(1, "k", client="b"), Order(1, "k")]
+    orders = [MintOrder(1, "k", client="a"), MintOrder(1, "k", client="b"), MintOrder(1, "k")]
     filled = desk.issue(*orders)
     assert len({labels[0].rep for labels in filled}) == 3
     assert desk.issue(*orders) == filled
@@ -133,16 +135,18 @@ def test_a_key_that_another_process_takes_meanwhile_gets_the_labels_of_that_one(
 ) -> None:
     one, other = desks
     theirs: list[list[Minted]] = []
-    one.ledger.before_record = lambda: theirs.extend(other.issue(Order(2, "k", reserve=True)))
+    one.ledger.before_record = lambda: theirs.extend(other.issue(MintOrder(2, "k", reserve=True)))
     mine, free, late = one.issue(
-        Order(2, "k", reserve=True), Order(1, reserve=True), Order(1, "own", reserve=True)
+        MintOrder(2, "k", reserve=True),
+        MintOrder(1, reserve=True),
+        MintOrder(1, "own", reserve=True),
     )
     assert [mine] == theirs
     assert not {*free, *late} & set(mine)
     # What was drawn in vain is recorded nowhere.
     unbound = [label for label, _ in one.associations.unbound()]
     assert sorted(unbound) == sorted([*mine, *free, *late])
-    assert one.issue(Order(1, "own", reserve=True)) == [late]
+    assert one.issue(MintOrder(1, "own", reserve=True)) == [late]
 
 
 def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refused(
@@ -150,8 +154,8 @@ def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refus
 ) -> None:
     one, other = desks
     theirs: list[list[Minted]] = []
-    one.ledger.before_record = lambda: theirs.extend(other.issue(Order(1, "k")))
-    outcomes = one.associations.issue_all([Order(2, "k", reserve=True), Order(1)])
+    one.ledger.before_record = lambda: theirs.extend(other.issue(MintOrder(1, "k")))
+    outcomes = one.associations.issue_all([MintOrder(2, "k", reserve=True), MintOrder(1)])
     assert isinstance(outcomes[0], KeyReusedError)
     assert isinstance(outcomes[1], list)
     assert one.associations.unbound() == []
@@ -159,7 +163,7 @@ def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refus
 
 def test_several_keys_taken_one_after_the_other(desks: tuple[Desk, Desk]) -> None:
     one, other = desks
-    orders = [Order(1, f"k{number}") for number in range(5)]
+    orders = [MintOrder(1, f"k{number}") for number in range(5)]
     theirs: list[list[Minted]] = []
     one.ledger.before_record = lambda: theirs.extend(other.issue(*orders[1:4]))
     mine = one.issue(*orders)
@@ -173,42 +177,42 @@ def test_nothing_is_remembered_when_the_ledger_fails(desk: Desk) -> None:
 
     desk.ledger.before_record = fail
     with pytest.raises(LedgerUnavailableError):
-        desk.issue(Order(2, "k", reserve=True), Order(target="x"))
+        desk.issue(MintOrder(2, "k", reserve=True), MintOrder(target="x"))
     assert desk.associations.unbound() == []
-    [labels] = desk.issue(Order(2, "k", reserve=True))
+    [labels] = desk.issue(MintOrder(2, "k", reserve=True))
     assert [label for label, _ in desk.associations.unbound()] == labels
 
 
 def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, desk: Desk) -> None:
-    desk.issue(Order(1, "k"))
+    desk.issue(MintOrder(1, "k"))
     (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
     given = desk.given()
     with pytest.raises(LedgerUnavailableError, match=r"no such file|replaced or removed"):
-        desk.issue(Order(1, "another"))
+        desk.issue(MintOrder(1, "another"))
     assert desk.given() == given
 
 
 def test_a_form_that_came_later_is_not_that_of_an_earlier_label(tmp_path: Path) -> None:
     """Under the other prefix the same instant may have been given to somebody else."""
     with Desk(tmp_path, Subsystem("archive.example.org")).minter as by_name:
-        order = Order(key="k", reserve=True)
-        [name] = Associations(by_name).issue(order)
+        order = MintOrder(key="k", reserve=True)
+        [name] = LabelBindings(by_name).issue(order)
         assert name.ibip is None
     with Desk(tmp_path).minter as both:
-        associations = Associations(both)
+        associations = LabelBindings(both)
         assert associations.issue(order) == [name]
         assert [label for label, _ in associations.unbound()] == [name]
         assert associations.bind(parse(name.rep or ""), "there")[0] == name
     with Desk(tmp_path, Subsystem(ip="150.163.34.243")).minter as by_address:
-        [address] = Associations(by_address).issue(Order(key="a", reserve=True))
+        [address] = LabelBindings(by_address).issue(MintOrder(key="a", reserve=True))
     with Desk(tmp_path).minter as both:
-        associations = Associations(both)
-        assert associations.issue(Order(key="a", reserve=True)) == [address]
+        associations = LabelBindings(both)
+        assert associations.issue(MintOrder(key="a", reserve=True)) == [address]
         assert associations.bind(parse(address.ibip or ""), "here")[0] == address
 
 
 def test_a_reserved_label_is_bound_once_and_for_all(desk: Desk) -> None:
-    [[label]] = desk.issue(Order(reserve=True))
+    [[label]] = desk.issue(MintOrder(reserve=True))
     rep = parse(label.rep or "")
     assert desk.associations.bind(rep, "there")[1].target == "there"
     assert desk.associations.bind(parse(label.ibip or ""), "there")[1].target == "there"
@@ -244,7 +248,7 @@ def test_instants_that_no_minter_gave_have_no_nanoseconds() -> None:
 
 @pytest.mark.parametrize("target", ["", "x" * 2049, "a\nb", "\x1b[31m", "\ud800"])
 def test_a_target_that_cannot_be_written_down_is_refused(desk: Desk, target: str) -> None:
-    [[label]] = desk.issue(Order(reserve=True))
+    [[label]] = desk.issue(MintOrder(reserve=True))
     with pytest.raises(MintingRequestError):
         desk.associations.bind(parse(label.rep or ""), target)
 
@@ -265,11 +269,11 @@ def test_a_target_that_cannot_be_written_down_is_refused(desk: Desk, target: str
 )
 def test_an_order_that_cannot_be_is_refused(fields: dict[str, int | str]) -> None:
     with pytest.raises(MintingRequestError):
-        Order(**fields)  # type: ignore[arg-type]
+        MintOrder(**fields)  # type: ignore[arg-type]
 
 
 def test_unbound_labels_come_in_pages_the_oldest_first(desk: Desk) -> None:
-    [labels] = desk.issue(Order(10, reserve=True))
+    [labels] = desk.issue(MintOrder(10, reserve=True))
     found: list[Minted] = []
     after = 0
     while page := desk.associations.unbound(after, 3):

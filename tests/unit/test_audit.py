@@ -14,14 +14,14 @@ import pytest
 from damage import OtherPlaces, audited, copied, damaged, flip, grow, result, swap, truncate
 from ibi.archive.fixity import audit as audit_module
 from ibi.archive.fixity.audit import PIECE, Audit
-from ibi.archive.fixity.audit_schedule import SOME, WHOLE, Auditing, AuditRequest
-from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.fixity.audit_schedule import SOME, WHOLE, AuditRequest, AuditSchedule
+from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.ports.catalogue import HistoryChoice
 from ibi.archive.ports.file_store import OpenFile
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.fixity import Found
-from ibi.archive.tasks import InterruptedTaskError, Progress, Tasks
+from ibi.archive.tasks import InterruptedTaskError, TaskProgress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.change import ItemChange
 from ibi.model.item import File, State
@@ -49,7 +49,7 @@ def folder(small: SmallArchive, label: str) -> Path:
 
 
 def canonical(small: SmallArchive, label: str) -> str:
-    return small.archive.hold(label).item.forms.label.canonical
+    return small.archive.get(label).item.forms.label.canonical
 
 
 def test_an_archive_that_is_whole_is_said_to_be(small: SmallArchive) -> None:
@@ -248,7 +248,7 @@ def test_the_archive_that_is_named_is_asked_first_and_then_the_origin(
     small: SmallArchive, tmp_path: Path
 ) -> None:
     label, store = stored(small), copied(small, tmp_path / "b")
-    held, origin = small.archive.hold(label), "http://origin.example.org"
+    held, origin = small.archive.get(label), "http://origin.example.org"
     copy = replace(held.item, state=State.COPY, origin=origin, updated=small.clock.wall())
     change = ItemChange(item=copy, files=small.archive.files(held), version=held.version)
     archive, now = small.archive, small.clock.wall()
@@ -331,7 +331,7 @@ def test_what_is_in_the_way_of_a_repair_is_told(small: SmallArchive, tmp_path: P
 def test_damaged_manifests_are_written_anew_from_the_catalogue(small: SmallArchive) -> None:
     label = stored(small)
     before = contents(small.folder / "col")
-    metadata = small.archive.look(label).metadata
+    metadata = small.archive.get_described(label).metadata
     assert metadata is not None
     described = metadata.item.forms.label.spelling
     flip(folder(small, label) / "ibi.json", RANDOM)
@@ -483,7 +483,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
         return opened(place, path)
 
     monkeypatch.setattr(small.store, "open", counted)
-    auditing = Auditing(small.archive, Damages(small.catalogue), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
     task = Task(id="1", kind=WHOLE, who="me", begun=1)
     parts, tasks = 0, [task]
 
@@ -492,7 +492,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
             raise InterruptedTaskError
 
     while True:
-        progress = Progress(tasks[-1], small.catalogue.keep_task, small.clock, check)
+        progress = TaskProgress(tasks[-1], small.catalogue.keep_task, small.clock, check)
         parts += 1
         try:
             auditing.audit(progress)
@@ -520,7 +520,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
 def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
     small: SmallArchive,
 ) -> None:
-    auditing = Auditing(small.archive, Damages(small.catalogue), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
     tasks = Tasks(small.catalogue, small.clock, auditing.works)
     auditing.begin_if_due(tasks, 0, 50)
     assert tasks.newest(10) == []
@@ -546,7 +546,7 @@ def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
 
 
 def test_what_cannot_be_checked_is_refused(small: SmallArchive) -> None:
-    auditing = Auditing(small.archive, Damages(small.catalogue), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
     tasks = Tasks(small.catalogue, small.clock, auditing.works)
     with pytest.raises(UnknownError):
         auditing.begin(tasks, AuditRequest(["8JMKD3MGP7W/3EPGUE5"]), "me")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.ports.catalogue import Kept
+from ibi.archive.ports.catalogue import ManifestItem
 from ibi.archive.rules.manifest import document
 from ibi.errors import StorageError
 from ibi.installation.backup.contents import differences, disagreements, is_same, items_of
@@ -19,11 +19,11 @@ moments = st.dictionaries(st.integers(1, 12), st.integers(1, 3))
 """Versions of items by their numbers."""
 
 
-def kept(number: int, version: int) -> Kept:
-    return Kept(Item(forms=forms(number)), (), number, version)
+def kept(number: int, version: int) -> ManifestItem:
+    return ManifestItem(Item(forms=forms(number)), (), number, version)
 
 
-def moment(versions: dict[int, int]) -> list[Kept]:
+def moment(versions: dict[int, int]) -> list[ManifestItem]:
     return [kept(number, versions[number]) for number in sorted(versions)]
 
 
@@ -45,8 +45,8 @@ def test_differences_are_those_of_the_two_moments(
 
 
 def test_an_item_under_the_number_of_another_is_not_the_same() -> None:
-    assert not is_same(kept(1, 1), Kept(Item(forms=forms(2)), (), 1, 1))
-    assert is_same(kept(1, 1), Kept(Item(forms=forms(1), target="x"), (), 1, 1))
+    assert not is_same(kept(1, 1), ManifestItem(Item(forms=forms(2)), (), 1, 1))
+    assert is_same(kept(1, 1), ManifestItem(Item(forms=forms(1), target="x"), (), 1, 1))
 
 
 def tables(**changed: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

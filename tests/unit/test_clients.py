@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from ibi.foundation.web.client_address import NOBODY, Clients, network_of
+from ibi.foundation.web.client_address import NOBODY, ClientAddresses, network_of
 
 
 def request(peer: str, *forwarded: str) -> Request:
@@ -41,7 +41,7 @@ PROXIES = ["10.0.0.0/8", "2001:db8:ffff::/48"]
 def test_the_address_of_a_reader(
     peer: str, forwarded: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    assert Clients(PROXIES, "full").of(request(peer, *forwarded)) == expected
+    assert ClientAddresses(PROXIES, "full").of(request(peer, *forwarded)) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_the_address_of_a_reader(
     ],
 )
 def test_who_is_let_in_by_his_address(peer: str, forwarded: tuple[str, ...], expected: str) -> None:
-    assert Clients(PROXIES, "full").reader(request(peer, *forwarded)) == expected
+    assert ClientAddresses(PROXIES, "full").reader(request(peer, *forwarded)) == expected
 
 
 def test_no_proxy_makes_the_list_long() -> None:
     many = ", ".join(f"10.0.{number}.1" for number in range(200))
-    assert len(Clients(PROXIES, "full").of(request("10.0.0.1", many))) <= 17
+    assert len(ClientAddresses(PROXIES, "full").of(request("10.0.0.1", many))) <= 17
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_no_proxy_makes_the_list_long() -> None:
     ],
 )
 def test_what_archives_are_told(reveal: str, expected: tuple[str, ...]) -> None:
-    assert Clients([], reveal).told(("198.51.100.77", "10.1.2.3")) == expected
+    assert ClientAddresses([], reveal).told(("198.51.100.77", "10.1.2.3")) == expected
 
 
 def test_what_is_not_believed_is_not_remembered() -> None:
-    clients = Clients(PROXIES, "full")
+    clients = ClientAddresses(PROXIES, "full")
     for number in range(100):
         assert clients.told_of_peer("192.0.2.7", f"{number}" * 1000) == ("192.0.2.7",)
     long = ", ".join(["198.51.100.1"] * 100)

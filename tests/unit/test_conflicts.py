@@ -17,7 +17,7 @@ from ibi.model.conflict import Claim, Conflict
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import SECOND
@@ -34,7 +34,7 @@ URLKEY = UrlKey("1426387214-9164566186556927")
 TIMESTAMP = "2012-07-01T00:00:00Z"
 
 
-def claim_of(archive: str, item: Label = ITEM) -> Answer:
+def claim_of(archive: str, item: Label = ITEM) -> ArchiveReply:
     related = Related(
         Forms.of(item),
         f"http://{parse(archive).kind}.org/x",
@@ -49,7 +49,7 @@ def claim_of(archive: str, item: Label = ITEM) -> Answer:
         key=URLKEY,
         related={Relation(): related},
     )
-    return Answer(archive, listed)
+    return ArchiveReply(archive, listed)
 
 
 class Office:
@@ -140,7 +140,7 @@ def test_the_evidence_is_that_of_the_item_in_dispute() -> None:
                 Forms.of(ITEM), "http://x.org/new", ContentType.DATA, State.ORIGINAL, "2020-01-01"
             )
             both = replace(listed, related={**listed.related, edition: of_edition})
-            await at.conflicts.record(LABEL, (Answer(ROGUE, both), claim_of(THIRD)), None)
+            await at.conflicts.record(LABEL, (ArchiveReply(ROGUE, both), claim_of(THIRD)), None)
             assert [claim.url for claim in at.only.claims] == [
                 "http://x.org/new",
                 "http://rep.org/x",

@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from ibi.archive.copies.copies import Copies
-from ibi.archive.copies.copy_tasks import CopyWork
-from ibi.archive.copies.fetch import Sources
+from ibi.archive.copies.copy_tasks import CopyTasks
+from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.ports.maintenance import CopyRecord
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.copies import as_copy, check_copyable, check_droppable, check_offered
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.tasks import InterruptedTaskError, Progress
+from ibi.archive.tasks import InterruptedTaskError, TaskProgress
 from ibi.errors import (
     ArchiveUnreachableError,
     ChecksumError,
@@ -48,7 +48,7 @@ class Copier:
         self.address = ADDRESS
         self.fault: Exception | None = None
         self.copies = Copies(pair.here.archive, self._find, OWN)
-        self.work = CopyWork(self.copies, self.sources.__getitem__, lambda _: self)
+        self.work = CopyTasks(self.copies, self.sources.__getitem__, lambda _: self)
 
     def _find(self, _: Label) -> str:
         if self.fault is not None:
@@ -66,13 +66,13 @@ class Copier:
 
     def copy(self, address: str = "", label: str = "") -> bool:
         """Copy the item."""
-        sources = Sources(self.sources.__getitem__)
+        sources = SourcePool(self.sources.__getitem__)
         return self.copies.copy(sources, parse(label or self.pair.label), "me", address)
 
     def refresh(self) -> bool:
         """Bring its Copy up to date."""
         return self.copies.refresh(
-            Sources(self.sources.__getitem__), parse(self.pair.label), "schedule"
+            SourcePool(self.sources.__getitem__), parse(self.pair.label), "schedule"
         )
 
     def record(self) -> CopyRecord:
@@ -83,16 +83,16 @@ class Copier:
 
     def item(self, label: str = "") -> Item:
         """Return the item as it is here."""
-        return self.pair.here.archive.hold(label or self.pair.label).item
+        return self.pair.here.archive.get(label or self.pair.label).item
 
     def progress(
         self, request: dict[str, object], check: Callable[[str], None] = lambda _: None
-    ) -> Progress:
+    ) -> TaskProgress:
         """Return a task that is under way."""
         text = msgspec.json.encode(request).decode()
         clock = self.pair.here.clock
         task = Task(id="1", kind="copy", who="me", begun=clock.wall(), request=text)
-        return Progress(task, lambda _: None, clock, check)
+        return TaskProgress(task, lambda _: None, clock, check)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def copier(tmp_path: Path) -> Iterator[Copier]:
 
 def test_copy_is_a_copy_with_its_origin(copier: Copier) -> None:
     assert copier.copy()
-    look = copier.pair.here.archive.look(copier.pair.label)
+    look = copier.pair.here.archive.get_described(copier.pair.label)
     assert look.metadata is not None
     for item in (look.item, look.metadata.item):
         assert (item.state, item.origin) == (State.COPY, ADDRESS)
@@ -143,7 +143,7 @@ def test_copy_again_is_no_news(copier: Copier) -> None:
 
 
 def test_metadata_label_means_the_item(copier: Copier) -> None:
-    metadata = copier.pair.there.archive.look(copier.pair.label).item.metadata
+    metadata = copier.pair.there.archive.get_described(copier.pair.label).item.metadata
     assert metadata is not None
     copier.copy(label=metadata.label.spelling)
     assert not copier.copy(label=metadata.label.spelling)
@@ -170,9 +170,9 @@ def test_own_address_is_no_source(copier: Copier) -> None:
 
 
 def test_service_of_an_archive_is_not_copied(copier: Copier) -> None:
-    record = copier.pair.there.archive.look(copier.pair.label).record
+    record = copier.pair.there.archive.get_described(copier.pair.label).record
     assert record is not None
-    service = copier.pair.there.archive.found(record, "me").forms.label.spelling
+    service = copier.pair.there.archive.create_service(record, "me").forms.label.spelling
     with unchanged(copier.pair.here), pytest.raises(StateError, match="service"):
         copier.copy(label=service)
 
@@ -202,7 +202,7 @@ def test_refresh_of_what_somebody_copies_just_then_is_no_fault(copier: Copier) -
         if done:
             assert not copier.refresh()
 
-    sources = Sources(copier.sources.__getitem__)
+    sources = SourcePool(copier.sources.__getitem__)
     assert copier.copies.copy(sources, parse(copier.pair.label), "me", report=report)
     assert copier.record().fault == ""
 
@@ -226,12 +226,12 @@ def test_copy_of_a_copy_only_by_name(copier: Copier, tmp_path: Path) -> None:
     third = SmallArchive(tmp_path / "third", minted=2000)
     source = OtherArchive(copier.pair.here.archive, OWN)
     copies = Copies(third.archive, lambda _: OWN, MOVED)
-    sources = Sources(lambda _: source)
+    sources = SourcePool(lambda _: source)
     label = parse(copier.pair.label)
     with unchanged(third), pytest.raises(StateError, match="only as a Copy"):
         copies.copy(sources, label, "me")
     assert copies.copy(sources, label, "me", OWN)
-    assert third.archive.hold(label).item.origin == OWN
+    assert third.archive.get(label).item.origin == OWN
     # As long as no resolver knows where the Original is, it goes on to come from there.
     assert not copies.copy(sources, label, "me")
     third.close()
@@ -245,7 +245,7 @@ class Victim:
         folder.mkdir()
         self._third = SmallArchive(folder, minted=2000)
         self.label = self._third.label({"y.txt": b"precious"})
-        look = self._third.archive.look(self.label)
+        look = self._third.archive.get_described(self.label)
         assert look.metadata is not None
         self.forms, self.metadata = look.item.forms, look.metadata.item.forms
         self._third.close()
@@ -267,7 +267,7 @@ def test_metadata_do_not_come_in_the_place_of_another_copy(
     copier: Copier, victim: Victim, monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     taken = victim.forms if which == "the item" else victim.metadata
-    there = copier.pair.there.archive.look(copier.pair.label)
+    there = copier.pair.there.archive.get_described(copier.pair.label)
     assert there.metadata is not None
     texts = {
         taken.label: manifest(replace(there.metadata.item, forms=taken), ()),
@@ -333,7 +333,7 @@ def test_refresh_brings_what_changed(copier: Copier) -> None:
     copier.pair.there.deposit({"c.txt": b"new"}, item=copier.pair.label)
     assert copier.refresh()
     assert copier.pair.files() == FILES | {"c.txt": b"new"}
-    record = copier.pair.here.archive.look(copier.pair.label).record
+    record = copier.pair.here.archive.get_described(copier.pair.label).record
     assert record is not None
     assert record.title.value == "Another"
 
@@ -381,7 +381,7 @@ def test_original_that_moved_is_followed(copier: Copier) -> None:
 def test_refresh_leaves_alone_what_is_no_copy_any_more(copier: Copier) -> None:
     own = copier.pair.here.label({"x": b"x"})
     copier.pair.here.catalogue.keep_copy(CopyRecord(label=parse(own).canonical, checked=0))
-    sources = Sources(copier.sources.__getitem__)
+    sources = SourcePool(copier.sources.__getitem__)
     assert not copier.copies.refresh(sources, parse(own), "schedule")
     assert copier.copies.standing("", 10) == []
 

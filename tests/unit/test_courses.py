@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ibi.archive.transfers.step_scheduler import NEVER, SECOND, Courses
+from ibi.archive.transfers.step_scheduler import NEVER, SECOND, StepScheduler
 from ibi.errors import StorageError
 from ibi.foundation.system.clock import SystemClock
 from minting_server import PATIENCE, wait_until
@@ -16,8 +16,8 @@ from minting_server import PATIENCE, wait_until
 @contextmanager
 def running(
     step: Callable[[str], int | None], look: Callable[[], list[str]] = list, threads: int = 3
-) -> Iterator[Courses]:
-    courses = Courses(SystemClock(), step, look, threads)
+) -> Iterator[StepScheduler]:
+    courses = StepScheduler(SystemClock(), step, look, threads)
     courses.start("test")
     try:
         yield courses

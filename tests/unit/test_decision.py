@@ -26,7 +26,7 @@ from hearings import (
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.item import State
 from ibi.model.label_pair import Forms
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules.decision import (
     Alert,
@@ -38,7 +38,7 @@ from ibi.resolver.rules.decision import (
     Unsure,
     decide,
 )
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after, rivals
 
 A, B, C = "a", "b", "c"
@@ -46,15 +46,15 @@ RANKS = {A: 0, B: 1, C: 2}
 
 
 def heard(
-    *heard: Answer | Silence,
+    *heard: ArchiveReply | NoReply,
     awaited: str = "",
     patient: bool = False,
     owner: Owner | None = None,
     homes: str = "",
-) -> Hearing:
-    return Hearing(
-        answers=tuple(each for each in heard if isinstance(each, Answer)),
-        silences=tuple(each for each in heard if isinstance(each, Silence)),
+) -> Evidence:
+    return Evidence(
+        answers=tuple(each for each in heard if isinstance(each, ArchiveReply)),
+        silences=tuple(each for each in heard if isinstance(each, NoReply)),
         awaited=frozenset(awaited),
         patient=patient,
         owner=owner,
@@ -82,7 +82,7 @@ def shown(decision: Decision) -> str:
             return type(decision).__name__.lower()
 
 
-ANY: dict[str, tuple[Hearing, str]] = {
+ANY: dict[str, tuple[Evidence, str]] = {
     "nobody is included": (heard(), "notfound"),
     "nobody has it": (heard(unknown(A), unknown(B)), "notfound"),
     "nobody has it who answered": (heard(unknown(A), silent(B)), "unsure b"),
@@ -195,11 +195,11 @@ ANY: dict[str, tuple[Hearing, str]] = {
 
 @pytest.mark.parametrize("name", ANY)
 def test_any_state(name: str) -> None:
-    hearing, expected = ANY[name]
-    assert shown(decide(question(), hearing)) == expected
+    evidence, expected = ANY[name]
+    assert shown(decide(question(), evidence)) == expected
 
 
-REQUIRED: dict[str, tuple[Hearing, str]] = {
+REQUIRED: dict[str, tuple[Evidence, str]] = {
     "all are heard first, the owner too": (
         heard(original(A), awaited=B, owner=owned_by(A), homes=A),
         "wait",
@@ -251,15 +251,15 @@ REQUIRED: dict[str, tuple[Hearing, str]] = {
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_original_required(name: str) -> None:
-    hearing, expected = REQUIRED[name]
-    assert shown(decide(question(required=True), hearing)) == expected
+    evidence, expected = REQUIRED[name]
+    assert shown(decide(question(required=True), evidence)) == expected
 
 
-def has_last_edition(archive: str, state: State, forms: Forms = NEXT) -> Answer:
+def has_last_edition(archive: str, state: State, forms: Forms = NEXT) -> ArchiveReply:
     return listing(archive, {".lastedition": related(archive, state, forms)})
 
 
-EDITIONS: dict[str, tuple[Hearing, str]] = {
+EDITIONS: dict[str, tuple[Evidence, str]] = {
     "a next edition leads on": (heard(leads(A)), "hop a senior"),
     "others may have the last one": (heard(leads(A), awaited=B, patient=True), "wait"),
     "the home leads on at once": (heard(leads(A), awaited=B, patient=True, homes=A), "hop a home"),
@@ -292,13 +292,15 @@ EDITIONS: dict[str, tuple[Hearing, str]] = {
 
 @pytest.mark.parametrize("name", EDITIONS)
 def test_last_edition(name: str) -> None:
-    hearing, expected = EDITIONS[name]
-    assert shown(decide(question("!"), hearing)) == expected
+    evidence, expected = EDITIONS[name]
+    assert shown(decide(question("!"), evidence)) == expected
 
 
 def test_claims_to_different_items_are_no_rivals() -> None:
-    hearing = heard(has_last_edition(A, State.ORIGINAL), has_last_edition(B, State.ORIGINAL, OTHER))
-    decision = decide(question("!", required=True), hearing)
+    evidence = heard(
+        has_last_edition(A, State.ORIGINAL), has_last_edition(B, State.ORIGINAL, OTHER)
+    )
+    decision = decide(question("!", required=True), evidence)
     assert shown(decision) == "redirect a only-original"
     rival = heard(has_last_edition(A, State.ORIGINAL), has_last_edition(B, State.ORIGINAL))
     assert shown(decide(question("!", required=True), rival)) == "alert a b"
@@ -368,7 +370,7 @@ def test_verbs_that_remain(name: str) -> None:
     assert "".join(verb.modifier for verb in decision.verbs) == remaining
 
 
-def translated(archive: str, *languages: str, elsewhere: tuple[str, ...] = ()) -> Answer:
+def translated(archive: str, *languages: str, elsewhere: tuple[str, ...] = ()) -> ArchiveReply:
     """Offer translations, and the item itself in English."""
     offered = {".translation(en)": related(archive, State.ORIGINAL, name="en")}
     for language in languages:
@@ -446,7 +448,7 @@ def test_relations_that_nobody_asked_for_do_not_serve() -> None:
     assert shown(decide(question(), heard(answer))) == "unserved a"
 
 
-RIVALS: dict[str, tuple[Hearing, str]] = {
+RIVALS: dict[str, tuple[Evidence, str]] = {
     "one claims": (heard(original(A), copy(B)), ""),
     "two claim, the senior first": (heard(original(B), original(A)), "a b"),
     "two claim, the owner first": (heard(original(A), original(C), owner=owned_by(C)), "c a"),
@@ -473,8 +475,8 @@ RIVALS: dict[str, tuple[Hearing, str]] = {
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_rivals(name: str) -> None:
-    hearing, expected = RIVALS[name]
-    contention = rivals(question(), hearing)
+    evidence, expected = RIVALS[name]
+    contention = rivals(question(), evidence)
     label, answers = contention or (question().label, ())
     assert " ".join(each.archive for each in answers) == expected
     assert label == question().label
@@ -491,7 +493,7 @@ def test_rivals_for_an_edition_contend_for_the_edition() -> None:
     assert rivals(question("!"), alone) is None
 
 
-OWNERS: dict[str, tuple[Hearing, str]] = {
+OWNERS: dict[str, tuple[Evidence, str]] = {
     "nobody claims": (heard(copy(A)), ""),
     "one claims, all were heard": (heard(original(B), unknown(A)), B),
     "one claims, a senior was not heard": (heard(original(B), silent(A)), ""),
@@ -520,17 +522,17 @@ OWNERS: dict[str, tuple[Hearing, str]] = {
 
 @pytest.mark.parametrize("name", OWNERS)
 def test_owner_after(name: str) -> None:
-    hearing, expected = OWNERS[name]
-    owner = owner_after(question(), hearing, 7)
+    evidence, expected = OWNERS[name]
+    owner = owner_after(question(), evidence, 7)
     assert (owner.archive if owner else "") == expected
 
 
 def test_nobody_becomes_an_owner_while_the_record_cannot_be_read() -> None:
-    hearing = replace(heard(original(A)), is_on_record=False)
-    assert owner_after(question(), hearing, 7) is None
-    assert owner_after(question(), replace(hearing, is_on_record=True), 7) is not None
+    evidence = replace(heard(original(A)), is_on_record=False)
+    assert owner_after(question(), evidence, 7) is None
+    assert owner_after(question(), replace(evidence, is_on_record=True), 7) is not None
 
 
 def test_nobody_becomes_an_owner_by_a_relation() -> None:
-    hearing = heard(has_last_edition(A, State.ORIGINAL))
-    assert owner_after(question("!"), hearing, 7) is None
+    evidence = heard(has_last_edition(A, State.ORIGINAL))
+    assert owner_after(question("!"), evidence, 7) is None

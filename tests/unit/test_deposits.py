@@ -50,7 +50,7 @@ def doc(small: SmallArchive, label: str) -> dict[str, bytes]:
 def test_a_deposit_becomes_an_item_with_metadata_of_its_own(small: SmallArchive) -> None:
     id_ = small.open({"a/Relatório.pdf": b"pdf", "b": b""}, target="a/Relatório.pdf", language="pt")
     with pytest.raises(UnknownError):
-        small.archive.look(forms(1).label)
+        small.archive.get_described(forms(1).label)
     look = small.deposits.complete(id_, "me")
     item = look.item
     assert (item.forms, item.target, str(item.language)) == (forms(1), "a/Relatório.pdf", "pt")
@@ -331,7 +331,7 @@ def test_a_label_that_is_reserved_for_another_is_no_further_name(small: SmallArc
 
 def test_files_come_and_go(small: SmallArchive) -> None:
     label = small.label({"a": b"1", "b/c": b"2", "b/d": b"3"}, target="a")
-    before = small.archive.hold(label).item
+    before = small.archive.get(label).item
     look = small.deposit({"a": b"new", "e": b"4"}, item=label, remove=["b/c"], target="e")
     assert doc(small, label) == {"a": b"new", "b/d": b"3", "e": b"4"}
     assert (look.item.target, look.item.created) == ("e", before.created)

@@ -15,11 +15,11 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.archive.links.digest_log import Digest
-from ibi.archive.ports.catalogue import DigestState, Kept
+from ibi.archive.links.digest_log import DigestLog
+from ibi.archive.ports.catalogue import DigestState, ManifestItem
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.web import digest as module
-from ibi.archive.web.digest import PATH, DigestDoor
+from ibi.archive.web.digest import PATH, DigestEndpoint
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import fingerprint
@@ -29,7 +29,7 @@ from ibi.wire.digest import DigestPage, decode
 from small_archive import forms
 
 
-class CountedDigest(Digest):
+class CountedDigest(DigestLog):
     """A digest that tells how often a page of it was put together, and how long that took."""
 
     def __init__(self, catalogue: SqlCatalogue) -> None:
@@ -68,7 +68,7 @@ def digest(tmp_path: Path) -> Iterator[CountedDigest]:
         yield digest
 
 
-async def ask(door: DigestDoor, before: DigestPage | None = None) -> DigestPage:
+async def ask(door: DigestEndpoint, before: DigestPage | None = None) -> DigestPage:
     query = f"epoch={before.epoch}&after={before.last}" if before else ""
     scope = {
         "type": "http",
@@ -86,7 +86,7 @@ def names(*numbers: int) -> set[int]:
 
 def test_a_page_is_put_together_once_until_there_is_more_to_say(digest: CountedDigest) -> None:
     async def act() -> None:
-        door = DigestDoor(digest, published=True)
+        door = DigestEndpoint(digest, published=True)
         first = [await ask(door) for _ in range(3)]
         assert len(digest.took) == 1
         digest.put(2)
@@ -109,9 +109,9 @@ def test_there_is_none_before_everything_was_written_down(digest: CountedDigest)
 
     async def act() -> None:
         renewal = digest.catalogue.renewal()
-        renewal.put([Kept(Item(forms=forms(2)), (), number=2, version=1)])
+        renewal.put([ManifestItem(Item(forms=forms(2)), (), number=2, version=1)])
         renewal.finish()
-        door = DigestDoor(digest, published=True)
+        door = DigestEndpoint(digest, published=True)
         with pytest.raises(HTTPException) as refused:
             await ask(door)
         assert refused.value.status_code == HTTPStatus.SERVICE_UNAVAILABLE
@@ -126,7 +126,7 @@ def test_many_who_ask_for_the_same_at_once_have_it_put_together_once(
     digest: CountedDigest,
 ) -> None:
     async def act() -> None:
-        door = DigestDoor(digest, published=True)
+        door = DigestEndpoint(digest, published=True)
         pages = await asyncio.gather(*(ask(door) for _ in range(20)))
         assert {frozenset(each.held) for each in pages} == {frozenset(names(1))}
         assert len(digest.took) == 1
@@ -146,7 +146,7 @@ def test_who_asks_from_many_places_gets_half_of_the_time(
         await freed.wait()
 
     async def act() -> None:
-        door = DigestDoor(digest, published=True)
+        door = DigestEndpoint(digest, published=True)
         state, _ = digest.place("", 0)
         first = digest.page(state, 0)
         digest.put(2)
@@ -170,7 +170,7 @@ def test_only_so_many_may_wait(digest: CountedDigest, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "_WAITING", 3)
 
     async def act() -> None:
-        door = DigestDoor(digest, published=True)
+        door = DigestEndpoint(digest, published=True)
         digest.free.clear()
         waiting = {asyncio.create_task(ask(door)) for _ in range(8)}
         refused: set[asyncio.Task[DigestPage]] = set()

@@ -18,15 +18,15 @@ from ibi.identifier.label import parse
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests import fetcher as module
-from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import BOUND, Locations
-from ibi.resolver.ports.outbound import Silence
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.ports.outbound import NoReply
+from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.digest_paging import (
     LONGEST,
-    Meaning,
-    Turn,
+    FetchTurn,
+    PageMeaning,
     after_failure,
     after_page,
     after_refusal,
@@ -53,32 +53,32 @@ def page(
     return DigestPage(epoch, after, last, more, held, dropped)
 
 
-KEPT = KeptDigest("a", 1, EPOCH, 10, whole=True)
+KEPT = DigestProgress("a", 1, EPOCH, 10, whole=True)
 
 
 @pytest.mark.parametrize(
     ("digest", "said", "expected"),
     [
-        (None, page(1), Meaning.NEXT),
-        (None, page(1, after=5), Meaning.NONSENSE),
-        (KeptDigest("a", 1), page(1), Meaning.NEXT),
-        (KeptDigest("a", 1), page(1, after=5), Meaning.NONSENSE),
-        (KEPT, page(1, after=10, last=20), Meaning.NEXT),
-        (KEPT, page(after=10), Meaning.NEXT),
-        (KEPT, page(1, after=9, last=20), Meaning.NONSENSE),
-        (KEPT, page(1, after=10, last=20, epoch=OTHER), Meaning.NONSENSE),
-        (KEPT, page(1, epoch=OTHER), Meaning.ANEW),
-        (KEPT, page(1), Meaning.ANEW),
+        (None, page(1), PageMeaning.NEXT),
+        (None, page(1, after=5), PageMeaning.NONSENSE),
+        (DigestProgress("a", 1), page(1), PageMeaning.NEXT),
+        (DigestProgress("a", 1), page(1, after=5), PageMeaning.NONSENSE),
+        (KEPT, page(1, after=10, last=20), PageMeaning.NEXT),
+        (KEPT, page(after=10), PageMeaning.NEXT),
+        (KEPT, page(1, after=9, last=20), PageMeaning.NONSENSE),
+        (KEPT, page(1, after=10, last=20, epoch=OTHER), PageMeaning.NONSENSE),
+        (KEPT, page(1, epoch=OTHER), PageMeaning.ANEW),
+        (KEPT, page(1), PageMeaning.ANEW),
     ],
 )
 def test_a_page_follows_or_begins_anew_or_makes_no_sense(
-    digest: KeptDigest | None, said: DigestPage, expected: Meaning
+    digest: DigestProgress | None, said: DigestPage, expected: PageMeaning
 ) -> None:
     assert meaning(digest, said) is expected
 
 
 def test_who_changes_is_asked_soon_and_who_does_not_ever_later() -> None:
-    turn = after_page(Turn(), page(1), 100.0, 60.0, anew=False)
+    turn = after_page(FetchTurn(), page(1), 100.0, 60.0, anew=False)
     assert (turn.due, turn.interval) == (160.0, 60.0)
     waits = []
     for _ in range(8):
@@ -90,7 +90,7 @@ def test_who_changes_is_asked_soon_and_who_does_not_ever_later() -> None:
 
 
 def test_the_next_of_many_pages_is_asked_for_at_once_and_they_are_counted() -> None:
-    turn = Turn(5.0, 240.0)
+    turn = FetchTurn(5.0, 240.0)
     for number in range(1, 4):
         turn = after_page(turn, page(1, more=True), 7.0, 60.0, anew=False)
         assert (turn.due, turn.interval, turn.pages) == (7.0, 240.0, number)
@@ -98,7 +98,7 @@ def test_the_next_of_many_pages_is_asked_for_at_once_and_they_are_counted() -> N
 
 
 def test_after_many_pages_in_a_row_it_rests_from_them_however_they_end() -> None:
-    turn = Turn(0.0, 60.0, pages=300)
+    turn = FetchTurn(0.0, 60.0, pages=300)
     for after in (
         after_page(turn, page(1), 0.0, 60.0, anew=False),
         after_page(turn, page(), 0.0, 60.0, anew=False),
@@ -111,23 +111,23 @@ def test_after_many_pages_in_a_row_it_rests_from_them_however_they_end() -> None
 
 
 def test_who_begins_anew_or_is_silent_is_asked_later_each_time() -> None:
-    turn = after_page(Turn(0.0, 60.0), page(1), 0.0, 60.0, anew=True)
+    turn = after_page(FetchTurn(0.0, 60.0), page(1), 0.0, 60.0, anew=True)
     assert turn.interval == 120.0
     assert after_failure(turn, 0.0, 60.0).interval == 240.0
-    assert after_failure(Turn(), 0.0, 60.0).interval == 60.0
-    assert after_failure(Turn(0.0, 3000.0), 0.0, 60.0).interval == LONGEST
-    assert after_refusal(1.0) == Turn(1.0 + LONGEST, LONGEST)
+    assert after_failure(FetchTurn(), 0.0, 60.0).interval == 60.0
+    assert after_failure(FetchTurn(0.0, 3000.0), 0.0, 60.0).interval == LONGEST
+    assert after_refusal(1.0) == FetchTurn(1.0 + LONGEST, LONGEST)
 
 
 @dataclass
 class Log:
     """The digest of one archive, as it says."""
 
-    pages: list[DigestPage | Silence | None] = field(default_factory=list)
+    pages: list[DigestPage | NoReply | None] = field(default_factory=list)
     """What it answers, one after the other; then that nothing is new."""
     asked: list[tuple[str, int]] = field(default_factory=list)
 
-    def answer(self, epoch: str, after: int) -> DigestPage | Silence | None:
+    def answer(self, epoch: str, after: int) -> DigestPage | NoReply | None:
         """Answer the next question."""
         self.asked.append((epoch, after))
         if self.pages:
@@ -148,7 +148,7 @@ class Archives(PaperArchives):
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Answer as the log says."""
         assert seconds > 0
         self.under_way += 1
@@ -180,7 +180,7 @@ class Desk:
         """Begin with an empty memory."""
         self.locations = Locations(self.store, self.clock, quick=True)
         self.locations.on_news.append(self.news.append)
-        self.digests = Digests(
+        self.digests = DigestFetcher(
             self.registry,
             self.archives,
             self.store,
@@ -193,7 +193,7 @@ class Desk:
         )
 
     async def include(
-        self, number: int, *pages: DigestPage | Silence | None, ours: bool = True
+        self, number: int, *pages: DigestPage | NoReply | None, ours: bool = True
     ) -> str:
         """Include an archive that publishes these pages; return its id."""
         service = parse(f"example.org/a{number}/2026/11.15.12.00")
@@ -427,7 +427,7 @@ def test_silence_leaves_what_is_here_until_it_is_old(store: SqlResolverStore) ->
     async def story(desk: Desk) -> None:
         name = await desk.include(1, page(1))
         await until(lambda: desk.locations.publishes(name))
-        desk.log(1).pages += [Silence(name, "it hangs")] * 1000
+        desk.log(1).pages += [NoReply(name, "it hangs")] * 1000
         asked = len(desk.log(1).asked)
         await until(lambda: len(desk.log(1).asked) > asked + 1)
         assert desk.locations.publishes(name)
@@ -480,7 +480,7 @@ def test_that_nothing_changed_is_written_down_now_and_then(
     written: list[int] = []
     keep = store.keep_page
 
-    def note(digest: KeptDigest, said: DigestPage, at: int) -> KeptDigest | None:
+    def note(digest: DigestProgress, said: DigestPage, at: int) -> DigestProgress | None:
         found = keep(digest, said, at)
         written.append(at)
         return found
@@ -506,7 +506,7 @@ def test_a_store_that_fails_for_a_while_ends_nothing(
     fails = True
     keep = store.keep_page
 
-    def failing(digest: KeptDigest, said: DigestPage, at: int) -> KeptDigest | None:
+    def failing(digest: DigestProgress, said: DigestPage, at: int) -> DigestProgress | None:
         if fails:
             raise StorageError("of the resolver", "the disk is full")
         return keep(digest, said, at)
@@ -547,7 +547,7 @@ def test_a_store_that_cannot_be_read_is_no_answer(
 def test_a_digest_that_is_not_whole_is_none(store: SqlResolverStore) -> None:
     clock = PaperClock()
     locations = Locations(store, clock, quick=True)
-    kept = KeptDigest("a", 1, EPOCH, 10, whole=True, confirmed=clock.wall())
+    kept = DigestProgress("a", 1, EPOCH, 10, whole=True, confirmed=clock.wall())
     locations.take([kept, replace(kept, archive="b", number=2, whole=False)])
     assert (locations.publishes("a"), locations.publishes("b")) == (True, False)
     assert locations.publishes("c") is False

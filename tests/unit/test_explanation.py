@@ -10,7 +10,7 @@ import pytest
 from ibi.identifier.language import LanguagePreference
 from ibi.model.item import State
 from ibi.resolver.rules.decision import Why, decide
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.rules.target import OFF_HOST
 from ibi.resolver.web.explain import NOT_AWAITED, explain
@@ -24,9 +24,9 @@ from resolutions import (
     SECOND,
     THIRD,
     all_outcomes,
+    evidence,
     has,
     has_not,
-    hearing,
     redirected,
     resolution,
     silent,
@@ -90,7 +90,7 @@ def test_a_claim_that_was_not_believed_is_told() -> None:
 
 
 def test_who_was_not_waited_for_is_told_after_the_others() -> None:
-    heard = hearing(has(FIRST), owner=FIRST)
+    heard = evidence(has(FIRST), owner=FIRST)
     early = replace(heard, awaited=frozenset({ARCHIVES_BY_LABEL[SECOND]}))
     asked = explained(_of(early)).last.asked
     assert [(each.archive, each.said, each.detail) for each in asked[1:]] == [
@@ -99,7 +99,7 @@ def test_who_was_not_waited_for_is_told_after_the_others() -> None:
 
 
 def test_who_is_asked_first_is_told_where_others_are_held_back() -> None:
-    heard = hearing(has(FIRST), has_not(SECOND), silent(THIRD), owner=FIRST)
+    heard = evidence(has(FIRST), has_not(SECOND), silent(THIRD), owner=FIRST)
     likely = frozenset(ARCHIVES_BY_LABEL[name] for name in (FIRST, THIRD))
     explanation = explained(_of(replace(heard, likely=likely)))
     assert [each.is_likely for each in explanation.last.asked] == [True, False, True]
@@ -111,7 +111,7 @@ def test_who_is_asked_first_is_told_where_others_are_held_back() -> None:
 ARCHIVES_BY_LABEL = {each.service.spelling: each.id for each in ARCHIVES.values()}
 
 
-def _of(heard: Hearing) -> Resolution:
+def _of(heard: Evidence) -> Resolution:
     made = resolution(ITEM, heard)
     assert made.outcome == decide(made.question, heard)
     return made
@@ -119,12 +119,12 @@ def _of(heard: Hearing) -> Resolution:
 
 def test_what_was_set_aside_is_told() -> None:
     answer = has(FIRST, None, fault=OFF_HOST)
-    (asked,) = explained(resolution(ITEM, hearing(answer))).last.asked
+    (asked,) = explained(resolution(ITEM, evidence(answer))).last.asked
     assert (asked.said, asked.fault) == ("has-it", OFF_HOST)
 
 
 def test_an_archive_that_is_unknown_by_now_is_named_by_its_label() -> None:
-    explanation = explain(resolution(ITEM, hearing(has_not(FIRST))), lambda _: None)
+    explanation = explain(resolution(ITEM, evidence(has_not(FIRST))), lambda _: None)
     assert [(each.archive, each.address) for each in explanation.last.asked] == [
         (ARCHIVES_BY_LABEL[FIRST], "")
     ]
@@ -192,7 +192,7 @@ def test_a_terminal_shows_it_in_columns() -> None:
 
 def test_a_terminal_is_not_written_to_by_strangers() -> None:
     hostile = "\x1b[2J\u202e\x07"
-    heard = hearing(
+    heard = evidence(
         has(FIRST, State.COPY, url=f"http://x/{hostile}", fault=hostile), silent(SECOND, hostile)
     )
     shown = as_text(explained(resolution(ITEM, heard)))
@@ -201,7 +201,7 @@ def test_a_terminal_is_not_written_to_by_strangers() -> None:
 
 
 def test_a_step_at_which_nobody_was_asked_is_written_too() -> None:
-    shown = as_text(explained(resolution(ITEM, hearing())))
+    shown = as_text(explained(resolution(ITEM, evidence())))
     assert shown == (
         f"1. {ITEM}  (0.500 s)\n"
         "not-found: All archives that are in service have answered, and none has the item.\n"

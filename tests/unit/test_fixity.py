@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.fixity import (
     MISSING,
     Found,
@@ -22,12 +22,12 @@ from ibi.archive.rules.fixity import (
 from ibi.archive.rules.manifest import manifest
 from ibi.identifier.language import Language
 from ibi.model.item import Item, State
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 from small_archive import SECOND, file, forms
 
 FILE = file("a/b.txt", b"bytes")
 FILES = (file("a/b.txt", b"bytes"), file("c.txt", b"more", 7))
-HELD = Held(
+HELD = StoredItem(
     3,
     2,
     Item(
@@ -70,7 +70,7 @@ def test_a_manifest_is_whole_that_says_what_the_catalogue_does() -> None:
 
 
 def test_no_bit_of_a_manifest_flips_unseen() -> None:
-    described = replace(HELD, item=replace(HELD.item, record=Record(titles=())))
+    described = replace(HELD, item=replace(HELD.item, record=MetadataRecord(titles=())))
     for held, files in ((HELD, FILES), (described, FILES)):
         text = manifest(held.item, files, held.id, held.version)
         for at in range(len(text)):

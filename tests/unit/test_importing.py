@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from bags import brought, carry, contents
-from ibi.archive.exchange.bag_import import NOTHING, Brought, Importing, Reception
-from ibi.archive.exchange.handover import HandingOver
+from ibi.archive.exchange.bag_import import NOTHING, BagImporter, Brought, ImportDecision
+from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.peers.signing_key import SigningKey, is_signed
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.deposit_request import DepositRequest
@@ -45,9 +45,9 @@ class Party:
         self.small.restart()
         small = self.small
         self.key = SigningKey(small.catalogue)
-        self.importing = Importing(small.archive, small.deposits, self.service, is_signed)
+        self.importing = BagImporter(small.archive, small.deposits, self.service, is_signed)
         address = "http://giver.example.org"
-        self.handing_over = HandingOver(small.archive, self.service, address, self.key.sign)
+        self.handing_over = HandoverIssuer(small.archive, self.service, address, self.key.sign)
 
     def state(self, label: str) -> str:
         """Return how an item is here; empty if it is not."""
@@ -105,7 +105,7 @@ def test_an_item_comes_as_a_copy_with_its_labels_files_and_metadata(
 ) -> None:
     label = giver.small.label(FILES, language="pt", list_public=False)
     assert carry(giver.small, label, taker.importing) == "imported"
-    there, here = giver.small.archive.look(label), taker.small.archive.look(label)
+    there, here = giver.small.archive.get_described(label), taker.small.archive.get_described(label)
     origin = "http://giver.example.org"
     assert here.item == replace(there.item, state=State.COPY, origin=origin)
     assert here.metadata is not None
@@ -147,7 +147,7 @@ def test_a_change_of_what_is_said_comes_too(giver: Party, taker: Party) -> None:
     carry(giver.small, label, taker.importing)
     giver.small.archive.amend(label, Amendment(metadata={"title": "Another"}), "me")
     assert carry(giver.small, label, taker.importing) == "updated"
-    record = taker.small.archive.look(label).record
+    record = taker.small.archive.get_described(label).record
     assert record is not None
     assert record.title.value == "Another"
 
@@ -187,7 +187,7 @@ def test_a_copy_that_is_being_transferred_waits(giver: Party, taker: Party) -> N
 
 def edit(small: SmallArchive, label: str, **fields: Any) -> None:  # noqa: ANN401  # of an item
     """Change an item as no act would."""
-    held = small.archive.hold(label)
+    held = small.archive.get(label)
     changed = ItemChange(
         item=replace(held.item, **fields), files=small.archive.files(held), version=held.version
     )
@@ -245,7 +245,7 @@ def test_what_is_not_as_it_should_be_is_refused_and_nothing_changed(
     label = giver.small.label(FILES)
     second = giver.small.label({"b": b""})
     wanted = brought(giver.small, label)
-    metadata = Forms.parse(str(giver.small.archive.look(second).item.metadata))
+    metadata = Forms.parse(str(giver.small.archive.get_described(second).item.metadata))
     bad = (
         msgspec.structs.replace(wanted, label=second),
         msgspec.structs.replace(wanted, label="not a label"),
@@ -276,7 +276,7 @@ def test_the_others_come_when_one_is_refused(giver: Party, taker: Party) -> None
     assert outcomes == ["open", "refused", "open"]
 
 
-def opened(giver: Party, taker: Party, label: str) -> Reception:
+def opened(giver: Party, taker: Party, label: str) -> ImportDecision:
     [reception] = taker.importing.open([brought(giver.small, label)], "", "me")
     assert reception.outcome == "open"
     return reception
@@ -320,7 +320,7 @@ def test_an_import_is_gone_on_with_and_ends_once(giver: Party, taker: Party) -> 
     assert taker.importing.complete(id_, {}, "me").outcome == "imported"
     assert taker.importing.complete(id_, FILES, "me").outcome == "imported"
     assert len(taker.small.catalogue.history(0, 10)) == 1
-    assert taker.small.archive.files(taker.small.archive.hold(label))[1].media_type == ""
+    assert taker.small.archive.files(taker.small.archive.get(label))[1].media_type == ""
 
 
 def test_an_import_is_not_a_deposit_of_another_item(giver: Party, taker: Party) -> None:
@@ -354,13 +354,13 @@ def test_an_original_is_handed_over(giver: Party, taker: Party) -> None:
     document = giver.give(label, taker)
     assert giver.state(label) == "Copy"  # before anybody has the paper
     assert taker.take(giver, label, document) == "imported"
-    item = taker.small.archive.hold(label).item
+    item = taker.small.archive.get(label).item
     assert (item.state, item.origin) == (State.ORIGINAL, "")
     assert item.custody == (document.items[0].transfer,)
-    look = taker.small.archive.look(label)
+    look = taker.small.archive.get_described(label)
     assert look.metadata is not None
     assert look.metadata.item.state is State.ORIGINAL
-    there = giver.small.archive.look(label)
+    there = giver.small.archive.get_described(label)
     assert there.metadata is not None
     assert there.metadata.item.state is State.COPY
     with unchanged(taker.small):
@@ -454,7 +454,7 @@ def test_somebody_else_signs_for_nobody(giver: Party, taker: Party, other: Party
     assert "cannot be accepted" in taker.take(giver, label, forged)
     assert taker.state(label) == ""
     small = taker.small
-    taker.importing = Importing(small.archive, small.deposits, taker.service, lambda *_: True)
+    taker.importing = BagImporter(small.archive, small.deposits, taker.service, lambda *_: True)
     assert taker.take(giver, label, forged) == "imported"
 
 
@@ -496,7 +496,7 @@ def test_what_cannot_be_given_is_refused_before_anything_is(giver: Party, taker:
     deleted = giver.small.label({"c": b""})
     giver.small.archive.delete(deleted, "me", "why")
     recipient = taker.service.label.spelling
-    described = giver.small.archive.look(good).item.metadata
+    described = giver.small.archive.get_described(good).item.metadata
     assert described is not None
     with unchanged(giver.small):
         for bad in (fixed, deleted):

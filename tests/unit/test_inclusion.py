@@ -15,9 +15,9 @@ from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry import registration_key
-from ibi.resolver.registry.health_check import QUIET, Watch
+from ibi.resolver.registry.health_check import QUIET, HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
-from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, Guesses
+from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import GRACE
 from ibi.resolver.rules.outage import SECOND, SILENCES
@@ -49,7 +49,7 @@ class Resolver:
         self.clock = PaperClock()
         self.archives = PaperArchives(RECORD.address)
         self.registry = Registry(self.shelf, self.clock, jitter=lambda: 1.0)
-        self.service = InclusionService(self.registry, self.archives, Guesses(), self.clock)
+        self.service = InclusionService(self.registry, self.archives, KeyGuessLimit(), self.clock)
 
     async def register(self, service: Label = SERVICE) -> None:
         """Register an archive."""
@@ -82,7 +82,7 @@ async def resolver() -> AsyncIterator[Resolver]:
 
 @asynccontextmanager
 async def watched(at: Resolver) -> AsyncIterator[None]:
-    task = asyncio.create_task(Watch(at.registry, at.archives, at.clock, tick=0.001).run())
+    task = asyncio.create_task(HealthCheck(at.registry, at.archives, at.clock, tick=0.001).run())
     try:
         yield
     finally:
@@ -501,7 +501,7 @@ def test_those_that_nobody_asks_are_not_asked_all_at_once() -> None:
                 await at.registry.include(service.canonical, record, confirmed=True)
             at.clock.true += QUIET
             seen: list[int] = []
-            watch = Watch(at.registry, at.archives, at.clock, tick=0.001)
+            watch = HealthCheck(at.registry, at.archives, at.clock, tick=0.001)
             task = asyncio.create_task(watch.run())
             for turns in range(1, 6):
                 at.clock.true += QUIET // 5 + 1

@@ -23,7 +23,7 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import Referral, acknowledgment_of, is_keyed, refreshed
 from ibi.wire.requests import UrlRequest
@@ -154,7 +154,7 @@ class Process:
         self.store = store
         self.archive = archive
         self.name = store.join()
-        self.queue = AcknowledgmentQueue(self, PaperClock(), lambda: self.name)
+        self.queue = AcknowledgmentOutbox(self, PaperClock(), lambda: self.name)
         self.noted = 0
         self.moments = 0
         self._fate = fate

@@ -22,35 +22,35 @@ from hearings import (
     unknown,
 )
 from ibi.model.item import State
-from ibi.resolver.ports.outbound import Answer, Silence
-from ibi.resolver.rules.candidates import likely
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
+from ibi.resolver.rules.candidates import candidates_for
 from ibi.resolver.rules.decision import Hop, NotFound, Redirect, Unsure, Wait, Widen, decide
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after, waits_for_all
 
 RANKS: Final = {name: rank for rank, name in enumerate("abcdho")}
 
 
 def test_first_are_homes_the_owner_holders_and_who_publishes_nothing() -> None:
-    found = likely({"home"}, "owner", {"old", "strange"}, {"holder"})
+    found = candidates_for({"home"}, "owner", {"old", "strange"}, {"holder"})
     assert found.first == {"home", "owner", "old", "strange", "holder"}
     assert found.listed == {"holder"}
-    assert likely(set(), None, set(), set()).first == frozenset()
+    assert candidates_for(set(), None, set(), set()).first == frozenset()
 
 
 def heard(  # noqa: PLR0913  # what is on record, by name
-    *sayings: Answer | Silence,
+    *sayings: ArchiveReply | NoReply,
     owner: str = "",
     settled: bool = False,
     home: str = "",
     listed: str = "",
     awaited: str = "",
     patient: bool = True,
-) -> Hearing:
+) -> Evidence:
     """Return what was heard while others are held back."""
-    return Hearing(
-        answers=tuple(each for each in sayings if isinstance(each, Answer)),
-        silences=tuple(each for each in sayings if isinstance(each, Silence)),
+    return Evidence(
+        answers=tuple(each for each in sayings if isinstance(each, ArchiveReply)),
+        silences=tuple(each for each in sayings if isinstance(each, NoReply)),
         awaited=frozenset(awaited),
         patient=patient,
         owner=owned_by(owner, settled=settled) if owner else None,
@@ -93,11 +93,11 @@ ENOUGH: Final = {
 
 @pytest.mark.parametrize("case", ENOUGH)
 def test_the_word_of_one_is_enough(case: str) -> None:
-    modifiers, hearing = ENOUGH[case]
-    decision = decide(question(modifiers), hearing)
+    modifiers, evidence = ENOUGH[case]
+    decision = decide(question(modifiers), evidence)
     assert isinstance(decision, Redirect | Hop)
-    assert decision == decide(question(modifiers), replace(hearing, held=False))
-    assert decide(question(modifiers, required=True), hearing) == Widen()
+    assert decision == decide(question(modifiers), replace(evidence, held=False))
+    assert decide(question(modifiers, required=True), evidence) == Widen()
 
 
 WIDENED: Final = {
@@ -138,22 +138,22 @@ WIDENED: Final = {
 
 
 def test_a_home_that_claims_is_not_enough_against_an_owner_that_was_settled() -> None:
-    modifiers, hearing = WIDENED["the owner that was settled is silent, and the home claims"]
+    modifiers, evidence = WIDENED["the owner that was settled is silent, and the home claims"]
     # It would be believed if all had been asked; and where nothing was settled, without that.
-    assert isinstance(decide(question(modifiers), replace(hearing, held=False)), Redirect)
-    as_ever = replace(hearing, owner=owned_by("o"))
+    assert isinstance(decide(question(modifiers), replace(evidence, held=False)), Redirect)
+    as_ever = replace(evidence, owner=owned_by("o"))
     assert isinstance(decide(question(modifiers), as_ever), Redirect)
 
 
 @pytest.mark.parametrize("case", WIDENED)
 def test_the_others_are_asked_too(case: str) -> None:
-    modifiers, hearing = WIDENED[case]
-    assert decide(question(modifiers), hearing) == Widen()
+    modifiers, evidence = WIDENED[case]
+    assert decide(question(modifiers), evidence) == Widen()
 
 
 def test_the_others_are_asked_too_where_it_cannot_be_read_who_is_the_owner() -> None:
-    hearing = heard(original("a"), listed="a")
-    assert decide(question(), replace(hearing, is_on_record=False)) == Widen()
+    evidence = heard(original("a"), listed="a")
+    assert decide(question(), replace(evidence, is_on_record=False)) == Widen()
     at_home = replace(heard(original("h"), home="h"), is_on_record=False)
     assert isinstance(decide(question(), at_home), Redirect)
 

@@ -28,7 +28,7 @@ from ibi.identifier.label import parse
 from ibi.identifier.language import Language
 from ibi.model.item import File, Item, Phase, State, Tombstone, Transfer
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 from small_archive import SmallArchive, file, forms, tables, unchanged
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
@@ -51,7 +51,7 @@ languages = st.sampled_from(list(map(Language.parse, ("en", "pt", "pt-BR", "fr",
 agents = st.builds(Agent, name=texts, family=texts, given=texts, orcid=texts)
 labelled = st.lists(st.builds(Text, texts, texts), max_size=2).map(tuple)
 records = st.builds(
-    Record,
+    MetadataRecord,
     titles=labelled,
     creators=st.lists(agents, max_size=2).map(tuple),
     dates=st.lists(texts, max_size=2).map(tuple),
@@ -170,7 +170,7 @@ def small(tmp_path: Path) -> Iterator[SmallArchive]:
 
 def fill(small: SmallArchive) -> str:
     """Put one of everything into an archive."""
-    small.archive.found(Record(titles=(Text("Archive"),)), "me")
+    small.archive.create_service(MetadataRecord(titles=(Text("Archive"),)), "me")
     one = small.label({"a": b"1", "b/c": b"2"}, target="a", language="en")
     small.label({"x": b"3"}, language="pt", translation_of=one, further_names=[LEGACY.spelling])
     small.label(service="https://example.org/run")
@@ -206,7 +206,7 @@ def test_everything_is_rebuilt_from_the_tree_alone(small: SmallArchive) -> None:
     after = known(small)
     for name, value in before.items():
         assert after[name] == value, name
-    assert small.archive.hold(LEGACY).item.further_names == (LEGACY,)
+    assert small.archive.get(LEGACY).item.further_names == (LEGACY,)
     small.deposit({"a": b"newer"}, item=one)  # it goes on
 
 
@@ -228,7 +228,7 @@ def test_what_was_decided_is_finished_before(
         patch.setattr(small.store, "finish", lambda _: None)
         label = str(small.deposits.complete(id_, "me").item.forms.label)
     small.lose_catalogue()
-    assert small.archive.hold(label).item.target == "a"
+    assert small.archive.get(label).item.target == "a"
     assert not list((small.folder / "journal").iterdir())
     assert [each.fault for each in rebuild(small.archive)] == ["", ""]
 
@@ -251,7 +251,7 @@ def test_one_bad_manifest_keeps_no_other_item_out(small: SmallArchive) -> None:
 
 
 def test_two_manifests_that_claim_one_name_are_told(small: SmallArchive) -> None:
-    one, two = small.archive.hold(small.label()), small.archive.hold(small.label())
+    one, two = small.archive.get(small.label()), small.archive.get(small.label())
     for held in (one, two):
         claim = replace(held.item, further_names=(LEGACY,))
         path = small.folder / "col" / held.item.forms.label.spelling / "ibi.json"

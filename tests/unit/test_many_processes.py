@@ -18,17 +18,17 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Owner, PendingAcknowledgment, ResolverStore
 from ibi.resolver.registry.availability import RECENT
-from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
-from ibi.resolver.registry.registration_key import Guesses
+from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.liveness import LOOKS, Attendance
+from ibi.resolver.rules.liveness import LOOKS, Liveness
 from ibi.resolver.rules.outage import SECOND, SILENCES
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers import leases as duties_module
-from ibi.resolver.workers.change_feed import Following
-from ibi.resolver.workers.leases import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, Duties
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, WorkerLeases
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from paper_machine import PaperClock
 from registry_place import KEEPER, keep_pending, made
@@ -44,8 +44,8 @@ class Machine:
         """Share records, the time and the world with others."""
         self.registry = Registry(shelf, clock, jitter=lambda: 1.0)
         self.forgotten: list[str] = []
-        self.following = Following(shelf, self.registry, self.forgotten.append)
-        self.service = InclusionService(self.registry, archives, Guesses(), clock)
+        self.following = ChangeFeed(shelf, self.registry, self.forgotten.append)
+        self.service = InclusionService(self.registry, archives, KeyGuessLimit(), clock)
 
     @property
     def archive(self) -> RegisteredArchive:
@@ -244,7 +244,7 @@ def test_while_the_store_is_down_all_go_on_and_then_they_catch_up() -> None:
     async def run() -> None:
         async with house() as at:
             one, other, _ = at.machines
-            other.following = Following(at.shelf, other.registry, lambda _: None, interval=0.001)
+            other.following = ChangeFeed(at.shelf, other.registry, lambda _: None, interval=0.001)
             following = asyncio.create_task(other.following.run())
             at.shelf.fails = True
             refused = at.shelf.refused
@@ -367,7 +367,7 @@ def test_only_who_is_on_duty_watches() -> None:
             one.fall_silent()
             await at.follow()
             on_duty = [False]
-            watch = Watch(other.registry, at.archives, at.clock, 0.001, lambda: on_duty[0])
+            watch = HealthCheck(other.registry, at.archives, at.clock, 0.001, lambda: on_duty[0])
             watching = asyncio.create_task(watch.run())
             at.clock.true += 60 * SECOND
             for _ in range(20):
@@ -393,7 +393,7 @@ def store(tmp_path: Path) -> Iterator[ResolverStore]:
 
 
 def test_who_shows_no_beat_in_so_many_looks_is_gone() -> None:
-    attendance = Attendance()
+    attendance = Liveness()
     for beat in (5, 6, 6, 6, 7, *[7] * (LOOKS - 1)):
         attendance.look({"a": beat, "b": 1})
         assert "a" not in attendance.gone()
@@ -414,7 +414,7 @@ def test_others_wait_for_longer_than_a_duty_is_counted_on() -> None:
 def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(store: ResolverStore) -> None:
     async def run() -> None:
         clock = PaperClock()
-        one, other = Duties(store, clock, beat=3600), Duties(store, clock, beat=3600)
+        one, other = WorkerLeases(store, clock, beat=3600), WorkerLeases(store, clock, beat=3600)
         assert not one.holds(WATCH)
         await one.open()
         await other.open()
@@ -437,7 +437,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
 ) -> None:
     async def run() -> None:
         clock = PaperClock()
-        asleep, awake = Duties(store, clock, beat=3600), Duties(store, clock, beat=3600)
+        asleep, awake = WorkerLeases(store, clock, beat=3600), WorkerLeases(store, clock, beat=3600)
         adopted: list[int | None] = []
         awake.on_adoption.append(adopted.append)
         await asleep.open()
@@ -470,7 +470,7 @@ def test_rows_of_who_is_gone_are_adopted(store: ResolverStore) -> None:
         store.join(KEEPER, ALL)
         keep_pending(store, [])
         clock = PaperClock()
-        duties = Duties(store, clock, beat=3600)
+        duties = WorkerLeases(store, clock, beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         adopted: list[int | None] = []
@@ -498,7 +498,7 @@ def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
 
     async def run() -> None:
         store.join(KEEPER, ALL)
-        duties = Duties(store, PaperClock(), beat=3600)
+        duties = WorkerLeases(store, PaperClock(), beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         adopted: list[int | None] = []
@@ -524,7 +524,10 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
         with made(str(tmp_path / "registry.sqlite")) as place:
             store = place()
             clock = PaperClock()
-            one, other = Duties(store, clock, beat=3600), Duties(store, clock, beat=0.001)
+            one, other = (
+                WorkerLeases(store, clock, beat=3600),
+                WorkerLeases(store, clock, beat=0.001),
+            )
             await one.open()
             await other.open()
             name = one.process
@@ -550,7 +553,10 @@ def test_beats_go_on_by_themselves(store: ResolverStore, monkeypatch: pytest.Mon
     monkeypatch.setattr(duties_module, "HELD", 10**18)
 
     async def run() -> None:
-        one, other = Duties(store, PaperClock(), beat=0.001), Duties(store, PaperClock(), beat=3600)
+        one, other = (
+            WorkerLeases(store, PaperClock(), beat=0.001),
+            WorkerLeases(store, PaperClock(), beat=3600),
+        )
         await other.open()
         await one.open()
         await until(lambda: one.holds(WATCH))  # the other never beats again
@@ -589,7 +595,7 @@ def test_who_was_settled_by_another_process_counts_at_once(quick: bool) -> None:
     asyncio.run(run())
 
 
-def tries(guesses: list[Guesses], minutes: int) -> int:
+def tries(guesses: list[KeyGuessLimit], minutes: int) -> int:
     """Return how many of the keys are looked at that somebody tries every minute, everywhere."""
     looked = 0
     for minute in range(minutes):
@@ -605,9 +611,10 @@ def tries(guesses: list[Guesses], minutes: int) -> int:
 def test_many_processes_admit_about_as_many_guesses_as_one(processes: int) -> None:
     """In the long run as many, one in an hour; at first each must let somebody try."""
     hours = [24, 48]
-    alone = [tries([Guesses()], hour * 60) for hour in hours]
+    alone = [tries([KeyGuessLimit()], hour * 60) for hour in hours]
     many = [
-        tries([Guesses(lambda: processes) for _ in range(processes)], hour * 60) for hour in hours
+        tries([KeyGuessLimit(lambda: processes) for _ in range(processes)], hour * 60)
+        for hour in hours
     ]
     assert many[1] - many[0] <= alone[1] - alone[0] + processes
     assert many[0] <= alone[0] * processes

@@ -10,14 +10,14 @@ import pytest
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.item import State
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules import redirect_cache
 from ibi.resolver.rules import redirect_cache as module
-from ibi.resolver.rules.cached_redirect import Known
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.ownership import is_sure
-from ibi.resolver.rules.redirect_cache import Memory, Unsettled
+from ibi.resolver.rules.redirect_cache import RecentChanges, RedirectCache
 from ibi.resolver.rules.resolution import Resolution
 from resolutions import (
     FIRST,
@@ -25,9 +25,9 @@ from resolutions import (
     LATER,
     SECOND,
     THIRD,
+    evidence,
     has,
     has_not,
-    hearing,
     question,
     resolution,
     silent,
@@ -51,24 +51,24 @@ class Leases:
         """Have given none that matters here."""
 
 
-def memory(**bounds: int) -> Memory:
-    made = Memory(lambda: 0, hot_seconds=10, absent_seconds=2, **bounds)
+def memory(**bounds: int) -> RedirectCache:
+    made = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2, **bounds)
     made.leases = Leases()
     return made
 
 
-def kept(made: Memory, found: Resolution, now: float = BEGAN + 1) -> Known:
+def kept(made: RedirectCache, found: Resolution, now: float = BEGAN + 1) -> CachedRedirect:
     known = made.keep(found, HERE, made.version, now)
-    assert isinstance(known, Known)
+    assert isinstance(known, CachedRedirect)
     return known
 
 
-def lasts(known: Known) -> bool:
+def lasts(known: CachedRedirect) -> bool:
     return known.lease.until > BEGAN + 10
 
 
-def found(text: str = ITEM, *heard: Answer | Silence, owner: str = FIRST) -> Resolution:
-    return resolution(text, hearing(*(heard or (has(FIRST),)), owner=owner))
+def found(text: str = ITEM, *heard: ArchiveReply | NoReply, owner: str = FIRST) -> Resolution:
+    return resolution(text, evidence(*(heard or (has(FIRST),)), owner=owner))
 
 
 def test_an_original_that_was_asked_for_alone_lasts() -> None:
@@ -89,7 +89,7 @@ def test_an_original_that_was_asked_for_alone_lasts() -> None:
         found(f"{ITEM}?ibiurl.verblist=GetFileList"),
         found(f"{ITEM}?ibiurl.requireditemstatus=Original"),
         found(ITEM, has(FIRST, State.COPY)),
-        resolution(f"{ITEM}!", hearing(has(FIRST, relation=".lastedition"))),
+        resolution(f"{ITEM}!", evidence(has(FIRST, relation=".lastedition"))),
     ],
 )
 def test_nothing_else_lasts(other: Resolution) -> None:
@@ -114,25 +114,25 @@ def test_what_is_for_one_reader_does_not_last() -> None:
 
 DOUBTS: Final = [
     # A senior is silent who may have it too: he comes back, and no log tells of that.
-    hearing(has(SECOND), silent(FIRST)),
+    evidence(has(SECOND), silent(FIRST)),
     # So is the home of the item, a junior.
-    hearing(has(FIRST), silent(SECOND), home=SECOND),
+    evidence(has(FIRST), silent(SECOND), home=SECOND),
     # A senior has not answered yet.
-    replace(hearing(has(SECOND)), awaited=frozenset({parse(FIRST).canonical})),
+    replace(evidence(has(SECOND)), awaited=frozenset({parse(FIRST).canonical})),
     # It could not be read who the owner is.
-    replace(hearing(has(FIRST)), is_on_record=False),
+    replace(evidence(has(FIRST)), is_on_record=False),
 ]
 NO_DOUBTS: Final = [
-    hearing(has(FIRST), silent(SECOND)),
-    hearing(has(SECOND), has_not(FIRST), silent(THIRD)),
-    hearing(has(SECOND), silent(FIRST), owner=SECOND),
-    hearing(has(SECOND), silent(FIRST), home=SECOND),
-    replace(hearing(has(FIRST)), awaited=frozenset({parse(SECOND).canonical})),
+    evidence(has(FIRST), silent(SECOND)),
+    evidence(has(SECOND), has_not(FIRST), silent(THIRD)),
+    evidence(has(SECOND), silent(FIRST), owner=SECOND),
+    evidence(has(SECOND), silent(FIRST), home=SECOND),
+    replace(evidence(has(FIRST)), awaited=frozenset({parse(SECOND).canonical})),
 ]
 
 
 @pytest.mark.parametrize("heard", DOUBTS)
-def test_while_another_would_be_believed_before_nothing_lasts(heard: Hearing) -> None:
+def test_while_another_would_be_believed_before_nothing_lasts(heard: Evidence) -> None:
     [answer] = heard.answers
     assert not is_sure(answer.archive, heard)
     known = kept(memory(), resolution(ITEM, heard))
@@ -141,7 +141,7 @@ def test_while_another_would_be_believed_before_nothing_lasts(heard: Hearing) ->
 
 
 @pytest.mark.parametrize("heard", NO_DOUBTS)
-def test_it_lasts_where_others_would_not_be_believed_before(heard: Hearing) -> None:
+def test_it_lasts_where_others_would_not_be_believed_before(heard: Evidence) -> None:
     assert lasts(kept(memory(), resolution(ITEM, heard)))
 
 
@@ -206,14 +206,14 @@ def test_nothing_is_kept_of_what_was_forgotten_meanwhile() -> None:
     version = made.version
     made.forget(parse(LATER).canonical)
     known = made.keep(found(), HERE, version, BEGAN + 1)
-    assert isinstance(known, Known)
+    assert isinstance(known, CachedRedirect)
     assert known.lease.until == 0
 
 
 def test_all_is_forgotten_when_archives_come_or_go() -> None:
     versions = [0]
-    made = Memory(lambda: versions[0], hot_seconds=10, absent_seconds=2)
-    absent = resolution(ITEM, hearing(has_not(FIRST), has_not(SECOND)))
+    made = RedirectCache(lambda: versions[0], hot_seconds=10, absent_seconds=2)
+    absent = resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND)))
     hot = kept(made, found(f"{ITEM}/a.txt"))
     made.keep(absent, HERE, made.version, BEGAN + 1)
     assert made.recall(question(), READER, BEGAN + 1.5) is absent
@@ -227,7 +227,7 @@ def test_all_is_forgotten_when_archives_come_or_go() -> None:
 
 def test_too_many_news_are_news_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redirect_cache, "MOST", 2)
-    news = Unsettled()
+    news = RecentChanges()
     news.note(1, 1.0)
     news.note(2, 2.0)
     assert news.since(1, 1.0)

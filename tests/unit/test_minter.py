@@ -30,7 +30,7 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import SEATS, Minter
 from ibi.minting.rules.granularity import MOST_AT_ONCE
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
@@ -58,7 +58,7 @@ class Shop:
         subsystem: Subsystem = BOTH,
         clock: Clock | None = None,
         ledger: str = "ledger.sqlite",
-        limits: Limits | None = None,
+        limits: ReservationLimits | None = None,
         seats: int = SEATS,
     ) -> Minter:
         """Open a minter, to be closed after the test."""
@@ -242,7 +242,7 @@ def test_who_does_not_wait_is_served_if_there_is_no_need_to(
 
 
 def test_nobody_waits_longer_than_the_limit_whatever_he_says(shop: Shop) -> None:
-    minter = shop.open("60", limits=Limits(wait=10 * SECOND))
+    minter = shop.open("60", limits=ReservationLimits(wait=10 * SECOND))
     minter.mint()
     with pytest.raises(BusyError):
         minter.mint(float("inf"))

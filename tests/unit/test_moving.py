@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ibi.archive.ports.catalogue import HistoryEntry
-from ibi.archive.recovery.store_migration import MARK, Destination, Moving
-from ibi.archive.storage.files.folder_listing import FolderShelf, LocalFile
-from ibi.archive.storage.files.folder_store import FileTree
-from ibi.archive.storage.files.switchable_store import MovableStore
-from ibi.archive.tasks import CancelledError, Progress
+from ibi.archive.recovery.store_migration import MARK, Destination, StoreMigration
+from ibi.archive.storage.files.folder_listing import FolderFiles, LocalFile
+from ibi.archive.storage.files.folder_store import FolderStore
+from ibi.archive.storage.files.switchable_store import SwitchableStore
+from ibi.archive.tasks import CancelledError, TaskProgress
 from ibi.errors import StateError, StorageError
 from ibi.identifier.label import parse
 from ibi.model.change import ItemChange
@@ -33,7 +33,7 @@ def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-class MeddledShelf(FolderShelf):
+class MeddledShelf(FolderFiles):
     """A folder; something happens when a file is read or written for the first time."""
 
     def __init__(self, root: Path) -> None:
@@ -63,7 +63,7 @@ class Move:
         """Make it, with three items."""
         self.here, self.there = folder / "here", folder / "there"
         self.here.mkdir()
-        self.store = MovableStore(self.here / "incoming", FileTree(self.here))
+        self.store = SwitchableStore(self.here / "incoming", FolderStore(self.here))
         self.small = SmallArchive(self.here, store=lambda: self.store)
         self.labels = [
             self.small.label({"a": b"1", "x/b": b"2"}, target="a"),
@@ -81,13 +81,13 @@ class Move:
 
     def run(self, task: Task | None = None) -> dict[str, Any]:
         """Move it, or go on with a task; return what was told."""
-        progress = Progress(
+        progress = TaskProgress(
             task or Task(id="1", kind="move-store", who="me", begun=0),
             self.reports.append,
             self.small.clock,
             self._check,
         )
-        store = FileTree(self.there)
+        store = FolderStore(self.there)
 
         def enter() -> None:
             self.store.exchange(store)
@@ -96,7 +96,9 @@ class Move:
         destination = Destination(
             self.target, lambda: (place for place, _ in store.manifests()), enter
         )
-        move = Moving(self.small.archive, self.store, self.source, destination, OWNER, progress)
+        move = StoreMigration(
+            self.small.archive, self.store, self.source, destination, OWNER, progress
+        )
         move.run()
         return progress.result
 
@@ -167,7 +169,7 @@ def test_an_item_that_is_dropped_meanwhile_is_not_there(move: Move) -> None:
     small, third = move.small, move.labels[2]
 
     def drop() -> None:
-        held = small.archive.hold(third)
+        held = small.archive.get(third)
         gone = [ItemChange(item=held.item, version=held.version, dropped=True)]
         small.archive.make(
             small.archive.change("drop", "me", held.item.forms.label, gone, small.clock.wall())
@@ -238,7 +240,7 @@ def test_damaged_files_are_moved_as_they_are_and_told(move: Move) -> None:
 def test_a_file_that_is_put_right_meanwhile_is_moved_again(move: Move) -> None:
     first, third = move.labels[0], move.labels[2]
     path = move.here / "col" / first / "doc" / "a"
-    held = move.small.archive.hold(first)
+    held = move.small.archive.get(first)
     file = move.small.catalogue.file(held.id, "a")
     assert file is not None
     path.write_bytes(b"?")
@@ -261,7 +263,7 @@ def test_a_missing_file_is_told_also_by_whoever_goes_on(move: Move) -> None:
     (move.here / "col" / first / "doc" / "a").unlink()
     told = move.run()
     assert told["damaged"] == [f"col/{first}/doc/a"]
-    move.store.exchange(FileTree(move.here))  # as if it had been interrupted at its end
+    move.store.exchange(FolderStore(move.here))  # as if it had been interrupted at its end
     (move.there / MARK).write_text(OWNER)
     task = Task(id="1", kind="move-store", who="me", begun=0, result=json.dumps(told))
     assert move.run(task)["damaged"] == [f"col/{first}/doc/a"]
@@ -321,7 +323,7 @@ def test_open_deposits_go_on_when_the_store_takes_files_from_elsewhere(
     for folder in (move.here, move.there):
         assert tree(folder / "incoming") == {"./": b""}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileTree, "decide", _failing)
+        patch.setattr(FolderStore, "decide", _failing)
         other = move.small.open({"a": b"3"})
         with pytest.raises(StorageError):
             move.small.deposits.complete(other, "me")

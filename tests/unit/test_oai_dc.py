@@ -12,10 +12,10 @@ from ibi.metadata import oai_dc
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.formats import FORMATS
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
-FULL = Record(
+FULL = MetadataRecord(
     titles=(Text("Metadados & identificadores", "pt"), Text("Metadata <and> identifiers", "en")),
     creators=(Agent(family="Banon", given="Gerald J. F."), Agent("INPE")),
     subjects=(Text("identificação", "pt"),),
@@ -75,8 +75,8 @@ def document(inside: str, attributes: str = "") -> bytes:
     ).encode()
 
 
-@pytest.mark.parametrize("record", [FULL, Record(titles=(Text("T"),))])
-def test_what_is_written_is_valid(schema: etree.XMLSchema, record: Record) -> None:
+@pytest.mark.parametrize("record", [FULL, MetadataRecord(titles=(Text("T"),))])
+def test_what_is_written_is_valid(schema: etree.XMLSchema, record: MetadataRecord) -> None:
     assert schema.validate(etree.fromstring(oai_dc.write(record, FORMS, "http://urlib.net")))
 
 
@@ -115,7 +115,7 @@ def test_the_registry_writes_by_name() -> None:
 @pytest.mark.parametrize("broken", ["\x00", "\x0b", "\x1b", "\ud800", "\ufffe", "]]>", "\r"])
 def test_no_character_breaks_the_document(broken: str) -> None:
     # Such a record comes from no checker; an old catalogue may have one nonetheless.
-    record = Record(titles=(Text(f"a{broken}b", f"pt{broken}"),))
+    record = MetadataRecord(titles=(Text(f"a{broken}b", f"pt{broken}"),))
     root = etree.fromstring(oai_dc.write(record, FORMS, "http://urlib.net"))
     assert [each.text for each in root][-1] in {f"a{broken}b", "a\ufffdb"}
 
@@ -131,7 +131,7 @@ def test_a_language_may_be_said_once_for_all() -> None:
 
 def test_lines_that_a_writer_broke_are_joined() -> None:
     read = oai_dc.read(document("<dc:title>\n  Um título\n  longo\n</dc:title><dc:subject/>"))
-    assert read == Record(titles=(Text("Um título longo"),))
+    assert read == MetadataRecord(titles=(Text("Um título longo"),))
 
 
 def test_character_references_and_cdata_are_text() -> None:

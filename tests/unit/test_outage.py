@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibi.model.registration import Outage, RegisteredArchive
-from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.rules.outage import (
     FIRST_RETRY,
     LONGEST_RETRY,
@@ -95,7 +95,7 @@ def test_a_clock_that_was_set_back_keeps_nobody_down(now: int, due: bool) -> Non
 
 def test_a_search_hears_since_when_an_archive_is_down() -> None:
     archive = replace(ARCHIVE, outage=down().outage)
-    assert silence_of(archive) == Silence(
+    assert silence_of(archive) == NoReply(
         ARCHIVE.id, "it is down since 2023-11-14T22:13:20Z", asked=False
     )
-    assert silence_of(ARCHIVE) == Silence(ARCHIVE.id, "it is down", asked=False)
+    assert silence_of(ARCHIVE) == NoReply(ARCHIVE.id, "it is down", asked=False)

@@ -31,9 +31,9 @@ from ibi.identifier.label import parse
 from ibi.identifier.language import Language
 from ibi.model.item import File, Item, State, Tombstone
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 from ibi.resolver.web.explanation import SENTENCES
-from ibi.resolver.web.views import OUTCOME_WORDS, REASONS
+from ibi.resolver.web.views import OUTCOME_TEXTS, REASONS
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 OTHER = Forms.parse("ibip LK47B6W/362SFKH")
@@ -51,7 +51,7 @@ def file(path: str, media_type: str = "") -> File:
 def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
     """Return an item that has all there is, the same word in every place of free text."""
     text, agent = Text(word, tag), Agent(family=word, given=word, orcid=ORCID)
-    record = Record(
+    record = MetadataRecord(
         titles=(text, text),
         creators=(agent, Agent(word)),
         subjects=(text,),
@@ -113,7 +113,7 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
         "metadata": lambda: pages.item(ItemView(item=about, described=stone), ENGLISH, here),
         "bare item": lambda: pages.item(ItemView(item=bare), ENGLISH),
         "titled item": lambda: pages.item(
-            ItemView(item=bare, record=Record(titles=(Text(word),))), PORTUGUESE
+            ItemView(item=bare, record=MetadataRecord(titles=(Text(word),))), PORTUGUESE
         ),
         "service": lambda: pages.item(ItemView(item=service), ENGLISH),
         "secret list": lambda: pages.item(
@@ -375,7 +375,7 @@ def sentences() -> Iterator[str]:
     """Yield what pages take from elsewhere, and tell in the reader's language."""
     yield from SENTENCES.values()
     yield from REASONS
-    for words in OUTCOME_WORDS.values():
+    for words in OUTCOME_TEXTS.values():
         yield from words
     for named in (*CleanUp, *LabelWarning):
         yield named.sentence

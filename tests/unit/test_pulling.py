@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.copies.pull import Pulling
+from ibi.archive.copies.pull import ItemPuller
 from ibi.archive.deposits.deposits import DAY, LIFE
 from ibi.errors import (
     ArchiveUnreachableError,
@@ -39,8 +39,8 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
 
 def test_item_and_what_describes_it_come_whole(pair: Pair) -> None:
     pair.store(pair.pull())
-    look = pair.here.archive.look(pair.label)
-    there = pair.there.archive.look(pair.label)
+    look = pair.here.archive.get_described(pair.label)
+    there = pair.there.archive.get_described(pair.label)
     assert pair.files() == FILES
     assert look.item == replace(there.item, state=State.COPY)
     assert look.metadata is not None
@@ -53,9 +53,9 @@ def test_item_and_what_describes_it_come_whole(pair: Pair) -> None:
 
 
 def test_label_of_metadata_means_the_item_that_they_describe(pair: Pair) -> None:
-    metadata = pair.there.archive.look(pair.label).item.metadata
+    metadata = pair.there.archive.get_described(pair.label).item.metadata
     assert metadata is not None
-    pulled = Pulling(pair.here.archive).pull(pair.source, metadata.label)
+    pulled = ItemPuller(pair.here.archive).pull(pair.source, metadata.label)
     assert [item.kind for item, _ in pulled.items] == ["data", "metadata"]
     assert pulled.items[0][0].forms.label.spelling == pair.label
 
@@ -97,7 +97,7 @@ def test_another_media_type_alone_is_news_and_costs_no_transfer(pair: Pair) -> N
     )
     pair.source.asked.clear()
     pair.store(pair.pull())
-    held = pair.here.archive.hold(pair.label)
+    held = pair.here.archive.get(pair.label)
     assert {file.media_type for file in pair.here.archive.files(held)} == {"text/x-other"}
     assert pair.fetched == []
 
@@ -152,7 +152,7 @@ def test_interruption_by_who_is_told_how_far_it_is(pair: Pair) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Pulling(pair.here.archive).pull(pair.source, parse(pair.label), report=report)
+        ItemPuller(pair.here.archive).pull(pair.source, parse(pair.label), report=report)
     assert told == [(0, 18), (4, 18), (8, 18)]
 
 
@@ -369,7 +369,7 @@ def test_two_pulls_of_one_item_do_not_meet(pair: Pair) -> None:
             with pytest.raises(StateError, match="at work"):
                 pair.pull()
 
-    pair.store(Pulling(pair.here.archive).pull(pair.source, parse(pair.label), report=report))
+    pair.store(ItemPuller(pair.here.archive).pull(pair.source, parse(pair.label), report=report))
     assert pair.files() == FILES
 
 

@@ -17,12 +17,12 @@ from ibi.metadata.json_record import (
 from ibi.metadata.licence import address_of, check_licence, licence_at
 from ibi.metadata.orcid import read_orcid
 from ibi.metadata.web_address import is_web_address
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
 ORCID = "0000-0002-1825-0097"
 
 
-def record(**elements: object) -> Record:
+def record(**elements: object) -> MetadataRecord:
     return record_from({"title": "A title", **elements})
 
 

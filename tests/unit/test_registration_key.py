@@ -16,7 +16,7 @@ from ibi.resolver.registry.registration_key import (
     HOMES,
     LONGEST_WAIT,
     MOST_REMEMBERED,
-    Guesses,
+    KeyGuessLimit,
     fits,
     issue,
     kept,
@@ -99,7 +99,7 @@ def test_what_is_malformed_fits_nothing_and_costs_as_much(
 # Guesses
 
 
-def tries(guesses: Guesses, client: str, archive: str, now: int, count: int) -> int:
+def tries(guesses: KeyGuessLimit, client: str, archive: str, now: int, count: int) -> int:
     """Try wrong keys; return how many were looked at."""
     looked_at = 0
     for _ in range(count):
@@ -110,32 +110,32 @@ def tries(guesses: Guesses, client: str, archive: str, now: int, count: int) -> 
 
 
 def test_of_100_000_wrong_keys_of_one_client_a_few_are_looked_at() -> None:
-    assert tries(Guesses(), STRANGER, ARCHIVE, NOW, 100_000) == ALLOWED_BY_CLIENT
+    assert tries(KeyGuessLimit(), STRANGER, ARCHIVE, NOW, 100_000) == ALLOWED_BY_CLIENT
 
 
 def test_one_client_cannot_go_on_with_other_archives() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     looked_at = sum(tries(guesses, STRANGER, f"archive-{n}", NOW, 1) for n in range(1000))
     assert looked_at == ALLOWED_BY_CLIENT
 
 
 def test_of_100_000_wrong_keys_of_as_many_clients_a_few_are_looked_at() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     looked_at = sum(tries(guesses, f"client-{n}", ARCHIVE, NOW, 1) for n in range(100_000))
     assert looked_at == ALLOWED_BY_ARCHIVE
 
 
 def test_all_at_once_are_no_more_than_one_after_the_other() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     admitted = [guesses.admit(STRANGER, ARCHIVE, NOW) == 0 for _ in range(1000)]
     assert sum(admitted) == ALLOWED_BY_CLIENT
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     admitted = [guesses.admit(f"client-{n}", ARCHIVE, NOW) == 0 for n in range(1000)]
     assert sum(admitted) == ALLOWED_BY_ARCHIVE
 
 
 def test_who_goes_on_waits_twice_as_long_each_time_up_to_an_hour() -> None:
-    guesses, now = Guesses(), NOW
+    guesses, now = KeyGuessLimit(), NOW
     tries(guesses, STRANGER, ARCHIVE, now, ALLOWED_BY_CLIENT)
     waits = []
     for _ in range(15):
@@ -148,7 +148,7 @@ def test_who_goes_on_waits_twice_as_long_each_time_up_to_an_hour() -> None:
 
 
 def test_the_wait_begins_when_the_key_was_found_wrong() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     tries(guesses, STRANGER, ARCHIVE, NOW, ALLOWED_BY_CLIENT - 1)
     assert guesses.admit(STRANGER, ARCHIVE, NOW) == 0
     guesses.failed(STRANGER, ARCHIVE, NOW + 10 * SECOND)
@@ -156,20 +156,20 @@ def test_the_wait_begins_when_the_key_was_found_wrong() -> None:
 
 
 def test_a_day_forgives() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     tries(guesses, STRANGER, ARCHIVE, NOW, ALLOWED_BY_CLIENT)
     later = NOW + (FORGIVEN_AFTER + 1) * SECOND
     assert tries(guesses, STRANGER, ARCHIVE, later, 100) == ALLOWED_BY_CLIENT
 
 
 def test_a_clock_that_was_set_back_shuts_nobody_out_for_long() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     tries(guesses, STRANGER, ARCHIVE, NOW, 100)
     assert guesses.admit(STRANGER, ARCHIVE, NOW // 2) == LONGEST_WAIT
 
 
 def test_strangers_do_not_keep_an_archive_out() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     assert guesses.admit(HOME, ARCHIVE, NOW) == 0
     guesses.good(HOME, ARCHIVE)
     for n in range(1000):
@@ -179,14 +179,14 @@ def test_strangers_do_not_keep_an_archive_out() -> None:
 
 
 def test_an_archive_at_home_still_cannot_guess() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     guesses.admit(HOME, ARCHIVE, NOW)
     guesses.good(HOME, ARCHIVE)
     assert tries(guesses, HOME, ARCHIVE, NOW, 1000) == ALLOWED_BY_CLIENT
 
 
 def test_one_at_home_is_a_stranger_to_another_archive() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     guesses.admit(HOME, "another", NOW)
     guesses.good(HOME, "another")
     for n in range(ALLOWED_BY_ARCHIVE):
@@ -196,7 +196,7 @@ def test_one_at_home_is_a_stranger_to_another_archive() -> None:
 
 def test_a_good_key_takes_back_its_own_try_and_no_other() -> None:
     """Else who has an archive of his own could guess the key of another for ever."""
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     looked_at = 0
     for _ in range(1000):
         looked_at += tries(guesses, STRANGER, ARCHIVE, NOW, 1)
@@ -206,21 +206,21 @@ def test_a_good_key_takes_back_its_own_try_and_no_other() -> None:
 
 
 def test_good_keys_never_lead_to_a_wait() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     for n in range(1000):
         assert guesses.admit(HOME, f"archive-{n}", NOW) == 0
         guesses.good(HOME, f"archive-{n}")
 
 
 def test_good_keys_of_strangers_leave_nothing_against_an_archive() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     for n in range(10 * ALLOWED_BY_ARCHIVE):
         assert guesses.admit(f"client-{n}", ARCHIVE, NOW) == 0
         guesses.good(f"client-{n}", ARCHIVE)
 
 
 def test_what_is_remembered_has_a_bound() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     for n in range(MOST_REMEMBERED + 100):
         guesses.admit(f"home-{n}", f"good-{n}", NOW)
         guesses.good(f"home-{n}", f"good-{n}")
@@ -230,7 +230,7 @@ def test_what_is_remembered_has_a_bound() -> None:
 
 
 def test_those_that_failed_longest_ago_are_forgotten_first() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     tries(guesses, "new", "archive-b", NOW, ALLOWED_BY_CLIENT - 1)
     tries(guesses, "old", "archive-a", NOW, 100)
     for n in range(MOST_REMEMBERED - 2):
@@ -243,7 +243,7 @@ def test_those_that_failed_longest_ago_are_forgotten_first() -> None:
 
 
 def test_an_archive_has_few_homes_the_newest() -> None:
-    guesses = Guesses()
+    guesses = KeyGuessLimit()
     for n in range(HOMES + 1):
         guesses.admit(f"home-{n}", ARCHIVE, NOW)
         guesses.good(f"home-{n}", ARCHIVE)

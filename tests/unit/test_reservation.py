@@ -11,10 +11,10 @@ from ibi.minting.ports import Commitment, Entry, Witness
 from ibi.minting.rules.granularity import MINUTE, SECOND, Granularity
 from ibi.minting.rules.label_generator import EARLIEST, LATEST
 from ibi.minting.rules.reservation import (
-    Limits,
     Postponement,
     Request,
     Reservation,
+    ReservationLimits,
     Stretch,
     check_clock,
     confirm,
@@ -22,23 +22,23 @@ from ibi.minting.rules.reservation import (
     release,
     reserve,
 )
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 
 LEDGER = "ledger-1"
 DAY = 86_400 * SECOND
 MILLISECOND = SECOND // 1000
-NOW = Reading(1_700_000_030 * SECOND + SECOND // 2, 1000 * SECOND, "boot-1")
+NOW = ClockReading(1_700_000_030 * SECOND + SECOND // 2, 1000 * SECOND, "boot-1")
 FRESH = Entry(LEDGER, 0, None, None, None)
 FIXED = Granularity(SECOND, fixed=True)
-LIMITS = Limits()
+LIMITS = ReservationLimits()
 
 
-def earlier(nanoseconds: int, reading: Reading = NOW) -> Reading:
+def earlier(nanoseconds: int, reading: ClockReading = NOW) -> ClockReading:
     """Return what steady clocks said so long before."""
     return replace(reading, wall=reading.wall - nanoseconds, uptime=reading.uptime - nanoseconds)
 
 
-def used(mark: int, seen: Reading | None, generation: int = 7) -> Entry:
+def used(mark: int, seen: ClockReading | None, generation: int = 7) -> Entry:
     """Return an entry that was written before."""
     return Entry(LEDGER, generation, mark, seen, None if seen is None else seen.wall)
 
@@ -58,7 +58,7 @@ def served(
     entry: Entry,
     own: Stretch | None = None,
     witness: Witness | None = None,
-    now: Reading = NOW,
+    now: ClockReading = NOW,
     count: int = 1,
 ) -> Reservation:
     made = reserve(entry, own, witness, Request(count, now, FIXED, LIMITS.wait), LIMITS)

@@ -27,14 +27,14 @@ from ibi.model.archive_record import ArchiveRecord
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import NO_PLACE, Heard, Silence
+from ibi.resolver.ports.outbound import NO_SLOT, NoReply, Reply
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
-from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.resolution import Chain, Resolution
 from ibi.resolver.search import fan_out as module
-from ibi.resolver.search.hops import MOST_HOPS, Resolving
+from ibi.resolver.search.hops import MOST_HOPS, HopResolver
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from registry_shelf import until
@@ -113,7 +113,7 @@ def test_the_owner_on_record_is_believed_though_a_rogue_is_faster() -> None:
         reader = asyncio.create_task(desk.resolve(question()))
         # Long after others have had their moment, the rogue is still not believed.
         await until(lambda: len(desk.paper.requests) == 2 * len(NAMES))
-        await asyncio.sleep(2 * module.MOMENT)
+        await asyncio.sleep(2 * module.CLAIM_GRACE_SECONDS)
         assert not reader.done()
         desk.paper.free.set()
         assert winner(await reader) == "c"
@@ -196,14 +196,14 @@ def test_that_nobody_has_it_takes_the_word_of_those_included_meanwhile() -> None
             await desk.registry.include(name, record, confirmed=True)
 
         await desk.registry.exclude(name)
-        resolving = Resolving(desk.searching, catch_up)
+        resolving = HopResolver(desk.searching, catch_up)
         assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
         # Those who have it were not long in coming: nothing else has to be known.
         assert winner(await resolving.resolve(question(), CLIENTS)) == "c"
         assert caught_up == 1
         desk.paper.sayings = {}
         await desk.registry.remove(name, "test")
-        resolving = Resolving(desk.searching)
+        resolving = HopResolver(desk.searching)
         assert isinstance((await resolving.resolve(question(), CLIENTS)).outcome, NotFound)
 
     at_desk(work)
@@ -211,7 +211,7 @@ def test_that_nobody_has_it_takes_the_word_of_those_included_meanwhile() -> None
 
 def test_an_archive_that_is_down_is_not_asked_and_counts_as_silent() -> None:
     async def work(desk: Desk) -> None:
-        silent = Silence("b", "it did not answer in time")
+        silent = NoReply("b", "it did not answer in time")
         desk.paper.sayings = {"b": says(silent)}
         for _ in range(5):
             assert isinstance((await desk.resolve(question())).outcome, Unsure)
@@ -246,7 +246,7 @@ def test_a_url_that_is_not_the_archives_own_serves_nobody() -> None:
 def test_circles_are_cut(length: int) -> None:
     ring = [parse(f"a.example/ring/2012/01.01.01.{number:02}") for number in range(length)]
 
-    def answer(request: UrlRequest) -> Heard:
+    def answer(request: UrlRequest) -> Reply:
         at = ring.index(request.label)
         following = ring[(at + 1) % length]
         return leads("a", Forms.of(following))
@@ -265,10 +265,10 @@ def test_circles_are_cut(length: int) -> None:
 
 def test_hops_go_on_with_the_verbs_that_remain() -> None:
     async def work(desk: Desk) -> None:
-        def first(request: UrlRequest) -> Heard:
+        def first(request: UrlRequest) -> Reply:
             return leads("a", NEXT) if request.label == ITEM.label else unknown("a")
 
-        def second(request: UrlRequest) -> Heard:
+        def second(request: UrlRequest) -> Reply:
             assert request.label != ITEM.label or request.verbs
             return original("b") if not request.verbs else unknown("b")
 
@@ -282,7 +282,7 @@ def test_hops_go_on_with_the_verbs_that_remain() -> None:
 
 
 def test_there_is_a_bound_on_searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(module, "MAX_SEARCHES", 2)
 
     async def work(desk: Desk) -> None:
         desk.paper.held = set(NAMES)
@@ -311,7 +311,7 @@ def test_whoever_waits_is_let_go_when_searches_are_given_up() -> None:
 def test_memory_keeps_no_longer_than_it_may() -> None:
     async def work(desk: Desk) -> None:
         desk.paper.sayings = {"a": says(original("a"))}
-        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        memory = RedirectCache(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         version = memory.version
         found = await desk.resolve(question())
         known = memory.keep(found, HERE, version, found.began)
@@ -333,11 +333,11 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
 def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
     async def work(desk: Desk) -> None:
         desk.paper.sayings = {"a": says(original("a"))}
-        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        memory = RedirectCache(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         version = memory.version
         found = await desk.resolve(question())
         kept = memory.keep(found, HERE, version, found.began)
-        assert isinstance(kept, Known)
+        assert isinstance(kept, CachedRedirect)
         memory.forget(ITEM.label.canonical)
         assert kept.lease.until == 0
         assert memory.recall(question(), CLIENTS, found.began) is None
@@ -354,10 +354,10 @@ def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
 LICENSED, OTHERS = ("150.163.2.0",), ("192.0.2.0",)
 
 
-def by_client(name: str, *, told: bool = True) -> Callable[[UrlRequest], Heard]:
+def by_client(name: str, *, told: bool = True) -> Callable[[UrlRequest], Reply]:
     """Answer some clients with the item, and others with its metadata; say so, or not."""
 
-    def answer(request: UrlRequest) -> Heard:
+    def answer(request: UrlRequest) -> Reply:
         heard = original(name)
         assert heard.listed is not None
         if request.clients != LICENSED:
@@ -433,7 +433,7 @@ def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  
 
     async def work(desk: Desk) -> None:
         desk.paper.sayings = {"a": by_client("a", told=told)}
-        memory = Memory(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
+        memory = RedirectCache(lambda: desk.registry.version, hot_seconds=10, absent_seconds=2)
         found = await desk.resolving.resolve(question(), OTHERS)
         kept = memory.keep(found, HERE, memory.version, found.began)
         assert found.only_for == OTHERS
@@ -443,7 +443,7 @@ def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  
         assert licensed.only_for == (LICENSED if told else ())
         memory.keep(licensed, HERE, memory.version, licensed.began)
         again = memory.recall(question(), LICENSED, licensed.began)
-        assert isinstance(again, Known)
+        assert isinstance(again, CachedRedirect)
         assert again.url.endswith(b"doc")
         memory.forget(ITEM.label.canonical)
         assert memory.recall(question(), OTHERS, found.began) is None
@@ -491,11 +491,11 @@ def test_a_search_that_began_before_unsettles_nothing() -> None:
 
 def test_an_archive_that_there_was_no_time_to_ask_is_neither_up_nor_down() -> None:
     async def work(desk: Desk) -> None:
-        timed_out = Silence("b", "it did not answer in time")
+        timed_out = NoReply("b", "it did not answer in time")
         desk.paper.sayings = {"b": says(timed_out)}
         for _ in range(2):
             await desk.resolve(question())
-        desk.paper.sayings = {"b": says(Silence("b", NO_PLACE, asked=False))}
+        desk.paper.sayings = {"b": says(NoReply("b", NO_SLOT, asked=False))}
         for _ in range(5):
             assert isinstance((await desk.resolve(question())).outcome, Unsure)
         service = SERVICES["b"].canonical
@@ -509,7 +509,7 @@ def test_an_archive_that_there_was_no_time_to_ask_is_neither_up_nor_down() -> No
 
 def test_an_archive_that_refuses_a_question_is_there() -> None:
     async def work(desk: Desk) -> None:
-        desk.paper.sayings = {"b": says(Silence("b", "it answered 414", alive=True))}
+        desk.paper.sayings = {"b": says(NoReply("b", "it answered 414", alive=True))}
         for _ in range(5):
             assert isinstance((await desk.resolve(question())).outcome, Unsure)
         assert desk.registry.is_asked(SERVICES["b"].canonical)
@@ -519,12 +519,12 @@ def test_an_archive_that_refuses_a_question_is_there() -> None:
 
 def test_memory_keeps_nothing_unsure() -> None:
     async def work(desk: Desk) -> None:
-        memory = Memory(lambda: 0, hot_seconds=10, absent_seconds=2)
+        memory = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2)
         absent = await desk.resolve(question())
         assert memory.keep(absent, HERE, memory.version, absent.began) is absent
         assert memory.recall(question(), CLIENTS, absent.began + 1.9) is absent
         assert memory.recall(question(), CLIENTS, absent.began + 2) is None
-        desk.paper.sayings = {"b": says(Silence("b", "it did not answer in time"))}
+        desk.paper.sayings = {"b": says(NoReply("b", "it did not answer in time"))}
         unsure = await desk.resolve(question())
         assert isinstance(unsure.outcome, Unsure)
         memory.keep(unsure, HERE, memory.version, unsure.began)

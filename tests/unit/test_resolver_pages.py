@@ -24,10 +24,10 @@ from ibi.resolver.ports.store import Challenge
 from ibi.resolver.web.explain import explain
 from ibi.resolver.web.explanation import Asked, Explanation, Said
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
-from ibi.resolver.web.pasted_text import Kind, Pasted, what_is
+from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
 from ibi.resolver.web.views import (
     EXAMPLES,
-    OUTCOME_WORDS,
+    OUTCOME_TEXTS,
     REASONS,
     ArchivesView,
     ChallengeView,
@@ -102,7 +102,7 @@ def registered(word: str) -> tuple[RegisteredArchive, ...]:
     return (*ARCHIVES.values(), archive(FIRST, word), pending, off)
 
 
-def with_path(pasted: Pasted, word: str) -> Pasted:
+def with_path(pasted: PastedText, word: str) -> PastedText:
     assert pasted.wanted is not None
     return replace(pasted, wanted=replace(pasted.wanted, path=f"/{word}"))
 
@@ -166,14 +166,14 @@ def _key(view: KeyView, preference: LanguagePreference, here: str, pages: Resolv
 def several(word: str = HARMLESS) -> dict[str, Callable[[ResolverPages], Page]]:
     """Return all pages, in all shapes, with a word where foreign text comes in."""
     here = f"/8JMKD3MGP7W/3EPGUE5/{word}?x={word}&lang={word}"
-    given: dict[str, Pasted] = {
+    given: dict[str, PastedText] = {
         "label": replace(what_is(f"http://r.example/{ITEM}. ", NOW), given=word),
         "future label": what_is(ITEM, Instant(0)),
         "persistent url": with_path(what_is(f"{ITEM}!/x", NOW), word),
         "name": what_is("sid.inpe.br/mtc-m19@80/2013/09.04.12.27.57", NOW),
         "gateway": replace(what_is("doi:10.1000/182", NOW), given=word),
-        "web address": Pasted(word, Kind.WEB_ADDRESS, suggestions=(word,)),
-        "nonsense": Pasted(word, Kind.UNKNOWN, suggestions=(word, word), fault=word),
+        "web address": PastedText(word, Kind.WEB_ADDRESS, suggestions=(word,)),
+        "nonsense": PastedText(word, Kind.UNKNOWN, suggestions=(word, word), fault=word),
         "nothing": what_is("", NOW),
     }
     views: dict[str, Callable[[ResolverPages], Page]] = {
@@ -768,4 +768,4 @@ def test_other_reasons_stay_as_they_are(reason: str) -> None:
 
 
 def test_every_outcome_has_words() -> None:
-    assert {explained(name).outcome for name in all_outcomes()} == OUTCOME_WORDS.keys()
+    assert {explained(name).outcome for name in all_outcomes()} == OUTCOME_TEXTS.keys()

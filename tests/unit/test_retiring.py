@@ -18,14 +18,14 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from forked_work import Worker, working
-from ibi.archive.web.forwarding import HandingOn
+from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.wiring import workers
-from ibi.archive.wiring.workers import Keeper
-from ibi.foundation.interprocess.forwarded_server import InnerDoor
-from ibi.foundation.interprocess.frames import Doorbell
+from ibi.archive.wiring.workers import ArchiveWriter
+from ibi.foundation.interprocess.forwarded_server import ForwardedServer
+from ibi.foundation.interprocess.frames import FdChannel
 from ibi.foundation.processes import worker
 from ibi.foundation.processes.worker import run_worker
-from ibi.foundation.processes.worker_slot import READY, RETIRE, Leash
+from ibi.foundation.processes.worker_slot import READY, RETIRE, ControlChannel
 from minting_server import PATIENCE, wait_until
 
 
@@ -45,10 +45,10 @@ def _scope(path: str) -> dict[str, object]:
     }
 
 
-class _Door(InnerDoor):
+class _Door(ForwardedServer):
     """Tells by a file that it was shut."""
 
-    def __init__(self, bell: Doorbell, app: Starlette, told: Path) -> None:
+    def __init__(self, bell: FdChannel, app: Starlette, told: Path) -> None:
         super().__init__(bell, _numbers, app)
         self._told = told
 
@@ -84,15 +84,15 @@ def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
     ours, theirs = socket.socketpair()
     shut = tmp_path / "shut"
 
-    def keep(bell: Doorbell) -> None:
+    def keep(bell: FdChannel) -> None:
         app = _slow_and_quick()
         door = _Door(bell, app, shut)
-        Keeper(app, door, Leash(theirs), lambda: None, lambda: None).run()
+        ArchiveWriter(app, door, ControlChannel(theirs), lambda: None, lambda: None).run()
 
     with (
         closing(ours),
         closing(theirs),
-        closing(Doorbell()) as bell,
+        closing(FdChannel()) as bell,
         working(partial(keep, bell)) as process,
     ):
         assert ours.recv(1) == READY
@@ -100,7 +100,7 @@ def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
         assert process.end() == 0
 
 
-async def _ask_while_retiring(bell: Doorbell, process: Worker, shut: Path) -> tuple[bytes, bytes]:
+async def _ask_while_retiring(bell: FdChannel, process: Worker, shut: Path) -> tuple[bytes, bytes]:
     begun = asyncio.Event()
 
     async def ask(path: str) -> bytes:
@@ -115,7 +115,7 @@ async def _ask_while_retiring(bell: Doorbell, process: Worker, shut: Path) -> tu
             if took[-1]:
                 begun.set()
 
-        await HandingOn(bell, PATIENCE)(_scope(path), receive, send)
+        await Forwarder(bell, PATIENCE)(_scope(path), receive, send)
         return b"".join(took)
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
@@ -165,11 +165,13 @@ def test_who_finishes_something_at_leisure_ends_when_all_do(
     place = listener.getsockname()
     left = tmp_path / "left"
 
-    def work(bell: Doorbell) -> None:
+    def work(bell: FdChannel) -> None:
         ours.close()
-        run_worker(_endless(left), listener, Leash(theirs), InnerDoor(bell, _numbers))
+        run_worker(
+            _endless(left), listener, ControlChannel(theirs), ForwardedServer(bell, _numbers)
+        )
 
-    with closing(Doorbell()) as bell, working(partial(work, bell)) as process:
+    with closing(FdChannel()) as bell, working(partial(work, bell)) as process:
         theirs.close()
         listener.close()
         assert ours.recv(1) == READY

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ibi.foundation.http_client.guarded_pool import LEAST, MOST_LINES, WINDOW, SteadyReader
+from ibi.foundation.http_client.guarded_pool import LEAST, MOST_LINES, WINDOW, StallGuardReader
 
 
 class Line(io.RawIOBase):
@@ -32,9 +32,9 @@ class Line(io.RawIOBase):
         buffer[: len(piece)] = piece
         return len(piece)
 
-    def reader(self) -> SteadyReader:
+    def reader(self) -> StallGuardReader:
         """Read from it."""
-        return SteadyReader(self, lambda: self.now)
+        return StallGuardReader(self, lambda: self.now)
 
 
 def test_what_comes_is_read() -> None:

@@ -14,7 +14,7 @@ import pytest
 from forked_work import working
 from ibi.foundation.processes import supervisor as supervision
 from ibi.foundation.processes.supervisor import Supervisor
-from ibi.foundation.processes.worker_slot import READY, Leash, Post
+from ibi.foundation.processes.worker_slot import READY, ControlChannel, WorkerSlot
 from minting_server import wait_until
 
 
@@ -23,7 +23,7 @@ def nobody_has_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervision, "_CLOSING", 0.0)
 
 
-def at_work(path: Path, leash: Leash) -> None:
+def at_work(path: Path, leash: ControlChannel) -> None:
     """Say who is at a post, and that he answers, until the end; be it that of the supervisor."""
     supervisor = os.getppid()
     begun = path.with_name(f"{path.name}.{os.getpid()}")
@@ -34,7 +34,7 @@ def at_work(path: Path, leash: Leash) -> None:
         time.sleep(0.02)
 
 
-def supervising(*posts: Post, ready: Callable[[], None] = lambda: None) -> Callable[[], None]:
+def supervising(*posts: WorkerSlot, ready: Callable[[], None] = lambda: None) -> Callable[[], None]:
     return Supervisor(posts, ready, lambda: None).run
 
 
@@ -46,14 +46,14 @@ def who(path: Path) -> int:
 def test_who_answers_and_dies_before_all_others_answer_is_replaced(tmp_path: Path) -> None:
     first, second, killed = (tmp_path / name for name in ("first", "second", "killed"))
 
-    def kill_and_work(leash: Leash) -> None:
+    def kill_and_work(leash: ControlChannel) -> None:
         if not killed.exists():
             killed.write_text(str(who(first)), "ascii")
             os.kill(who(first), signal.SIGKILL)
             wait_until(lambda: not Path(f"/proc/{who(killed)}").exists())  # the supervisor knows
         at_work(second, leash)
 
-    posts = (Post("first", partial(at_work, first)), Post("second", kill_and_work))
+    posts = (WorkerSlot("first", partial(at_work, first)), WorkerSlot("second", kill_and_work))
     with working(supervising(*posts)) as supervisor:
         wait_until(lambda: who(killed) > 0 and who(first) != who(killed))
         supervisor.signal(signal.SIGTERM)
@@ -63,7 +63,7 @@ def test_who_answers_and_dies_before_all_others_answer_is_replaced(tmp_path: Pat
 def test_who_is_told_to_end_before_it_began_ends_at_the_first_word(tmp_path: Path) -> None:
     forked, insisted = tmp_path / "forked", tmp_path / "insisted"
 
-    def work(leash: Leash) -> None:
+    def work(leash: ControlChannel) -> None:
         try:
             at_work(tmp_path / "keeper", leash)
         except KeyboardInterrupt:
@@ -75,7 +75,7 @@ def test_who_is_told_to_end_before_it_began_ends_at_the_first_word(tmp_path: Pat
             time.sleep(0.3)  # for it to be told meanwhile, as it mostly is
 
         os.register_at_fork(after_in_child=begin)
-        supervising(Post("keeper", work, alone=True))()
+        supervising(WorkerSlot("keeper", work, alone=True))()
 
     with working(supervise) as supervisor:
         wait_until(forked.exists)
@@ -87,13 +87,16 @@ def test_who_is_told_to_end_before_it_began_ends_at_the_first_word(tmp_path: Pat
 def test_who_is_alone_stays_if_others_cannot_be_replaced(tmp_path: Path) -> None:
     keeper, reader, failed = (tmp_path / name for name in ("keeper", "reader", "failed"))
 
-    def begin_once(leash: Leash) -> None:
+    def begin_once(leash: ControlChannel) -> None:
         if reader.exists():
             failed.touch()
             return
         at_work(reader, leash)
 
-    posts = (Post("keeper", partial(at_work, keeper), alone=True), Post("reader", begin_once))
+    posts = (
+        WorkerSlot("keeper", partial(at_work, keeper), alone=True),
+        WorkerSlot("reader", begin_once),
+    )
     with working(supervising(*posts, ready=(tmp_path / "ready").touch)) as supervisor:
         wait_until((tmp_path / "ready").exists)
         before = who(keeper), who(reader)

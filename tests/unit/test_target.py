@@ -11,7 +11,7 @@ from ibi.identifier.label import parse
 from ibi.model.item import State
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules.target import OFF_HOST, is_permitted, vetted, with_pairs
 
 GOOD = RegisteredArchive(
@@ -91,7 +91,7 @@ def test_an_answer_keeps_what_is_its_own() -> None:
     evil = replace(related("good", State.ORIGINAL), url="http://evil.example/")
     mixed = listing("good", {"": related("good", State.ORIGINAL), ".metadata": evil})
     found = vetted(mixed, GOOD)
-    assert isinstance(found, Answer)
+    assert isinstance(found, ArchiveReply)
     assert found.fault == OFF_HOST
     assert found.listed is not None
     assert found.listed.related[Relation()].url == url_of("good")
@@ -102,7 +102,7 @@ def test_an_answer_keeps_what_is_its_own() -> None:
 def test_an_answer_without_a_url_of_its_own_is_none() -> None:
     evil = replace(related("good", State.ORIGINAL), url="http://evil.example/")
     found = vetted(listing("good", {"": evil}), GOOD)
-    assert isinstance(found, Silence)
+    assert isinstance(found, NoReply)
     assert found.reason == OFF_HOST
     assert found.alive
     barren = listing("good")

@@ -12,7 +12,7 @@ import pytest
 
 from ibi.archive.ports.maintenance import TaskStore
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
-from ibi.archive.tasks import CancelledError, InterruptedTaskError, Progress, Tasks, Work
+from ibi.archive.tasks import CancelledError, InterruptedTaskError, TaskProgress, Tasks, Work
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.task import Task, TaskState
 from minting_server import PATIENCE, wait_until
@@ -60,7 +60,7 @@ class Gate:
     at_once: int = 0
     most_at_once: int = 0
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: TaskProgress) -> None:
         """Take steps from the place that was reported last."""
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -78,7 +78,7 @@ class Gate:
         assert self.reached.acquire(timeout=PATIENCE)
 
 
-def nothing(_: Progress) -> None:
+def nothing(_: TaskProgress) -> None:
     """Be done at once."""
 
 
@@ -88,7 +88,7 @@ def nothing(_: Progress) -> None:
 def test_a_task_is_done_and_tells_what_came_of_it(store: SqlCatalogue, clock: ToldClock) -> None:
     seen: list[object] = []
 
-    def work(progress: Progress) -> None:
+    def work(progress: TaskProgress) -> None:
         seen.extend([progress.request, progress.result, progress.task.state])
         progress.report(done=2, total=2, place="b", note="at b", result={"found": ["x"]})
         seen.append(progress.result)
@@ -179,7 +179,7 @@ def test_a_report_is_kept_once_in_a_second_and_when_it_must_be(
 ) -> None:
     counting = CountingStore(store)
 
-    def work(progress: Progress) -> None:
+    def work(progress: TaskProgress) -> None:
         for done in range(1, 100):
             progress.report(done=done)
         clock.sleep(SECOND)
@@ -295,7 +295,7 @@ def test_work_that_ends_before_it_reports_is_done_though_it_was_cancelled(
 ) -> None:
     reached, let = threading.Event(), threading.Event()
 
-    def work(_: Progress) -> None:
+    def work(_: TaskProgress) -> None:
         reached.set()
         assert let.wait(PATIENCE)
 
@@ -315,7 +315,7 @@ def test_a_task_that_fails_says_why_and_the_next_is_done(
 ) -> None:
     faults: list[Exception] = [ArchiveRequestError("It cannot be."), ZeroDivisionError("x")]
 
-    def work(progress: Progress) -> None:
+    def work(progress: TaskProgress) -> None:
         progress.report(done=1, total=2)
         if faults:
             raise faults.pop(0)
@@ -387,7 +387,7 @@ def test_who_reports_is_told_to_end(store: SqlCatalogue, clock: ToldClock) -> No
     raised: list[type[Exception]] = []
     began = threading.Semaphore(0)
 
-    def work(progress: Progress) -> None:
+    def work(progress: TaskProgress) -> None:
         began.release()
         try:
             while True:
@@ -423,7 +423,7 @@ def test_work_whose_end_cannot_be_kept_is_done_again(store: SqlCatalogue, clock:
     done: list[str] = []
     seen = threading.Event()
 
-    def work(progress: Progress) -> None:
+    def work(progress: TaskProgress) -> None:
         if done:  # the worker may look again by itself, and soon
             assert seen.wait(PATIENCE)
         else:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from ibi.archive.rules import transfer as rules
-from ibi.archive.rules.transfer_messages import Answer, Commit, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, TransferOffer, TransferReply, Undo
 from ibi.errors import DeletedError, StateError
 from ibi.model.item import Item, State, Tombstone, Transfer
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 from small_archive import file, forms
 
 ID, OTHER = "1" * 32, "2" * 32
@@ -22,14 +22,17 @@ ORIGINAL = Item(forms=forms(1), metadata=forms(2))
 COPY = replace(ORIGINAL, state=State.COPY, origin=A)
 DELETED = replace(ORIGINAL, state=State.DELETED, tombstone=Tombstone(1, "me", "gone"))
 METADATA = Item(
-    forms=forms(2), kind="metadata", describes=forms(1), record=Record(titles=(Text("A title"),))
+    forms=forms(2),
+    kind="metadata",
+    describes=forms(1),
+    record=MetadataRecord(titles=(Text("A title"),)),
 )
 OFFERED = rules.offered(ORIGINAL, ID, B, 7)
 HANDED = rules.handed(OFFERED, ID, RECEIPT, 8)
 READY = rules.received(ORIGINAL, None, ID, A, RECEIPT, 9)
 READY_COPY = rules.received(ORIGINAL, COPY, ID, A, RECEIPT, 9)
 ACCEPTED = rules.accepted(READY, ID)
-OFFER = Offer(id=ID, label=str(ORIGINAL.forms.label), source=A, ticket="ticket")
+OFFER = TransferOffer(id=ID, label=str(ORIGINAL.forms.label), source=A, ticket="ticket")
 
 
 def test_what_the_giver_becomes() -> None:
@@ -123,33 +126,33 @@ def test_what_the_giver_says() -> None:
         assert rules.message(item, OFFER) == Undo(id=ID, label=label)
 
 
-READY_ANSWER = Answer(state="ready", receipt=RECEIPT)
+READY_ANSWER = TransferReply(state="ready", receipt=RECEIPT)
 STEPS = [
-    (OFFERED, Answer(state="copying"), "wait", False),
+    (OFFERED, TransferReply(state="copying"), "wait", False),
     (OFFERED, READY_ANSWER, "hand over", False),
-    (OFFERED, Answer(state="refused"), "take back", True),
-    (OFFERED, Answer(state="undone"), "take back", True),
-    (OFFERED, Answer(state="accepted"), "finish", True),
-    (HANDED, Answer(state="copying"), "wait", False),
+    (OFFERED, TransferReply(state="refused"), "take back", True),
+    (OFFERED, TransferReply(state="undone"), "take back", True),
+    (OFFERED, TransferReply(state="accepted"), "finish", True),
+    (HANDED, TransferReply(state="copying"), "wait", False),
     (HANDED, READY_ANSWER, "wait", False),
-    (HANDED, Answer(state="refused"), "wait", False),
-    (HANDED, Answer(state="undone"), "wait", False),
-    (HANDED, Answer(state="refused", receipt="another"), "wait", False),
-    (HANDED, Answer(state="refused", receipt=RECEIPT), "take back", False),
-    (HANDED, Answer(state="undone", receipt=RECEIPT), "take back", False),
-    (HANDED, Answer(state="accepted"), "finish", True),
-    (ORIGINAL, Answer(state="undone"), "wait", True),
-    (ORIGINAL, Answer(state="refused", receipt=RECEIPT), "wait", False),
-    (ORIGINAL, Answer(state="accepted"), "wait", True),
+    (HANDED, TransferReply(state="refused"), "wait", False),
+    (HANDED, TransferReply(state="undone"), "wait", False),
+    (HANDED, TransferReply(state="refused", receipt="another"), "wait", False),
+    (HANDED, TransferReply(state="refused", receipt=RECEIPT), "take back", False),
+    (HANDED, TransferReply(state="undone", receipt=RECEIPT), "take back", False),
+    (HANDED, TransferReply(state="accepted"), "finish", True),
+    (ORIGINAL, TransferReply(state="undone"), "wait", True),
+    (ORIGINAL, TransferReply(state="refused", receipt=RECEIPT), "wait", False),
+    (ORIGINAL, TransferReply(state="accepted"), "wait", True),
     (ORIGINAL, READY_ANSWER, "wait", False),
-    (None, Answer(state="undone"), "wait", True),
+    (None, TransferReply(state="undone"), "wait", True),
 ]
 
 
 @pytest.mark.parametrize(("item", "answer", "step", "is_over"), STEPS)
 def test_what_the_giver_does(
     item: Item | None,
-    answer: Answer,
+    answer: TransferReply,
     step: str,
     is_over: bool,  # noqa: FBT001  # a fact
 ) -> None:
@@ -173,7 +176,9 @@ def test_what_the_receiver_answers() -> None:
     assert rules.answer_to_undo(on, ID, RECEIPT).state == "accepted"
     for item in (None, COPY, ORIGINAL, HANDED):
         assert commit(item) == "refused"
-        assert rules.answer_to_undo(item, ID, RECEIPT) == Answer(state="undone", receipt=RECEIPT)
+        assert rules.answer_to_undo(item, ID, RECEIPT) == TransferReply(
+            state="undone", receipt=RECEIPT
+        )
     assert commit(READY, receipt="another") == commit(READY, OTHER) == "refused"
     assert rules.answer_to_commit(COPY, ID, RECEIPT).receipt == RECEIPT
     assert rules.standing(READY, ID) == READY_ANSWER
@@ -240,7 +245,7 @@ def test_a_digest_is_of_all_that_must_be_alike() -> None:
         digest(ORIGINAL, files[0], replace(files[1], media_type="text/csv")),
         rules.digest([(ORIGINAL, files)]),
         rules.digest(
-            [(ORIGINAL, files), (replace(METADATA, record=Record(titles=(Text("x"),))), [])]
+            [(ORIGINAL, files), (replace(METADATA, record=MetadataRecord(titles=(Text("x"),))), [])]
         ),
     }
     assert len(others) == 7

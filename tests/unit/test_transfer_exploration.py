@@ -8,7 +8,7 @@ import pytest
 
 from ibi.archive.rules import transfer as rules
 from ibi.archive.rules.transfer import Step
-from ibi.archive.rules.transfer_messages import Answer
+from ibi.archive.rules.transfer_messages import TransferReply
 from ibi.model.item import Item, State
 from transfer_model import Model, Rules, World
 
@@ -98,7 +98,7 @@ def test_unless_a_catalogue_or_a_token_is_lost_all_ends_without_anybody_asking_f
 # --- twins: each rule that is broken is missed ----------------------------------------------------
 
 
-def without_receipts(item: Item | None, id_: str, receipt: str) -> Answer:
+def without_receipts(item: Item | None, id_: str, receipt: str) -> TransferReply:
     standing = rules.standing(item, id_)
     return rules.answer_to_commit(item, id_, standing.receipt if standing else receipt)
 
@@ -111,7 +111,7 @@ def forgetful_later(item: Item, id_: str, receipt: str, now: int) -> Item:
     return replace(rules.handed(item, id_, receipt, now), custody=())
 
 
-def credulous(item: Item | None, id_: str, answer: Answer, is_whole: bool) -> Step:  # noqa: FBT001
+def credulous(item: Item | None, id_: str, answer: TransferReply, is_whole: bool) -> Step:  # noqa: FBT001
     receipt = item.transfer.receipt if item is not None and item.transfer is not None else ""
     if answer.state in {"refused", "undone"}:
         answer = replace(answer, receipt=receipt)

@@ -6,7 +6,7 @@ import pytest
 
 from canned_server import CannedServer
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError, ArchiveUnreachableError
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
@@ -15,7 +15,7 @@ COMMIT = Commit(id=ID, label="a/b/2026/01.01.00.00", receipt="r@s")
 HERE = OutboundGuard(["127.0.0.0/8"])
 
 
-def say(server: CannedServer, message: Message = COMMIT) -> Answer:
+def say(server: CannedServer, message: Message = COMMIT) -> TransferReply:
     peer = HttpTransferPeer(server.address, "token", HERE)
     try:
         return peer.say(message)
@@ -26,7 +26,10 @@ def say(server: CannedServer, message: Message = COMMIT) -> Answer:
 @pytest.mark.parametrize(
     ("message", "line"),
     [
-        (Offer(id=ID, label="a/b", source="http://a", ticket="t"), f"PUT /api/v1/incoming/{ID} "),
+        (
+            TransferOffer(id=ID, label="a/b", source="http://a", ticket="t"),
+            f"PUT /api/v1/incoming/{ID} ",
+        ),
         (COMMIT, f"POST /api/v1/incoming/{ID}/acceptance "),
         (
             Undo(id=ID, label="a/b é", receipt="r@s"),
@@ -37,7 +40,7 @@ def say(server: CannedServer, message: Message = COMMIT) -> Answer:
 def test_what_is_said(message: Message, line: str) -> None:
     body = b'{"state":"accepted","receipt":"r","more":1}'
     with CannedServer("200 OK", "Connection: close", body=body) as server:
-        assert say(server, message) == Answer(state="accepted", receipt="r")
+        assert say(server, message) == TransferReply(state="accepted", receipt="r")
         [head] = server.heard
     assert head.startswith(line.encode())
     assert b"Authorization: Bearer token\r\n" in head

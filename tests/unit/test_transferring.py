@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.copies.pull import Pulling
+from ibi.archive.copies.pull import ItemPuller
 from ibi.archive.rules.amendment import Amendment
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.errors import (
     ArchiveRequestError,
     ArchiveUnreachableError,
@@ -207,7 +207,7 @@ def test_whoever_is_killed_at_whichever_write_it_ends_with_one_original(
 def test_answers_that_are_lost_are_asked_for_again(scene: Scene) -> None:
     lost: list[Message] = []
 
-    def lose(_to: str, message: Message, _answer: Answer) -> None:
+    def lose(_to: str, message: Message, _answer: TransferReply) -> None:
         if message not in lost:
             lost.append(message)
             raise ArchiveUnreachableError("there", "the connection broke")
@@ -216,7 +216,7 @@ def test_answers_that_are_lost_are_asked_for_again(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
     scene.network.settle()
     check_moved(scene, scene.a, scene.b, id_)
-    assert [type(each) for each in lost] == [Offer, Commit]
+    assert [type(each) for each in lost] == [TransferOffer, Commit]
 
 
 def test_while_the_other_does_not_answer_the_copy_waits_and_says_why(scene: Scene) -> None:
@@ -323,7 +323,7 @@ def run_until(scene: Scene, id_: str, phase: str) -> None:
 def test_what_was_accepted_cannot_be_undone(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
 
-    def lose(_to: str, message: Message, _answer: Answer) -> None:
+    def lose(_to: str, message: Message, _answer: TransferReply) -> None:
         if isinstance(message, Commit | Undo):
             raise ArchiveUnreachableError("there", "the connection broke")
 
@@ -394,7 +394,7 @@ def test_the_receiver_loses_its_catalogue_when_it_is_ready(scene: Scene) -> None
 
 
 def test_the_receiver_loses_its_catalogue_after_it_accepted_and_gave_on(scene: Scene) -> None:
-    def lose(_to: str, message: Message, _answer: Answer) -> None:
+    def lose(_to: str, message: Message, _answer: TransferReply) -> None:
         if isinstance(message, Commit):
             raise ArchiveUnreachableError("there", "the connection broke")
 
@@ -504,7 +504,7 @@ def test_a_receiver_that_has_the_item_otherwise_refuses(scene: Scene) -> None:
     c.small.archive.delete(scene.label, "me", "Not wanted")
     # Whoever was restored from an old backup may offer what others have by now.
     [(_, offer, _), *_] = scene.network.said
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, TransferOffer)
     again = replace(offer, id="0" * 32)
     answer = c.transfers.hear(again)
     assert (answer.state, "was deleted" in answer.reason) == ("refused", True)
@@ -518,7 +518,7 @@ def test_two_transfers_of_one_item_to_one_archive(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
     run_until(scene, id_, "ready")
     [(_, offer, _), *_] = scene.network.said
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, TransferOffer)
     other = replace(offer, id="0" * 32, source="http://c.example.org")
     answer = scene.b.transfers.hear(other)
     assert answer.state == "refused"
@@ -557,7 +557,7 @@ def test_an_offer_that_comes_after_it_was_undone_is_refused(scene: Scene) -> Non
     late: list[Message] = []
 
     def delay(_to: str, message: Message) -> None:
-        if isinstance(message, Offer):
+        if isinstance(message, TransferOffer):
             late.append(message)
             raise ArchiveUnreachableError("there", "it takes too long")
 
@@ -576,7 +576,7 @@ def test_who_copies_the_same_item_is_waited_for(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
     scene.a.step()
     other = OtherArchive(scene.a.small.archive, scene.a.address)
-    pulled = Pulling(scene.b.small.archive).pull(other, parse(scene.label))
+    pulled = ItemPuller(scene.b.small.archive).pull(other, parse(scene.label))
     with scene.b.small.store.busy(pulled.deposit):
         scene.b.step()
         assert scene.b.transfers.get(id_).phase == "copying"
@@ -666,7 +666,7 @@ def test_a_ticket_opens_one_item_while_it_is_offered(scene: Scene) -> None:
     scene.a.offer(scene.label, scene.b)
     scene.a.step()
     [(_, offer, _)] = scene.network.said
-    assert isinstance(offer, Offer)
+    assert isinstance(offer, TransferOffer)
     items = [scene.a.item(scene.label), scene.a.metadata(scene.label), scene.a.item(other)]
     assert [each and a.is_ticket(each, offer.ticket) for each in items] == [True, True, False]
     assert not any(
@@ -694,7 +694,7 @@ def test_what_ended_meanwhile_is_not_opened_again(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
     known = scene.a.transfers.get(id_).exchange
     scene.network.settle()
-    giving = scene.a.transfers._giving  # noqa: SLF001  # as a thread that read it before does
+    giving = scene.a.transfers._sender  # noqa: SLF001  # as a thread that read it before does
     with pytest.raises(StateError, match="ended already"):
         giving.undo(replace(known, fault="nobody was there"), "me")
     with pytest.raises(StateError, match="ended already"):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.storage.unpack.unpack import Limits, unpack
+from ibi.archive.storage.unpack.unpack import UnpackLimits, unpack
 from ibi.errors import UnpackError
 
 FILES = {
@@ -38,7 +38,7 @@ class Collected(dict[str, bytes]):
         self[path] = file.getvalue()
 
 
-def unpacked(source: bytes, limits: Limits | None = None) -> dict[str, bytes]:
+def unpacked(source: bytes, limits: UnpackLimits | None = None) -> dict[str, bytes]:
     files = Collected()
     paths = unpack(io.BytesIO(source), files.write, limits)
     assert paths == list(files)
@@ -159,14 +159,16 @@ def test_what_is_neither_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (Limits(entries=3), "more than 3 files"),
-        (Limits(names=20), "paths in it"),
-        (Limits(total=1_000_000), "bytes come out"),
-        (Limits(file=1_000_000), "larger than 1,000,000"),
-        (Limits(ratio=0, exempt=1_000), "bytes come out"),
+        (UnpackLimits(entries=3), "more than 3 files"),
+        (UnpackLimits(names=20), "paths in it"),
+        (UnpackLimits(total=1_000_000), "bytes come out"),
+        (UnpackLimits(file=1_000_000), "larger than 1,000,000"),
+        (UnpackLimits(ratio=0, exempt=1_000), "bytes come out"),
     ],
 )
-def test_limits(make: Callable[[dict[str, bytes]], bytes], limits: Limits, reason: str) -> None:
+def test_limits(
+    make: Callable[[dict[str, bytes]], bytes], limits: UnpackLimits, reason: str
+) -> None:
     with pytest.raises(UnpackError, match=reason):
         unpacked(make(FILES), limits)
 
@@ -174,7 +176,8 @@ def test_limits(make: Callable[[dict[str, bytes]], bytes], limits: Limits, reaso
 def test_folders_that_nobody_lists_count_too() -> None:
     with pytest.raises(UnpackError, match="more than 30 files"):
         unpacked(
-            zipped({"/".join("abcdefghij") + f"/{x}": b"" for x in range(25)}), Limits(entries=30)
+            zipped({"/".join("abcdefghij") + f"/{x}": b"" for x in range(25)}),
+            UnpackLimits(entries=30),
         )
 
 

@@ -18,10 +18,10 @@ from ibi.archive.rules.announcement import Link
 from ibi.archive.settings import read_archive
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.errors import RequestError
-from ibi.foundation.processes.server import Service, address_of, listening_at, run_together
+from ibi.foundation.processes.server import ServedApp, address_of, listening_at, run_together
 from ibi.foundation.settings_file import written
 from ibi.installation.programs import Installation, opened
-from ibi.installation.settings import Wanted, archive_settings, resolver_settings
+from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import read_resolver
@@ -30,12 +30,12 @@ from installation import free_port
 from minting_server import Client
 from shell import Shell
 
-PUBLIC = Wanted(
+PUBLIC = InstallationRequest(
     port=8800, archive_address="http://archive.example.org", ip="150.163.34.243", listen="0.0.0.0"
 )
 
 
-def kept(folder: Path, wanted: Wanted) -> None:
+def kept(folder: Path, wanted: InstallationRequest) -> None:
     """Keep the settings of an installation, as `ibi up` does."""
     for name, settings in (
         ("resolver", resolver_settings(folder, wanted)),
@@ -48,11 +48,11 @@ def kept(folder: Path, wanted: Wanted) -> None:
 
 
 def test_new_settings_are_those_of_a_try(tmp_path: Path) -> None:
-    resolver = resolver_settings(tmp_path, Wanted(port=9000))
+    resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
     assert (resolver.address, resolver.listen) == ("http://127.0.0.1:9000", "127.0.0.1:9000")
     assert resolver.allowed_networks == ["127.0.0.0/8", "::1/128"]
     assert (resolver.hot_seconds, resolver.absent_seconds) == (1.0, 1.0)
-    archive = archive_settings(tmp_path, Wanted(port=9000))
+    archive = archive_settings(tmp_path, InstallationRequest(port=9000))
     assert (archive.address, archive.listen) == ("http://127.0.0.1:9001", "127.0.0.1:9001")
     # Labels are the same whatever the port.
     assert (archive.host, archive.port) == ("archive.localhost", 80)
@@ -60,9 +60,9 @@ def test_new_settings_are_those_of_a_try(tmp_path: Path) -> None:
 
 
 def test_addresses_of_this_machine_move_with_the_port_and_nothing_else_does(tmp_path: Path) -> None:
-    kept(tmp_path, Wanted(port=9000))
+    kept(tmp_path, InstallationRequest(port=9000))
     resolver, archive = read_resolver(tmp_path), read_archive(tmp_path)
-    moved = Wanted(port=9100)
+    moved = InstallationRequest(port=9100)
     assert resolver_settings(tmp_path, moved) == replace(
         resolver, address="http://127.0.0.1:9100", listen="127.0.0.1:9100"
     )
@@ -74,12 +74,15 @@ def test_addresses_of_this_machine_move_with_the_port_and_nothing_else_does(tmp_
 def test_a_public_name_stays_until_another_is_given(tmp_path: Path) -> None:
     wanted = replace(PUBLIC, resolver_address="http://resolver.example.org")
     kept(tmp_path, wanted)
-    archive = archive_settings(tmp_path, Wanted(port=9000))
+    archive = archive_settings(tmp_path, InstallationRequest(port=9000))
     assert (archive.address, archive.host) == ("http://archive.example.org", "archive.example.org")
     assert archive.listen == "127.0.0.1:9001"
     assert (archive.ip, archive.allow_private) == ("150.163.34.243", False)
-    assert resolver_settings(tmp_path, Wanted(port=9000)).address == "http://resolver.example.org"
-    moved = Wanted(port=9000, resolver_address="http://r.example.org")
+    assert (
+        resolver_settings(tmp_path, InstallationRequest(port=9000)).address
+        == "http://resolver.example.org"
+    )
+    moved = InstallationRequest(port=9000, resolver_address="http://r.example.org")
     assert resolver_settings(tmp_path, moved).address == "http://r.example.org"
 
 
@@ -94,35 +97,39 @@ def test_a_port_in_the_public_address_stands_in_labels(tmp_path: Path) -> None:
 
 def test_an_address_that_is_no_domain_name_mints_for_a_try(tmp_path: Path) -> None:
     for address in ("http://192.168.1.5:8801", "http://[::1]:8801", "http://localhost:8801"):
-        archive = archive_settings(tmp_path, Wanted(port=9000, archive_address=address))
+        archive = archive_settings(
+            tmp_path, InstallationRequest(port=9000, archive_address=address)
+        )
         assert (archive.address, archive.host) == (address, "archive.localhost")
 
 
 def test_a_public_name_needs_a_public_ip_address(tmp_path: Path) -> None:
     for name in ("archive.nowhere.invalid", "xn--a.b"):
         with pytest.raises(RequestError, match="name it with --ip"):
-            archive_settings(tmp_path, Wanted(port=9000, archive_address=f"http://{name}"))
+            archive_settings(
+                tmp_path, InstallationRequest(port=9000, archive_address=f"http://{name}")
+            )
     with pytest.raises(RequestError, match="not a public address"):
         archive_settings(tmp_path, replace(PUBLIC, ip="10.0.0.1"))
 
 
 def test_the_name_in_labels_is_not_changed_by_the_way(tmp_path: Path) -> None:
-    kept(tmp_path, Wanted(port=9000))
+    kept(tmp_path, InstallationRequest(port=9000))
     with pytest.raises(RequestError, match=r"under archive\.localhost, not archive\.example\.org"):
         archive_settings(tmp_path, PUBLIC)
-    elsewhere = Wanted(port=9000, archive_address="http://192.168.1.5:9001")
+    elsewhere = InstallationRequest(port=9000, archive_address="http://192.168.1.5:9001")
     assert archive_settings(tmp_path, elsewhere).host == "archive.localhost"
 
 
 def test_a_network_of_ones_own_is_allowed_when_it_is_listened_to(tmp_path: Path) -> None:
-    wanted = Wanted(port=9000, listen="192.168.1.5")
+    wanted = InstallationRequest(port=9000, listen="192.168.1.5")
     resolver = resolver_settings(tmp_path, wanted)
     assert (resolver.address, resolver.listen) == ("http://192.168.1.5:9000", "192.168.1.5:9000")
     assert resolver.allowed_networks[-1] == "192.168.1.5"
     assert archive_settings(tmp_path, wanted).address == "http://192.168.1.5:9001"
     # All addresses are none that a link could have.
     for listen in ("0.0.0.0", "::"):
-        everywhere = resolver_settings(tmp_path, Wanted(port=9000, listen=listen))
+        everywhere = resolver_settings(tmp_path, InstallationRequest(port=9000, listen=listen))
         assert everywhere.address == "http://127.0.0.1:9000"
     assert everywhere.listen == "[::]:9000"
 
@@ -134,10 +141,10 @@ def test_an_archive_of_another_making_gets_what_a_link_needs(tmp_path: Path) -> 
         'name = "x"\naddress = "http://127.0.0.1:8800"\nallowed_networks = ["10.0.0.0/8"]\n',
         encoding="utf-8",
     )
-    archive = archive_settings(tmp_path, Wanted(port=9000))
+    archive = archive_settings(tmp_path, InstallationRequest(port=9000))
     assert (archive.address, archive.port) == ("http://127.0.0.1:9001", 8801)
     assert (archive.ip, archive.administrator) == ("127.0.0.1", "admin@localhost")
-    resolver = resolver_settings(tmp_path, Wanted(port=9000))
+    resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
     assert resolver.allowed_networks == ["10.0.0.0/8", "127.0.0.0/8", "::1/128"]
     assert resolver.hot_seconds == 10.0
 
@@ -173,7 +180,7 @@ def port() -> int:
 @pytest.fixture
 def installation(tmp_path: Path, port: int) -> Path:
     """Return the folder of an installation that was made, and does not run."""
-    with opened(tmp_path / "ibi", Wanted(port=port)):
+    with opened(tmp_path / "ibi", InstallationRequest(port=port)):
         pass
     return tmp_path / "ibi"
 
@@ -189,12 +196,12 @@ def link_of(started: Installation, folder: Path) -> Link:
 
 
 def test_the_key_is_kept_and_the_link_follows_the_address(installation: Path, port: int) -> None:
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         first = link_of(started, installation)
     assert first.resolver == f"http://127.0.0.1:{port}"
     assert len(first.key.text) == 39
     other = free_port()
-    with opened(installation, Wanted(port=other)) as started:
+    with opened(installation, InstallationRequest(port=other)) as started:
         moved = link_of(started, installation)
         assert started.tokens == {}
     assert moved.resolver == f"http://127.0.0.1:{other}"
@@ -202,19 +209,19 @@ def test_the_key_is_kept_and_the_link_follows_the_address(installation: Path, po
 
 
 def test_a_link_that_was_lost_is_made_again_by_another_key(installation: Path, port: int) -> None:
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         lost = link_of(started, installation)
         started.links.remove(lost.resolver)
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         assert link_of(started, installation).key != lost.key
 
 
 def test_links_to_other_resolvers_stay_as_they_are(installation: Path, port: int) -> None:
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         own = link_of(started, installation)
         other = replace(own, resolver="http://urlib.net", key=type(own.key)("1" * 39))
         started.links.save(other)
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         assert other in started.links.all()
         assert len(started.links.all()) == 2
 
@@ -233,7 +240,7 @@ def test_a_registration_that_was_lost_is_made_again_by_the_same_key(
         asyncio.run(forget())
     with closing(open_catalogue(read_archive(installation / "archive"))) as catalogue:
         [before] = CatalogueLinks(catalogue).all()
-    with opened(installation, Wanted(port=port)) as started:
+    with opened(installation, InstallationRequest(port=port)) as started:
         assert link_of(started, installation).key == before.key
 
 
@@ -247,7 +254,7 @@ def test_a_key_that_was_revoked_is_not_given_back(installation: Path, port: int)
             await registry.close()
 
         asyncio.run(revoke())
-    with opened(installation, Wanted(port=port)):
+    with opened(installation, InstallationRequest(port=port)):
         pass
     with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
         [archive] = resolver.store.archives()
@@ -261,8 +268,8 @@ def app(text: str) -> Starlette:
     return Starlette(routes=[Route("/", lambda _: PlainTextResponse(text))])
 
 
-def services() -> list[Service]:
-    return [Service(app(text), listening_at("127.0.0.1:0")) for text in ("one", "two")]
+def services() -> list[ServedApp]:
+    return [ServedApp(app(text), listening_at("127.0.0.1:0")) for text in ("one", "two")]
 
 
 def test_both_answer_when_they_are_ready_and_still_do_before_they_stop() -> None:

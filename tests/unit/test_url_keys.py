@@ -16,7 +16,7 @@ from ibi.archive.rules.url_keys import (
     NONCES,
     SKEW,
     Issuing,
-    Offer,
+    KeyTerms,
     Receipt,
     Refusal,
     UrlKeys,
@@ -35,15 +35,15 @@ CLIENTS = ("172.16.44.200", "150.163.68.1")
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m19/2013/09.04.12.27.57 ibip 8JMKD3MGP7W/3EPGUE5")
 OTHER = Forms.parse("rep sid.inpe.br/mtc-m19/2013/09.04.12.27.58")
 PLACE = "http://mtc-m16d.sid.inpe.br/col/sid.inpe.br/mtc-m19/2013/09.04.12.27.57/doc/"
-DATA = Offer(FORMS, PLACE + "Relat%C3%B3rio%20Final.pdf", ContentType.DATA, State.ORIGINAL)
-METADATA = Offer(OTHER, PLACE + "metadata", ContentType.METADATA, State.COPY)
+DATA = KeyTerms(FORMS, PLACE + "Relat%C3%B3rio%20Final.pdf", ContentType.DATA, State.ORIGINAL)
+METADATA = KeyTerms(OTHER, PLACE + "metadata", ContentType.METADATA, State.COPY)
 
 
-def issue(*offers: Offer, now: int = NOW, nonce: int = NONCE, keys: UrlKeys = KEYS) -> UrlKey:
+def issue(*offers: KeyTerms, now: int = NOW, nonce: int = NONCE, keys: UrlKeys = KEYS) -> UrlKey:
     return keys.issue(CLIENTS, offers, now=now, nonce=nonce)
 
 
-def acknowledgment(offer: Offer, key: UrlKey) -> Acknowledgment:
+def acknowledgment(offer: KeyTerms, key: UrlKey) -> Acknowledgment:
     return Acknowledgment(
         clients=CLIENTS,
         content=offer.content,
@@ -69,13 +69,13 @@ def test_a_key_says_when_it_was_issued_and_is_one_of_table_5_1() -> None:
 
 
 @pytest.mark.parametrize("offer", [DATA, METADATA])
-def test_each_url_of_an_answer_is_acknowledged_by_the_same_key(offer: Offer) -> None:
+def test_each_url_of_an_answer_is_acknowledged_by_the_same_key(offer: KeyTerms) -> None:
     found = check(acknowledgment(offer, issue(DATA, METADATA)))
     assert found == Receipt(Issuing(NOW, NONCE), offer)
 
 
 @pytest.mark.parametrize("offer", [DATA, METADATA])
-def test_state_and_forms_may_be_left_out(offer: Offer) -> None:
+def test_state_and_forms_may_be_left_out(offer: KeyTerms) -> None:
     given = replace(acknowledgment(offer, issue(DATA, METADATA)), state=None, forms=None)
     found = check(given, OTHER, FORMS)
     assert found == Receipt(Issuing(NOW, NONCE), offer)

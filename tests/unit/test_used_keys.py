@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ibi.archive.ports.statistics import Access
-from ibi.archive.web.app import SECOND, UsedKeys
+from ibi.archive.web.app import SECOND, UsedKeyCleanup
 from small_archive import SmallArchive, ToldClock
 
 HOUR = 3600
@@ -53,7 +53,7 @@ def test_a_key_counts_once_although_the_clock_was_ahead_for_a_while(small: Small
     issued = clock.seconds
     assert counts(small, issued)
     clock.ahead = 5 * HOUR
-    keys = UsedKeys(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue, clock)
     keys.forget()
     assert not counts(small, issued)
     clock.seconds += 60
@@ -68,7 +68,7 @@ def test_nothing_is_forgotten_in_a_round_in_which_the_clock_was_set(
 ) -> None:
     small.label({"a.txt": b"one"})
     clock = TwoClocks()
-    keys = UsedKeys(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue, clock)
     keys.forget()
     issued = clock.seconds - LIFE - 1
     assert counts(small, issued)
@@ -81,7 +81,7 @@ def test_nothing_is_forgotten_in_a_round_in_which_the_clock_was_set(
 def test_a_key_is_forgotten_in_the_round_after_it_ran_out(small: SmallArchive) -> None:
     small.label({"a.txt": b"one"})
     clock = TwoClocks()
-    keys = UsedKeys(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue, clock)
     issued = clock.seconds
     assert counts(small, issued)
     for _ in range(2):

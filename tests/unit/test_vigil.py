@@ -11,9 +11,9 @@ import pytest
 
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests import log_follower as module
-from ibi.resolver.digests.log_follower import PARTS, SLICE, Vigil
-from ibi.resolver.ports.outbound import Silence
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.digests.log_follower import PARTS, SLICE, LogFollower
+from ibi.resolver.ports.outbound import NoReply
+from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 from resolutions import FIRST, archive
 from simulation.virtual_time import VirtualLoop
@@ -28,7 +28,7 @@ EPOCH: Final = "a" * 32
 class Desk:
     """One archive, what is known of its digest, and what was forgotten."""
 
-    say: Callable[[int], DigestPage | Silence | None]
+    say: Callable[[int], DigestPage | NoReply | None]
     archive: RegisteredArchive | None = field(
         default_factory=lambda: archive(FIRST, "first.example")
     )
@@ -46,13 +46,13 @@ class Desk:
         """Tell whether its digest is here."""
         return self.is_published and archive == FIRST
 
-    def digest(self, archive: str) -> KeptDigest:
+    def digest(self, archive: str) -> DigestProgress:
         """Return how much of it is here."""
-        return KeptDigest(archive, 1, EPOCH, 7, whole=True)
+        return DigestProgress(archive, 1, EPOCH, 7, whole=True)
 
     async def read(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Read out the log."""
         del archive
         assert epoch == EPOCH
@@ -73,7 +73,7 @@ class Client(UnaskedArchives):
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Read out the log."""
         return await self.desk.read(archive, epoch, after, seconds)
 
@@ -89,15 +89,17 @@ def page(
     return DigestPage(EPOCH, after, after if last is None else last, more, held, dropped)
 
 
-def run(desk: Desk, work: Callable[[Vigil], Awaitable[None]]) -> None:
+def run(desk: Desk, work: Callable[[LogFollower], Awaitable[None]]) -> None:
     loop = VirtualLoop(lambda: 0.5)
     loop.now = 1.0
 
     async def begin() -> None:
-        vigil = Vigil(Client(desk), desk, desk, desk.forget, seconds=HOT, longest=LONGEST)
-        await work(vigil)
-        await vigil.close()
-        assert not len(vigil)
+        log_follower = LogFollower(
+            Client(desk), desk, desk, desk.forget, seconds=HOT, longest=LONGEST
+        )
+        await work(log_follower)
+        await log_follower.close()
+        assert not len(log_follower)
 
     try:
         loop.run_until_complete(begin())
@@ -105,28 +107,28 @@ def run(desk: Desk, work: Callable[[Vigil], Awaitable[None]]) -> None:
         loop.close()
 
 
-def lasts(vigil: Vigil) -> bool:
+def lasts(log_follower: LogFollower) -> bool:
     now = asyncio.get_running_loop().time()
-    lease = vigil.lease(FIRST, now, now)
+    lease = log_follower.lease(FIRST, now, now)
     return lease is not None and lease.until > now
 
 
-async def begun(vigil: Vigil) -> None:
-    assert not lasts(vigil)
+async def begun(log_follower: LogFollower) -> None:
+    assert not lasts(log_follower)
     await asyncio.sleep(0.1)
-    assert lasts(vigil)
+    assert lasts(log_follower)
 
 
 def test_what_is_held_and_what_is_dropped_is_forgotten() -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         desk.say = lambda after: page(after, 9, (1, 2), (3,)) if after < 9 else page(after)
         await asyncio.sleep(HOT)
         assert desk.forgotten.keys() == {1, 2, 3}
         assert {after for _, after, _ in desk.asked} == {7, 9}
-        assert lasts(vigil)
+        assert lasts(log_follower)
 
     run(desk, work)
 
@@ -134,8 +136,8 @@ def test_what_is_held_and_what_is_dropped_is_forgotten() -> None:
 def test_a_log_is_read_often_enough_and_never_waited_for_too_long() -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         await asyncio.sleep(3 * HOT)
         assert len(desk.asked) == 3 * PARTS + 1
         assert {seconds for _, _, seconds in desk.asked} == {HOT / PARTS}
@@ -152,8 +154,8 @@ def test_readers_get_their_turn_while_a_long_page_is_gone_through() -> None:
         if len(desk.forgotten) % SLICE == 1:
             asyncio.get_running_loop().call_soon(lambda: turns.append(len(desk.forgotten)))
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         desk.say = lambda after: page(after, 9, tuple(range(4 * SLICE)))
         await asyncio.sleep(HOT / PARTS)
         assert turns == [SLICE, 2 * SLICE, 3 * SLICE, 4 * SLICE]
@@ -165,8 +167,8 @@ def test_readers_get_their_turn_while_a_long_page_is_gone_through() -> None:
 def test_all_pages_that_there_are_are_read_in_one_go() -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         desk.asked.clear()
         desk.say = lambda after: page(after, min(after + 1, 10), (after,), more=after < 9)
         await asyncio.sleep(HOT / PARTS)
@@ -179,12 +181,12 @@ def test_all_pages_that_there_are_are_read_in_one_go() -> None:
 def test_a_log_without_an_end_is_read_a_part_at_a_time_and_nothing_lasts() -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         before = len(desk.asked)
         desk.say = lambda after: page(after, after + 1, (after,), more=True)
         await asyncio.sleep(HOT + 2)
-        assert not lasts(vigil)
+        assert not lasts(log_follower)
         assert 0 < len(desk.asked) - before <= (PARTS + 1) * module.MOST_PAGES
 
     run(desk, work)
@@ -194,10 +196,10 @@ def test_a_log_without_an_end_is_read_a_part_at_a_time_and_nothing_lasts() -> No
 def test_what_was_given_ends_at_once_with_what_it_was_given_for(what: str) -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         now = asyncio.get_running_loop().time()
-        lease = vigil.lease(FIRST, now, now)
+        lease = log_follower.lease(FIRST, now, now)
         assert lease is not None
         assert desk.archive is not None
         if what == "gone":
@@ -210,11 +212,11 @@ def test_what_was_given_ends_at_once_with_what_it_was_given_for(what: str) -> No
         assert lease.until == 0
         before = len(desk.asked)
         # Who is refused does not ask again at once, but for those who read later.
-        assert not lasts(vigil)
+        assert not lasts(log_follower)
         await asyncio.sleep(1)
         assert len(desk.asked) == before
         await asyncio.sleep(HOT / PARTS)
-        assert not len(vigil)
+        assert not len(log_follower)
 
     run(desk, work)
 
@@ -225,14 +227,14 @@ def test_what_one_archive_makes_the_library_do_is_no_end() -> None:
     def trip(_: int) -> DigestPage:
         raise ZeroDivisionError
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         desk.say = trip
         await asyncio.sleep(2 * HOT)
-        assert not lasts(vigil)
+        assert not lasts(log_follower)
         desk.say = page
         await asyncio.sleep(HOT)
-        assert lasts(vigil)
+        assert lasts(log_follower)
 
     run(desk, work)
 
@@ -240,15 +242,15 @@ def test_what_one_archive_makes_the_library_do_is_no_end() -> None:
 def test_a_log_of_which_nothing_is_wanted_any_more_is_not_read() -> None:
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         await asyncio.sleep(LONGEST - HOT)
-        assert len(vigil) == 1
-        assert lasts(vigil)
+        assert len(log_follower) == 1
+        assert lasts(log_follower)
         await asyncio.sleep(LONGEST - HOT)
-        assert len(vigil) == 1
+        assert len(log_follower) == 1
         await asyncio.sleep(3 * HOT)
-        assert not len(vigil)
+        assert not len(log_follower)
         read = len(desk.asked)
         await asyncio.sleep(LONGEST)
         assert len(desk.asked) == read
@@ -259,34 +261,34 @@ def test_a_log_of_which_nothing_is_wanted_any_more_is_not_read() -> None:
 def test_who_is_not_published_and_what_is_not_hot_does_not_last() -> None:
     desk = Desk(page, is_published=False)
 
-    async def work(vigil: Vigil) -> None:
-        assert not lasts(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        assert not lasts(log_follower)
         await asyncio.sleep(1)
-        assert not lasts(vigil)
-        cold = Vigil(Client(desk), desk, desk, desk.forget, seconds=0)
+        assert not lasts(log_follower)
+        cold = LogFollower(Client(desk), desk, desk, desk.forget, seconds=0)
         desk.is_published = True
         assert not lasts(cold)
         await asyncio.sleep(1)
         assert not desk.asked
-        await begun(vigil)
+        await begun(log_follower)
         desk.is_published = False
-        assert not lasts(vigil)
+        assert not lasts(log_follower)
 
     run(desk, work)
 
 
 def test_all_that_was_given_can_be_ended_and_is_when_it_closes() -> None:
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         now = asyncio.get_running_loop().time()
-        lease = vigil.lease(FIRST, now, now)
+        lease = log_follower.lease(FIRST, now, now)
         assert lease is not None
-        vigil.release()
+        log_follower.release()
         assert lease.until == 0
-        assert lasts(vigil)
-        again = vigil.lease(FIRST, now, now)
+        assert lasts(log_follower)
+        again = log_follower.lease(FIRST, now, now)
         assert again is not None
-        await vigil.close()
+        await log_follower.close()
         assert again.until == 0
 
     run(Desk(page), work)
@@ -299,18 +301,18 @@ def test_how_often_others_were_wanted_is_not_remembered_without_end(
     monkeypatch.setattr(module, "_MOST_WANTED", 3)
     desk = Desk(page)
 
-    async def work(vigil: Vigil) -> None:
-        await begun(vigil)
+    async def work(log_follower: LogFollower) -> None:
+        await begun(log_follower)
         for _ in range(100):
-            assert lasts(vigil)
+            assert lasts(log_follower)
         monkeypatch.setattr(desk, "publishes", lambda _: True)
         now = asyncio.get_running_loop().time()
         for number in range(10):
-            assert vigil.lease(f"another {number}", now, now) is None
-        wanted = vigil._wanted  # noqa: SLF001  # nobody else can see it
+            assert log_follower.lease(f"another {number}", now, now) is None
+        wanted = log_follower._wanted  # noqa: SLF001  # nobody else can see it
         assert 0 < len(wanted) <= 3
         while len(desk.asked) < 2:
-            assert vigil.lease("another", now, now) is None
+            assert log_follower.lease("another", now, now) is None
             await asyncio.sleep(0.02)
         assert "another" not in wanted
 

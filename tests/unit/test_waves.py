@@ -14,15 +14,15 @@ from ibi.errors import OverloadError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.item import State
-from ibi.resolver.ports.outbound import Heard, Silence
+from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
 from ibi.resolver.rules.lease import Lease
-from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.search import fan_out as module
 from ibi.resolver.search import undigested
-from ibi.resolver.search.undigested import Unpublished
+from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from registry_shelf import until
@@ -32,7 +32,7 @@ LABEL = ITEM.label
 AT_HOME = parse("a.example/archive/2013/06.05.15.34")
 """Of the archive a."""
 FIVE = (*NAMES, "d", "e")
-SILENT = Silence("", "it did not answer in time")
+SILENT = NoReply("", "it did not answer in time")
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +105,7 @@ def test_where_nothing_is_known_all_are_asked_at_once(readable: bool) -> None:  
         desk.paper.free.set()
         found = await reader
         assert isinstance(found.outcome, NotFound)
-        assert found.last.hearing.likely is None
+        assert found.last.evidence.likely is None
 
     at_desk(work)
 
@@ -220,7 +220,9 @@ def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
     explains: bool,  # noqa: FBT001
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOMENT", 3600)  # nobody is asked for what takes too long
+    monkeypatch.setattr(
+        module, "CLAIM_GRACE_SECONDS", 3600
+    )  # nobody is asked for what takes too long
 
     async def work(desk: Desk) -> None:
         publish(desk, NAMES, "b")
@@ -244,7 +246,7 @@ def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
 def test_each_who_listens_is_content_before_a_search_ends() -> None:
     """One finds the translation that he wants at once, and another has to look further."""
 
-    def in_language(name: str, language: str) -> Callable[[UrlRequest], Heard]:
+    def in_language(name: str, language: str) -> Callable[[UrlRequest], Reply]:
         translated = related(name, State.ORIGINAL, OTHER)
         return says(listing(name, {f".translation({language})": translated}))
 
@@ -284,7 +286,7 @@ def test_a_search_keeps_its_rules_after_its_readers_have_left() -> None:
 def test_others_are_asked_when_the_likely_one_takes_longer_than_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOMENT", 0.01)
+    monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 0.01)
 
     async def work(desk: Desk) -> None:
         publish(desk, NAMES, "b")
@@ -300,7 +302,7 @@ def test_those_who_were_held_back_get_a_moment_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And the others have none left when nobody is awaited who could be enough."""
-    monkeypatch.setattr(module, "MOMENT", 3600)
+    monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 3600)
 
     async def work(desk: Desk) -> None:
         publish(desk, ("a", "b", "c", "d"), "b")
@@ -324,11 +326,11 @@ def test_one_search_in_a_hundred_asks_all() -> None:
         publish(desk, NAMES, "b")
         put_on_record(desk, "b")
         desk.paper.sayings = {"b": says(original("b")), "c": says(original("c"))}
-        desk.chance = module.WIDE
+        desk.chance = module.FULL_SEARCH_SHARE
         assert winner(await desk.resolve(question())) == "b"
         await desk.quiet()
         assert asked(desk) == ["b"]
-        desk.chance = module.WIDE / 2
+        desk.chance = module.FULL_SEARCH_SHARE / 2
         assert winner(await desk.resolve(question())) == "b"
         await desk.quiet()
         assert sorted(asked(desk)) == ["a", "b", "b", "c"]
@@ -377,17 +379,17 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else it would for an hour, whoever comes before him, where nobody fetches digests."""
-    monkeypatch.setattr(module, "MOST_FOR_THE_RECORD", 100 if others_are_asked else 0)
+    monkeypatch.setattr(module, "MAX_RECORD_ASKS", 100 if others_are_asked else 0)
 
     async def work(desk: Desk) -> None:
-        memory, leases = Memory(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
+        memory, leases = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
         memory.leases = leases
 
         async def lease_of(label: Label) -> Lease:
             found = await desk.resolve(Question(label))
             await desk.quiet()
             known = memory.keep(found, "http://resolver.example", memory.version, found.began)
-            assert isinstance(known, Known)
+            assert isinstance(known, CachedRedirect)
             return known.lease
 
         publish(desk, NAMES, "b")
@@ -405,7 +407,7 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
 def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_FOR_THE_RECORD", 1)
+    monkeypatch.setattr(module, "MAX_RECORD_ASKS", 1)
 
     async def work(desk: Desk) -> None:
         publish(desk, NAMES, "b")
@@ -425,7 +427,7 @@ def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
 def test_only_a_few_searches_at_once_ask_all_for_the_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_AT_LEISURE", 1)
+    monkeypatch.setattr(module, "MAX_IDLE_SEARCHES", 1)
 
     async def work(desk: Desk) -> None:
         labels = [parse(f"x.example/y/2012/01.01.01.{number:02}") for number in range(2)]
@@ -447,7 +449,7 @@ def test_only_a_few_searches_at_once_ask_all_for_the_record(
 def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_OF_THE_CROWD", 1)
+    monkeypatch.setattr(module, "MAX_OTHER_ASKS", 1)
 
     async def work(desk: Desk) -> None:
         desk.paper.held = {"b", "c"}
@@ -466,7 +468,7 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
 def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_OF_STRANGERS", 1)
+    monkeypatch.setattr(module, "MAX_LISTED_ASKS", 1)
 
     async def work(desk: Desk) -> None:
         labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
@@ -484,7 +486,7 @@ def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
 
 
 def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(module, "MAX_SEARCHES", 2)
 
     async def work(desk: Desk) -> None:
         desk.paper.held = {"c"}
@@ -513,8 +515,8 @@ def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPa
 
 def test_the_home_that_leads_on_is_enough_and_a_stranger_is_not() -> None:
     async def work(desk: Desk) -> None:
-        def leading(name: str) -> Callable[[UrlRequest], Heard]:
-            def say(request: UrlRequest) -> Heard:
+        def leading(name: str) -> Callable[[UrlRequest], Reply]:
+            def say(request: UrlRequest) -> Reply:
                 return unknown(name) if request.label == NEXT.label else leads(name, NEXT)
 
             return say
@@ -560,8 +562,8 @@ def test_who_would_have_been_asked_first_is_known_after_all_were_heard() -> None
         publish(desk, ("a", "b"), "b")
         desk.paper.sayings["b"] = says(original("b"))
         step = (await desk.resolve(question(), hear_all=True)).last
-        assert {each.archive[0] for each in step.hearing.answers} == set(NAMES)
-        assert step.hearing.likely == frozenset(SERVICES[name].canonical for name in "bc")
+        assert {each.archive[0] for each in step.evidence.answers} == set(NAMES)
+        assert step.evidence.likely == frozenset(SERVICES[name].canonical for name in "bc")
         assert isinstance(step.decision, Redirect)
 
     at_desk(work)
@@ -586,7 +588,7 @@ def test_who_publishes_is_looked_at_again_a_part_at_a_time(
 
     async def work(desk: Desk) -> None:
         publishing: set[str] = set()
-        looking = Unpublished(desk.registry, lambda name: name[0] in publishing)
+        looking = UndigestedArchives(desk.registry, lambda name: name[0] in publishing)
 
         def names(now: float) -> str:
             return "".join(sorted(name[0] for name in looking.names(now)))

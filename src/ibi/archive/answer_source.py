@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ibi.archive.ports.catalogue import Catalogue, Held
+from ibi.archive.ports.catalogue import Catalogue, StoredItem
 from ibi.identifier.label import Label
 from ibi.model.item import Item
 
 
-class Holdings:
+class ItemLookup:
     """Looks each item up once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         """Read from a catalogue."""
         self._catalogue = catalogue
-        self._seen: dict[str, Held | None] = {}
+        self._seen: dict[str, StoredItem | None] = {}
 
-    def held(self, label: Label) -> Held | None:
+    def held(self, label: Label) -> StoredItem | None:
         """Return what the catalogue has under a label."""
         name = label.canonical
         if name not in self._seen:

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from ibi.archive.ports.catalogue import Catalogue, Held, HistoryEntry, Reservation
+from ibi.archive.ports.catalogue import Catalogue, HistoryEntry, Reservation, StoredItem
 from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules import item_transitions
 from ibi.archive.rules.amendment import Amendment, amended, described, relate
@@ -29,9 +29,9 @@ from ibi.model.change import Act, Change, ItemChange
 from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
-MOST_RESERVED: Final = 1000
+MAX_RESERVED: Final = 1000
 """Labels at a time."""
 LONGEST_NOTE: Final = 2000
 
@@ -39,11 +39,11 @@ _RELATIONS: Final = frozenset({"next_edition", "previous_edition", "translations
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ItemWithMetadata:
     """An item and the one that describes it, if it is held here."""
 
-    held: Held
-    metadata: Held | None
+    held: StoredItem
+    metadata: StoredItem | None
 
     @property
     def item(self) -> Item:
@@ -51,7 +51,7 @@ class Described:
         return self.held.item
 
     @property
-    def record(self) -> Record | None:
+    def record(self) -> MetadataRecord | None:
         """What is said of it."""
         return None if self.metadata is None else self.metadata.item.record
 
@@ -147,7 +147,7 @@ class Archive:
             deposit=deposit,
         )
 
-    def hold(self, label: Label | str) -> Held:
+    def get(self, label: Label | str) -> StoredItem:
         """Return the item with a label, deleted or not; UnknownError if there is none."""
         read = parse(label) if isinstance(label, str) else label
         held = self.catalogue.find(read.canonical)
@@ -164,22 +164,22 @@ class Archive:
         """Begin to think a change through."""
         return Draft(self._held, now)
 
-    def _held(self, forms: Forms) -> Held | None:
+    def _held(self, forms: Forms) -> StoredItem | None:
         found = (self.catalogue.find(label.canonical) for label in forms)
         return next((held for held in found if held is not None), None)
 
-    def look(self, label: Label | str) -> Described:
+    def get_described(self, label: Label | str) -> ItemWithMetadata:
         """Return an item with what describes it; of a metadata item, the one that it describes."""
-        held = self.hold(label)
+        held = self.get(label)
         if held.item.kind == "metadata" and held.item.describes is not None:
             data = self.catalogue.find(held.item.describes.label.canonical)
-            return Described(data or held, held)
+            return ItemWithMetadata(data or held, held)
         metadata = held.item.metadata
-        return Described(
+        return ItemWithMetadata(
             held, None if metadata is None else self.catalogue.find(metadata.label.canonical)
         )
 
-    def found(self, record: Record, who: str) -> Item:
+    def create_service(self, record: MetadataRecord, who: str) -> Item:
         """Make the archive service's own item, once."""
         with self._changing:
             for held in self.catalogue.items(0, 1, "service"):
@@ -193,8 +193,8 @@ class Archive:
 
     def reserve(self, count: int, who: str, note: str = "") -> list[Reservation]:
         """Mint labels for items that come later."""
-        if not 1 <= count <= MOST_RESERVED:
-            msg = f"{count} labels cannot be reserved at a time: 1 to {MOST_RESERVED} can."
+        if not 1 <= count <= MAX_RESERVED:
+            msg = f"{count} labels cannot be reserved at a time: 1 to {MAX_RESERVED} can."
             raise ArchiveRequestError(msg)
         if len(note) > LONGEST_NOTE or not note.isprintable():
             msg = f"A note has at most {LONGEST_NOTE} characters, in one line."
@@ -213,11 +213,11 @@ class Archive:
         entry = HistoryEntry(0, uuid.uuid4().hex, self.clock.wall(), who, act, "", text)
         self.catalogue.note(entry)
 
-    def amend(self, label: Label | str, amendment: Amendment, who: str) -> Described:
+    def amend(self, label: Label | str, amendment: Amendment, who: str) -> ItemWithMetadata:
         """Change what is said of an item, and how it relates to others."""
         with self._changing:
             self.settle()
-            look = self.look(label)
+            look = self.get_described(label)
             now = self.clock.wall()
             draft = self.draft(now)
             if look.held != look.metadata:
@@ -237,7 +237,7 @@ class Archive:
                 act: Act = "relate" if _RELATIONS & detail.keys() else "describe"
                 main = look.item.forms.label
                 self.make(self.change(act, who, main, changes, now, detail=detail))
-            return self.look(look.item.forms.label)
+            return self.get_described(look.item.forms.label)
 
     def _has_file(self, item: int, path: str) -> bool:
         return self.catalogue.file(item, path) is not None
@@ -249,7 +249,7 @@ class Archive:
             for held, item in draft.changed()
         ]
 
-    def files(self, held: Held) -> tuple[File, ...]:
+    def files(self, held: StoredItem) -> tuple[File, ...]:
         """Return all files of an item."""
         return tuple(self.catalogue.files(held.id))
 
@@ -261,14 +261,14 @@ class Archive:
         replaced_by: str = "",
         *,
         with_metadata: bool = False,
-    ) -> Described:
+    ) -> ItemWithMetadata:
         """Delete an item: its files go, its tombstone and, unless unwanted, its metadata stay."""
         with self._changing:
             self.settle()
-            if self.hold(label).item.kind == "metadata":
+            if self.get(label).item.kind == "metadata":
                 msg = "Metadata are deleted with the item that they describe, not alone."
                 raise ArchiveRequestError(msg)
-            look = self.look(label)
+            look = self.get_described(label)
             now = self.clock.wall()
             forms = self._known(replaced_by)
             changes = [
@@ -287,7 +287,7 @@ class Archive:
             detail: dict[str, object] = {"reason": reason, "replaced_by": replaced_by}
             main = look.item.forms.label
             self.make(self.change("delete", who, main, changes, now, detail=detail))
-            return self.look(main)
+            return self.get_described(main)
 
     def _known(self, text: str) -> Forms | None:
         if not text:
@@ -296,9 +296,9 @@ class Archive:
         held = self._held(forms)
         return forms if held is None else held.item.forms
 
-    def alive(self, label: Label | str) -> Held:
+    def get_live(self, label: Label | str) -> StoredItem:
         """Return an item that is not deleted."""
-        held = self.hold(label)
+        held = self.get(label)
         if held.item.state is State.DELETED:
             raise DeletedError(str(held.item.forms.label))
         return held

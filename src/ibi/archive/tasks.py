@@ -30,14 +30,14 @@ _LOG: Final = structlog.get_logger()
 
 
 class CancelledError(Exception):
-    """Somebody does not want the task any more; `Progress` raises it where the work reports."""
+    """Somebody does not want the task any more; `TaskProgress` raises it where the work reports."""
 
 
 class InterruptedTaskError(Exception):
     """The process is about to end; the task is gone on with by the next."""
 
 
-class Progress:
+class TaskProgress:
     """Takes how far a task has come; it is kept once in a second, and when `keep` is called."""
 
     def __init__(
@@ -84,7 +84,7 @@ class Progress:
         self._kept = self._clock.uptime()
 
 
-Work: TypeAlias = Callable[[Progress], None]
+Work: TypeAlias = Callable[[TaskProgress], None]
 """Does a task, and reports on it; an IbiError is why it failed."""
 
 
@@ -185,7 +185,7 @@ class Tasks:
 
     def _do(self, task: Task) -> None:
         running = replace(task, state=TaskState.RUNNING)
-        progress = Progress(running, self._keep, self._clock, self._check)
+        progress = TaskProgress(running, self._keep, self._clock, self._check)
         try:
             progress.keep()
             self._works[task.kind](progress)
@@ -216,7 +216,7 @@ class Tasks:
             if task.id not in self._cancelled:
                 self._store.keep_task(task)
 
-    def _end(self, progress: Progress, state: TaskState, note: str) -> None:
+    def _end(self, progress: TaskProgress, state: TaskState, note: str) -> None:
         with self._writing:
             self._store.keep_task(self._ended(progress.task, state, note))
 

@@ -12,7 +12,7 @@ from ibi.cli.backup import progress_of
 from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
 from ibi.installation.backup.record import backup_at, read_record
-from ibi.installation.backup.restore import Restored, Wanted, restore_minter
+from ibi.installation.backup.restore import Restored, RestoreRequest, restore_minter
 from ibi.installation.backup.restore import restore as restored_from
 from ibi.installation.backup.verification import faults_of
 
@@ -57,7 +57,7 @@ def restore(
         _verify(backup, is_all=folder is None and not wanted["ledger"], as_json=as_json)
     if folder is not None:
         with progress_of("Items") as tell:
-            restored = restored_from(backup, folder.absolute(), Wanted(**wanted), tell)
+            restored = restored_from(backup, folder.absolute(), RestoreRequest(**wanted), tell)
         _show(restored, backup, as_json=as_json)
     elif wanted["ledger"]:
         after = _time(restore_minter(backup, wanted["ledger"]))

@@ -18,7 +18,7 @@ from ibi.foundation.system.instance_lock import token_of
 from ibi.identifier.limits import MAX_PORT
 from ibi.installation.demo import Demo
 from ibi.installation.programs import Installation, opened
-from ibi.installation.settings import Wanted, is_local
+from ibi.installation.settings import InstallationRequest, is_local
 
 _SOON: Final = 0.02
 """Seconds between two looks at whether the resolver includes the archive."""
@@ -69,7 +69,7 @@ def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -
         raise click.UsageError("Standard output is closed.")
     end_in_order()
     place = (folder or usual("archive").parent).absolute()
-    with opened(place, Wanted(**wanted)) as installation:  # type: ignore[arg-type]  # by click
+    with opened(place, InstallationRequest(**wanted)) as installation:  # type: ignore[arg-type]  # by click
         start = _Start(installation, is_usual=folder is None, wants_demo=demo)
         services = (installation.resolver, installation.archive)
         run_together(services, start.run, installation.announcer.stop, verbose=verbose)

@@ -113,7 +113,7 @@ def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Read
     return Reading(place.label, steps, tail)
 
 
-def _not_alone(text: str, cleaned: Cleaned, place: Place) -> LabelError:
+def _not_alone(text: str, cleaned: Cleaned, place: LabelPlace) -> LabelError:
     """Say that there is a label, but not it alone, to whom insists on a strict reading."""
     first, last = cleaned.position(place.start), cleaned.position(place.end - 1)
     before, after = text[:first], text[last + 1 :]
@@ -141,7 +141,7 @@ def bounded(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LabelPlace:
     """Where in a cleaned text its label lies, and what introduced or followed it there."""
 
     label: Label
@@ -150,7 +150,7 @@ class Place:
     steps: tuple[CleanUp, ...]
 
 
-def locate(cleaned: Cleaned) -> Place | None:
+def locate(cleaned: Cleaned) -> LabelPlace | None:
     """Find the label in a cleaned text; after it comes the end, or what a persistent URL adds.
 
     The longest match is tried first. Where nothing good follows it, a shorter one may have a path
@@ -161,11 +161,11 @@ def locate(cleaned: Cleaned) -> Place | None:
         for label in _matches(text, start):
             end = start + len(label.spelling)
             if text[end : end + 1] in _TAIL:
-                return Place(label, start, end, steps)
+                return LabelPlace(label, start, end, steps)
         name = repository_name.longest_match(text, start)
         report_type = _REPORT_TYPE.match(text, start + len(name.spelling)) if name else None
         if name and report_type and text[report_type.end() : report_type.end() + 1] in _TAIL:
-            return Place(name, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
+            return LabelPlace(name, start, report_type.end(), (*steps, CleanUp.REPORT_TYPE))
     return None
 
 

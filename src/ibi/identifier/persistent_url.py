@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_to_bytes
 from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError, ReadingError
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, reopened, scheme_and_host, stripped
 from ibi.identifier.instant import Instant
-from ibi.identifier.label import Label, Place, bounded, locate, lost
+from ibi.identifier.label import Label, LabelPlace, bounded, locate, lost
 from ibi.identifier.language import Language
 from ibi.identifier.verbs import (
     COMPOSITIONS,
@@ -140,7 +140,7 @@ def _read(
         raise fault.within(text, cleaned.position(fault.position), ()) from None
 
 
-def _refuse_clean_ups(cleaned: Cleaned, place: Place) -> None:
+def _refuse_clean_ups(cleaned: Cleaned, place: LabelPlace) -> None:
     text = cleaned.text
     if CleanUp.REPORT_TYPE in place.steps:
         end = place.start + len(place.label.spelling)
@@ -156,7 +156,7 @@ def _refuse_clean_ups(cleaned: Cleaned, place: Place) -> None:
         raise _error(text, "the beginning", len(resolver) + 1, "the label", found)
 
 
-def _read_tail(cleaned: Cleaned, place: Place, *, strict: bool) -> PersistentUrl:
+def _read_tail(cleaned: Cleaned, place: LabelPlace, *, strict: bool) -> PersistentUrl:
     text = cleaned.text
     steps = (*cleaned.steps, *place.steps)
     modifiers, at = read_modifiers(text, place.end)

@@ -25,7 +25,7 @@ _BUSY: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ProbeResult:
     """What came of asking an address."""
 
     facts: dict[str, Any]
@@ -101,7 +101,7 @@ def _rows_of_server(place: str, select: str) -> list[tuple[Any, ...]]:
         raise OSError(failure.reason) from failure
 
 
-def hear(url: str) -> Heard:
+def probe(url: str) -> ProbeResult:
     """Ask an address what it is, without a token."""
     with urllib3.PoolManager(retries=False, timeout=_TIMEOUT) as pool:
         try:
@@ -115,12 +115,12 @@ def hear(url: str) -> Heard:
             body = answer.read(_LARGEST, decode_content=False)
             answer.close()
         except (urllib3.exceptions.HTTPError, UnicodeError):  # the latter, of a name that is none
-            return Heard({}, None, "it does not answer")
+            return ProbeResult({}, None, "it does not answer")
     try:
         facts = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError):
         facts = {}
-    return Heard(facts, _date(answer.headers.get("Date", "")))
+    return ProbeResult(facts, _date(answer.headers.get("Date", "")))
 
 
 def _date(text: str) -> float | None:

@@ -18,7 +18,7 @@ from ibi.foundation.sql.schema_version import NEWEST, Part, version_table
 from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.installation import host_probe
 from ibi.installation.machine_checks import Finding
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
 
 _SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
@@ -118,7 +118,7 @@ def _ledger(settings: ArchiveSettings) -> Finding:
         text, advice = f"it cannot be read: {failure}", "see docs/how-to/mend-a-refusal.md"
         return Finding("archive", "ledger", "failure", text, advice)
     ahead = ((mark or 0) - time.time_ns()) / _SECOND
-    if ahead * _SECOND > Limits().behind:
+    if ahead * _SECOND > ReservationLimits().behind:
         text = f"the clock is {ahead:.0f} s behind the last label"
         return Finding("archive", "ledger", "failure", text, "set the clock: nothing is minted")
     return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")
@@ -192,10 +192,10 @@ def _public(part: Part, settings: ArchiveSettings | ResolverSettings) -> Finding
 def _is_itself(settings: ArchiveSettings | ResolverSettings, address: str) -> bool:
     """Tell whether this very instance answers at an address."""
     if isinstance(settings, ResolverSettings):
-        facts = host_probe.hear(f"{address}/api/v1/resolver").facts
+        facts = host_probe.probe(f"{address}/api/v1/resolver").facts
         own = (settings.name, settings.address, settings.service)
         return (facts.get("name"), facts.get("address"), facts.get("service")) == own
-    facts = host_probe.hear(f"{address}/api/v1/archive").facts
+    facts = host_probe.probe(f"{address}/api/v1/archive").facts
     labels = facts.get("service")
     known = list(labels.values()) if isinstance(labels, dict) else []
     try:

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ibi.installation.host_probe import hear
+from ibi.installation.host_probe import probe
 
 Verdict: TypeAlias = Literal["ok", "warning", "failure"]
 
@@ -95,7 +95,7 @@ def _clock(now: float) -> Finding:
 
 
 def _clock_of(server: str) -> Finding:
-    heard = hear(server)
+    heard = probe(server)
     if heard.clock is None:
         reason = heard.reason or "it says no time"
         return Finding(_PART, "clock", "warning", f"{server} was not heard: {reason}")

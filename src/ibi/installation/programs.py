@@ -20,11 +20,11 @@ from ibi.archive.wiring.app import archive_app as wired_archive_app
 from ibi.archive.wiring.instance import Instance
 from ibi.errors import RequestError, shown
 from ibi.foundation.cli.instance_folder import keep, made
-from ibi.foundation.processes.server import Service, address_of, listening_at
+from ibi.foundation.processes.server import ServedApp, address_of, listening_at
 from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
 from ibi.foundation.web.tokens import ARCHIVE_SCOPES, RESOLVER_SCOPES, Tokens
-from ibi.installation.settings import Wanted, archive_settings, resolver_settings
+from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.metadata.json_record import record_from
 from ibi.model.clock import Clock
 from ibi.model.token import TokenStore
@@ -43,8 +43,8 @@ class Installation:
     """Both, opened and listening; nothing is served yet."""
 
     folder: Path
-    resolver: Service
-    archive: Service
+    resolver: ServedApp
+    archive: ServedApp
     settings: ArchiveSettings
     announcer: Announcer
     links: CatalogueLinks
@@ -55,7 +55,7 @@ class Installation:
 
 
 @contextmanager
-def opened(folder: Path, wanted: Wanted) -> Iterator[Installation]:
+def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
     """Open what is in a folder, made if it is not there; InstanceHeldError if it is served."""
     _refuse_an_instance(folder)
     places = (folder / "resolver", folder / "archive")
@@ -76,8 +76,8 @@ def opened(folder: Path, wanted: Wanted) -> Iterator[Installation]:
         archive_app, announcer = wired_archive_app(archive)
         yield Installation(
             folder,
-            Service(resolver_app, listeners[0], http),
-            Service(archive_app, listeners[1]),
+            ServedApp(resolver_app, listeners[0], http),
+            ServedApp(archive_app, listeners[1]),
             settings[1],
             announcer,
             CatalogueLinks(archive.catalogue),
@@ -111,8 +111,8 @@ def _complete_archive(archive: Instance) -> dict[Path, str]:
     folder, settings = archive.settings.folder, archive.settings
     tokens = {}
     if not (folder / ARCHIVE_FILE).exists():
-        record = record_from({"titles": [settings.name], "types": ["Service"]})
-        archive.archive.found(record, settings.administrator)
+        record = record_from({"titles": [settings.name], "types": ["ServedApp"]})
+        archive.archive.create_service(record, settings.administrator)
         tokens = _first_token(folder, archive.catalogue, archive.clock, ARCHIVE_SCOPES)
     _keep(folder / ARCHIVE_FILE, written(settings))
     return tokens

@@ -29,7 +29,7 @@ _FRESH: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class InstallationRequest:
     """What somebody wants of an installation; empty where it is left to us."""
 
     port: int
@@ -61,7 +61,7 @@ class Wanted:
         return LOCAL_IP if self.listen in {"", "0.0.0.0", "::"} else self.listen  # noqa: S104
 
 
-def resolver_settings(folder: Path, wanted: Wanted) -> ResolverSettings:
+def resolver_settings(folder: Path, wanted: InstallationRequest) -> ResolverSettings:
     """Return the settings of the resolver in a folder, as they will be."""
     local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port}"
     if not (folder / RESOLVER_FILE).exists():
@@ -84,7 +84,7 @@ def resolver_settings(folder: Path, wanted: Wanted) -> ResolverSettings:
     )
 
 
-def archive_settings(folder: Path, wanted: Wanted) -> ArchiveSettings:
+def archive_settings(folder: Path, wanted: InstallationRequest) -> ArchiveSettings:
     """Return the settings of the archive in a folder, as they will be."""
     local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port + 1}"
     if (folder / ARCHIVE_FILE).exists():
@@ -124,7 +124,7 @@ def _local(folder: Path, address: str) -> ArchiveSettings:
     )
 
 
-def _public(folder: Path, wanted: Wanted) -> ArchiveSettings:
+def _public(folder: Path, wanted: InstallationRequest) -> ArchiveSettings:
     parts = urlsplit(wanted.archive_address.lower())
     host = _minting_host(wanted.archive_address)
     if host == LOCAL_HOST:

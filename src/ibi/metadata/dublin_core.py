@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ibi.metadata import licence
-from ibi.model.metadata_record import Record, Text
+from ibi.model.metadata_record import MetadataRecord, Text
 
 ELEMENTS: Final = {
     "title": "titles",
@@ -28,7 +28,7 @@ ELEMENTS: Final = {
 """The name of each element, and the part of a record that it is written from."""
 
 
-def elements(record: Record) -> Iterator[tuple[str, Text]]:
+def elements(record: MetadataRecord) -> Iterator[tuple[str, Text]]:
     """Yield name and text of every element, in the order of the standard.
 
     An ORCID iD has no place here: a name is all that Dublin Core has of a person. A licence is the

@@ -8,7 +8,7 @@ from typing import Final
 
 from ibi.metadata import oai_dc
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Format:
 
     name: str
     media_type: str
-    write: Callable[[Record, Forms, str], bytes]
+    write: Callable[[MetadataRecord, Forms, str], bytes]
     """Of a record, the forms of the item described, and where persistent URLs begin."""
 
 

@@ -18,7 +18,7 @@ from ibi.metadata.dates import read_date
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.licence import check_licence
 from ibi.metadata.orcid import looks_like_orcid, read_orcid
-from ibi.model.metadata_record import Agent, Record, Text
+from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
 LONGEST: Final = 100
 """Characters. RFC 5646, 4.4.1 wants room for 35; private use may take more."""
@@ -56,14 +56,14 @@ MOST_VALUES: Final = 1_000
 LARGEST_RECORD: Final = 524_288
 """Bytes of UTF-8, of all texts together: half of what is read of a document in XML."""
 
-_FIELDS: Final = {field.name: field.name for field in fields(Record)} | ELEMENTS
+_FIELDS: Final = {field.name: field.name for field in fields(MetadataRecord)} | ELEMENTS
 
 # Neither XML 1.0 (2.2) nor a terminal has room for these.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _CONTROL_IN_LINES: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-def record_from(plain: Mapping[str, object]) -> Record:
+def record_from(plain: Mapping[str, object]) -> MetadataRecord:
     """Return the record that plain values make; MetadataError says which of them does not."""
     if not isinstance(plain, Mapping):
         raise MetadataError('A record is an object of elements, as {"titles": ["A title"]}.')
@@ -71,19 +71,19 @@ def record_from(plain: Mapping[str, object]) -> Record:
     for given_name, given in plain.items():
         name = _FIELDS.get(given_name)
         if name is None:
-            known = ", ".join(field.name for field in fields(Record))
+            known = ", ".join(field.name for field in fields(MetadataRecord))
             raise MetadataError(f"There is no element {shown(str(given_name))}, only {known}.")
         if name in read:
             raise MetadataError(f"The element {name} is given twice, by two of its names.")
         read[name] = _licence(given) if name == "licence" else _values(name, given)
     if not read.get("titles"):
         raise MetadataError("A record needs a title that is not blank.")
-    record = Record(**read)
+    record = MetadataRecord(**read)
     _check_size(record)
     return record
 
 
-def record_as_dict(record: Record) -> dict[str, Any]:
+def record_as_dict(record: MetadataRecord) -> dict[str, Any]:
     """Return the plain values of a record, without what is empty."""
     plain = {name: value for name, value in asdict(record).items() if value}
     return {
@@ -98,7 +98,7 @@ def _without_empty(value: str | dict[str, str]) -> str | dict[str, str]:
     return {name: part for name, part in value.items() if part}
 
 
-def _check_size(record: Record) -> None:
+def _check_size(record: MetadataRecord) -> None:
     size = 0
     for values in asdict(record).values():
         for value in [values] if isinstance(values, str) else values:

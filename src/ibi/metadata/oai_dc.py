@@ -15,7 +15,7 @@ from ibi.metadata.json_record import MOST_VALUES, record_from
 from ibi.metadata.licence import licence_at
 from ibi.metadata.web_address import is_web_address
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 MEDIA_TYPE: Final = "text/xml; charset=utf-8"
 NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"
@@ -36,7 +36,7 @@ _MULTILINE: Final = frozenset(("description",))
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write(record: Record, forms: Forms, base: str) -> bytes:
+def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
     """Write a record of the item that has these forms; `base` is where persistent URLs begin.
 
     Its identifiers are the persistent URL by the shorter form, each form as an "ibi:" name, and
@@ -59,7 +59,7 @@ def _add(root: etree._Element, name: str, text: str, language: str = "") -> None
         element.set(_LANG, _NOT_XML.sub("", language))
 
 
-def read(document: bytes) -> Record:
+def read(document: bytes) -> MetadataRecord:
     """Read a record; MetadataError for what is not one, and for whatever has a DOCTYPE.
 
     The identifiers that are an IBI are left out: they are not of the record but of its item.
@@ -159,7 +159,7 @@ class _Reading:
     def close(self) -> None:
         """Be done; a target of lxml must have this."""
 
-    def record(self) -> Record:
+    def record(self) -> MetadataRecord:
         plain: dict[str, Any] = {}
         for name, values in self._values.items():
             tagged = name in _TAGGED

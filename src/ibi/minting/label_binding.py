@@ -30,7 +30,7 @@ LONGEST_TARGET: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class MintOrder:
     """Labels that somebody wants, and what is to be remembered of them."""
 
     count: int = 1
@@ -75,7 +75,7 @@ def check_text(text: str, thing: str, longest: int) -> None:
         raise MintingRequestError(msg)
 
 
-class Associations:
+class LabelBindings:
     """Mints labels and remembers what they are for."""
 
     def __init__(self, minter: Minter) -> None:
@@ -84,7 +84,7 @@ class Associations:
         self._ledger = minter.ledger
         self._prefixes = minter.subsystem.prefixes
 
-    def issue(self, order: Order, timeout: float | None = None) -> list[Minted]:
+    def issue(self, order: MintOrder, timeout: float | None = None) -> list[Minted]:
         """Fill one order."""
         [outcome] = self.issue_all([order], timeout)
         if isinstance(outcome, IbiError):
@@ -92,15 +92,15 @@ class Associations:
         return outcome
 
     def issue_all(
-        self, orders: Sequence[Order], timeout: float | None = None
+        self, orders: Sequence[MintOrder], timeout: float | None = None
     ) -> list[list[Minted] | KeyReusedError]:
         """Fill orders of many callers in one durable step, or two where the mark must move."""
         keys = sorted({order.ledger_key for order in orders if order.key})
         issued = self._ledger.issued(self._prefixes, keys) if keys else {}
-        filled: list[tuple[Order, tuple[int, ...]]] = []
+        filled: list[tuple[MintOrder, tuple[int, ...]]] = []
         if fresh := _fresh(orders, issued):
-            drawn = iter(self.minter.instants(sum(order.count for order in fresh), timeout))
-            filled = [(order, tuple(islice(drawn, order.count))) for order in fresh]
+            allocation = iter(self.minter.instants(sum(order.count for order in fresh), timeout))
+            filled = [(order, tuple(islice(allocation, order.count))) for order in fresh]
             issued |= self._record(filled)
         without_key = iter([instants for order, instants in filled if not order.key])
         return [
@@ -110,7 +110,7 @@ class Associations:
             for order in orders
         ]
 
-    def _record(self, filled: list[tuple[Order, tuple[int, ...]]]) -> dict[str, Issue]:
+    def _record(self, filled: list[tuple[MintOrder, tuple[int, ...]]]) -> dict[str, Issue]:
         """Record what is to be remembered; return the issues that stand, ours or another's."""
         now = self.minter.now()
         standing: dict[str, Issue] = {}
@@ -133,7 +133,7 @@ class Associations:
             # Another process took the same key a moment ago: its labels are the ones.
             standing[taken.key] = taken
 
-    def _outcome(self, order: Order, issue: Issue) -> list[Minted] | KeyReusedError:
+    def _outcome(self, order: MintOrder, issue: Issue) -> list[Minted] | KeyReusedError:
         if issue.request != order.request:
             return KeyReusedError(order.key)
         return [self._minted(instant, issue.prefixes) for instant in issue.instants]
@@ -183,7 +183,7 @@ class Associations:
         return [(self._minted(record.instant, record.prefixes), record) for record in records]
 
 
-def _fresh(orders: Sequence[Order], issued: dict[str, Issue]) -> list[Order]:
+def _fresh(orders: Sequence[MintOrder], issued: dict[str, Issue]) -> list[MintOrder]:
     """Return the orders for which labels must be minted: of those with one key, the first."""
     seen = set(issued)
     fresh = []

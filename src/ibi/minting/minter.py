@@ -26,9 +26,9 @@ from ibi.minting.rules.granularity import (
     check_duration,
 )
 from ibi.minting.rules.label_generator import LabelGenerator, Minted
-from ibi.minting.rules.reservation import JITTER, Limits
+from ibi.minting.rules.reservation import JITTER, ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
-from ibi.minting.stretch_allocator import Desk, Drawn, Health, health_of
+from ibi.minting.stretch_allocator import Allocation, MinterHealth, StretchAllocator, health_of
 from ibi.minting.waiting_room import WaitingRoom
 from ibi.model.clock import Clock
 
@@ -50,14 +50,14 @@ class Minter(AbstractContextManager["Minter"]):
         machine: Machine,
         *,
         granularity: str = "auto",
-        limits: Limits | None = None,
+        limits: ReservationLimits | None = None,
         seats: int = SEATS,
         observe: Callable[[float], None] = lambda _: None,
     ) -> None:
         """Claim the prefixes on this machine; `observe` gets the seconds of every durable step."""
         self.subsystem = subsystem
         self.ledger = ledger
-        self.limits = limits or Limits()
+        self.limits = limits or ReservationLimits()
         self._clock = clock
         self._wall = clock.wall
         self._uptime = clock.uptime
@@ -67,7 +67,7 @@ class Minter(AbstractContextManager["Minter"]):
         self._lock = Lock()
         self._seats = seats
         self._room = WaitingRoom(seats)
-        self._desk = Desk(
+        self._allocator = StretchAllocator(
             subsystem.prefixes,
             ledger,
             clock,
@@ -88,20 +88,20 @@ class Minter(AbstractContextManager["Minter"]):
 
     def _quick(self) -> int | None:
         """Give out an instant if nobody waits and the stretch has one at hand; otherwise None."""
-        desk = self._desk
+        allocator = self._allocator
         wall = self._wall()
         if (
-            wall > desk.mark
+            wall > allocator.mark
             # The clock goes as the uptime does: no need to ask the ledger.
-            or not -JITTER < wall - self._uptime() - desk.offset < JITTER
+            or not -JITTER < wall - self._uptime() - allocator.offset < JITTER
             or self._room.queue
         ):
             return None
-        creation, instant = create_date(wall, desk.last, desk.r)
+        creation, instant = create_date(wall, allocator.last, allocator.r)
         if creation > wall:
             return None
-        desk.last = instant
-        desk.given += 1
+        allocator.last = instant
+        allocator.given += 1
         return instant
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
@@ -119,21 +119,21 @@ class Minter(AbstractContextManager["Minter"]):
                 return [self._label(instant)]
             if self._room.queue or self._closed:
                 return None
-            now = self._desk.read()
-            drawn = self._desk.draw(count, now)
-            if drawn is None or drawn.creation > now.wall:
+            now = self._allocator.read()
+            allocation = self._allocator.draw(count, now)
+            if allocation is None or allocation.creation > now.wall:
                 return None
-            self._desk.take(drawn)
+            self._allocator.take(allocation)
         finally:
             self._lock.release()
-        return self._generator.labels(drawn.instants)
+        return self._generator.labels(allocation.instants)
 
     def instants(self, count: int, timeout: float | None = None) -> list[int]:
         """Give out instants, of which `labels` makes labels."""
         check_count(count)
         longest = self.limits.wait / SECOND
         wait = int(max(0.0, longest if timeout is None else min(timeout, longest)) * SECOND)
-        granularity = self._desk.granularity
+        granularity = self._allocator.granularity
         check_duration(count, granularity, self.limits.wait)
         if granularity.fixed and (count - 1) * granularity.nanoseconds > wait:
             raise BusyError(-(-(count - 1) * granularity.nanoseconds // SECOND))
@@ -150,33 +150,33 @@ class Minter(AbstractContextManager["Minter"]):
 
     def _serve(self, count: int, deadline: int) -> list[int]:
         """Serve the caller at the desk with as many as its granularity allows at once."""
-        desk = self._desk
+        allocator = self._allocator
         while True:
             with self._lock:
                 if self._closed:
                     raise MinterClosedError
-                now = desk.read()
+                now = allocator.read()
                 wait = max(0, deadline - now.uptime)  # who need not wait is never late
                 batch = min(count, self.at_once())
                 crowd = len(self._room.queue) - 1
-                drawn = desk.draw(batch, now, crowd)
-                if drawn is None:
-                    reserved = desk.reserve(batch, now, wait, crowd)
-                    if isinstance(reserved, Drawn):
-                        drawn = reserved
+                allocation = allocator.draw(batch, now, crowd)
+                if allocation is None:
+                    reserved = allocator.reserve(batch, now, wait, crowd)
+                    if isinstance(reserved, Allocation):
+                        allocation = reserved
                         break
                     delay = max(reserved.delay, _SOON)
                 else:
-                    delay = drawn.creation - now.wall
+                    delay = allocation.creation - now.wall
                     if delay > wait:
                         raise BusyError(max(1, -(-delay // SECOND)))
-                    if len(drawn.instants) > 1 or delay <= 0:
-                        desk.take(drawn)
+                    if len(allocation.instants) > 1 or delay <= 0:
+                        allocator.take(allocation)
                         break
             # At the desk, and early: whoever gives up now has taken nothing.
             self._clock.sleep(delay)
-        self._wait_for(drawn, deadline)
-        return drawn.instants
+        self._wait_for(allocation, deadline)
+        return allocation.instants
 
     def at_once(self) -> int:
         """Return how many labels may be reserved in one step.
@@ -184,14 +184,14 @@ class Minter(AbstractContextManager["Minter"]):
         A mark further ahead than a stretch would keep everyone waiting after a crash. A
         granularity that finds itself is as fine as the batch needs.
         """
-        granularity = self._desk.granularity
+        granularity = self._allocator.granularity
         if not granularity.fixed:
             return MOST_AT_ONCE
         return max(1, self.limits.stretch // granularity.nanoseconds)
 
-    def _wait_for(self, drawn: Drawn, deadline: int) -> None:
+    def _wait_for(self, allocation: Allocation, deadline: int) -> None:
         """Wait until the instants have come: no label is younger than its creation date."""
-        while (delay := drawn.creation - self._wall()) > 0:
+        while (delay := allocation.creation - self._wall()) > 0:
             if self._uptime() + delay > deadline + self.limits.behind:
                 # The clock was set back meanwhile. The instants are lost, which harms nobody.
                 raise BusyError(-(-delay // SECOND))
@@ -204,38 +204,38 @@ class Minter(AbstractContextManager["Minter"]):
     @property
     def granularity(self) -> Granularity:
         """The granularity at this moment."""
-        return self._desk.granularity
+        return self._allocator.granularity
 
     def set_granularity(self, text: str) -> None:
         """Change the granularity, from the next label on; `auto` lets it find its own."""
         chosen = Granularity.of(text)
         with self._lock:
-            self._desk.adapt(chosen)
+            self._allocator.adapt(chosen)
 
-    def health(self) -> Health:
+    def health(self) -> MinterHealth:
         """Tell how it fares."""
-        return health_of(self._desk, max(0, len(self._room.queue) - 1), self._wall())
+        return health_of(self._allocator, max(0, len(self._room.queue) - 1), self._wall())
 
     def check(self) -> None:
         """Raise what would keep a label from being given out now, without giving one."""
         with self._lock:
             if self._closed:
                 raise MinterClosedError
-            self._desk.check()
+            self._allocator.check()
 
     def confirm(self) -> None:
         """Take an operator's word that clock and ledger are right, and go on after now."""
         with self._lock:
             if self._closed:
                 raise MinterClosedError
-            self._desk.confirm()
+            self._allocator.confirm()
 
     def close(self) -> None:
         """Give back what is not used, and the prefixes to whoever wants them."""
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._desk.close()
+                self._allocator.close()
                 self.ledger.close()
 
     def __exit__(self, *_: object) -> None:
@@ -244,7 +244,7 @@ class Minter(AbstractContextManager["Minter"]):
 
     def _begin_anew(self) -> None:
         """Hold nothing of what the parent process goes on with, its waiting threads included."""
-        self._desk.forget()
+        self._allocator.forget()
         self._room = WaitingRoom(self._seats)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 from ibi.model.token import TokenStore
 
 
@@ -20,7 +20,7 @@ class Entry:
     """How often the entry was written. It only grows, or an old copy was put back."""
     mark: int | None
     """No label after this instant was ever given; None if there never was one."""
-    seen: Reading | None
+    seen: ClockReading | None
     """The clocks when the entry was last written under the asker's boot."""
     last_seen: int | None
     """The wall clock when it was last written at all."""
@@ -34,7 +34,7 @@ class Commitment:
 
     mark: int
     generation: int
-    reading: Reading
+    reading: ClockReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Witness:
     mark: int
 
 
-class Claim(Protocol):
+class PrefixClaim(Protocol):
     """A prefix held on this machine: whoever comes with another ledger is refused meanwhile."""
 
     def witness(self) -> Witness | None:
@@ -146,6 +146,6 @@ class Claim(Protocol):
 class Machine(Protocol):
     """The one place on a machine where minters meet."""
 
-    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
         """Hold prefixes for a ledger; PrefixHeldError while another ledger holds one."""
         ...

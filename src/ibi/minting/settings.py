@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ibi.identifier import ibip, repository_name
 from ibi.minting.rules.granularity import AUTO
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class MinterSettings:
     """The path of a file, or a postgresql:// URL; empty for the usual file."""
     granularity: str = AUTO
     allow_private: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: ReservationLimits = field(default_factory=ReservationLimits)
 
     @property
     def place(self) -> str:

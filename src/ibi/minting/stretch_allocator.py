@@ -19,30 +19,30 @@ from ibi.errors import (
     LedgerRestoredError,
     MintingError,
 )
-from ibi.minting.ports import Claim, Commitment, Entry, Ledger, Machine, Witness
+from ibi.minting.ports import Commitment, Entry, Ledger, Machine, PrefixClaim, Witness
 from ibi.minting.rules import reservation
 from ibi.minting.rules.distributor import create_dates
 from ibi.minting.rules.granularity import SECOND, Granularity
 from ibi.minting.rules.reservation import (
-    Limits,
     Postponement,
     Request,
     Reservation,
+    ReservationLimits,
     Stretch,
     is_steady,
 )
-from ibi.model.clock import Clock, Reading
+from ibi.model.clock import Clock, ClockReading
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Allocation:
     """Instants, and when the last of them will have come."""
 
     creation: int
     instants: list[int]
 
 
-class Desk:
+class StretchAllocator:
     """Gives out instants under some prefixes, never the same twice."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # one argument a port, and what an operator sets
@@ -52,7 +52,7 @@ class Desk:
         clock: Clock,
         machine: Machine,
         granularity: Granularity,
-        limits: Limits,
+        limits: ReservationLimits,
         observe: Callable[[float], None],
     ) -> None:
         """Claim the prefixes on this machine; `observe` gets the seconds of every durable step."""
@@ -67,7 +67,7 @@ class Desk:
         self._own: Stretch | None = None
         self.last = self.mark = -1
         self.offset = 0
-        self._claim: Claim = machine.claim(prefixes, ledger.identity(), ledger.name)
+        self._claim: PrefixClaim = machine.claim(prefixes, ledger.identity(), ledger.name)
         self._witness: Witness | None = self._claim.witness()
 
     def adapt(self, granularity: Granularity) -> None:
@@ -75,11 +75,11 @@ class Desk:
         self.granularity = granularity
         self.r = granularity.nanoseconds
 
-    def read(self) -> Reading:
+    def read(self) -> ClockReading:
         """Read the clocks."""
-        return Reading(self._clock.wall(), self._clock.uptime(), self._clock.boot())
+        return ClockReading(self._clock.wall(), self._clock.uptime(), self._clock.boot())
 
-    def draw(self, count: int, now: Reading, crowd: int = 0) -> Drawn | None:
+    def draw(self, count: int, now: ClockReading, crowd: int = 0) -> Allocation | None:
         """Return instants without giving them out; None if the ledger must be asked first.
 
         `crowd` is how many others wait: the granularity may be refined for their sake.
@@ -89,14 +89,16 @@ class Desk:
             return None
         self.adapt(self.granularity.adapted(now.wall, self.last, count + crowd))
         creation, instants = create_dates(now.wall, self.last, self.r, count)
-        return Drawn(creation, instants) if instants[-1] <= self.mark else None
+        return Allocation(creation, instants) if instants[-1] <= self.mark else None
 
-    def take(self, drawn: Drawn) -> None:
+    def take(self, allocation: Allocation) -> None:
         """Give out what was drawn."""
-        self.last = drawn.instants[-1]
-        self.given += len(drawn.instants)
+        self.last = allocation.instants[-1]
+        self.given += len(allocation.instants)
 
-    def reserve(self, count: int, now: Reading, wait: int, crowd: int = 0) -> Drawn | Postponement:
+    def reserve(
+        self, count: int, now: ClockReading, wait: int, crowd: int = 0
+    ) -> Allocation | Postponement:
         """Give out instants by way of the ledger, in one durable step, or say when to come."""
         own = None if self._own is None else replace(self._own, last=self.last)
         request = Request(count, now, self.granularity, wait, crowd)
@@ -116,7 +118,7 @@ class Desk:
         self.adapt(reserved.granularity)
         self._hold(reserved.stretch)
         self.given += len(reserved.instants)
-        return Drawn(reserved.creation, reserved.instants)
+        return Allocation(reserved.creation, reserved.instants)
 
     def _hold(self, stretch: Stretch) -> None:
         self._own = stretch
@@ -193,7 +195,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class MinterHealth:
     """How a minter fares, for those who watch it. Times are nanoseconds."""
 
     given: int
@@ -208,24 +210,24 @@ class Health:
     """Why the last request that needed the ledger failed; None if it did not."""
 
 
-def health_of(desk: Desk, waiting: int, wall: int) -> Health:
+def health_of(allocator: StretchAllocator, waiting: int, wall: int) -> MinterHealth:
     """Tell how a desk fares while so many wait, at a moment."""
-    return Health(
-        given=desk.given,
+    return MinterHealth(
+        given=allocator.given,
         waiting=waiting,
-        granularity=desk.granularity,
-        mark=desk.mark if desk.mark >= 0 else None,
-        clock_distance=_clock_distance(desk, wall),
-        ledger_latency=desk.latency,
-        trouble=desk.trouble,
+        granularity=allocator.granularity,
+        mark=allocator.mark if allocator.mark >= 0 else None,
+        clock_distance=_clock_distance(allocator, wall),
+        ledger_latency=allocator.latency,
+        trouble=allocator.trouble,
     )
 
 
-def _clock_distance(desk: Desk, wall: int) -> int:
-    match desk.trouble:
+def _clock_distance(allocator: StretchAllocator, wall: int) -> int:
+    match allocator.trouble:
         case ClockBehindError(distance=distance):
             return distance
         case ClockAheadError(distance=distance):
             return -distance
         case _:
-            return desk.last - wall if desk.mark >= 0 else 0
+            return allocator.last - wall if allocator.mark >= 0 else 0

@@ -15,7 +15,7 @@ from ibi.identifier import ibip, repository_name
 from ibi.minting.minter import Minter
 from ibi.minting.pool import Member, Pool
 from ibi.minting.rules.granularity import AUTO, parse_granularity
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.settings import MinterSettings
 from ibi.minting.storage.ledger import SqlLedger
@@ -69,12 +69,19 @@ def open_minter(  # noqa: PLR0913  # what a developer may choose, all by name
     ledger: str | Path = "",
     granularity: str = AUTO,
     allow_private: bool = False,
-    limits: Limits | None = None,
+    limits: ReservationLimits | None = None,
 ) -> Minter:
     """Open a minter for a host, an IP address or both; use it in a `with` statement."""
     return minter_of(
         MinterSettings(
-            host, port, ip, ip_port, str(ledger), granularity, allow_private, limits or Limits()
+            host,
+            port,
+            ip,
+            ip_port,
+            str(ledger),
+            granularity,
+            allow_private,
+            limits or ReservationLimits(),
         )
     )
 

@@ -10,7 +10,7 @@ SECOND: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClockReading:
     """What the clocks of the machine said at one moment."""
 
     wall: int

@@ -10,7 +10,7 @@ from typing import Literal
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 Phase = Literal["offered", "handed", "ready"]
 """Of the giving side: `offered`, still the Original, and `handed`, no more; of the other: `ready`,
@@ -114,7 +114,7 @@ class Item:
     """How far its transfer has come, while there is one."""
     custody: tuple[str, ...] = ()
     """The transfers and hand-overs by which its Original came here, one after the other."""
-    record: Record | None = field(default=None)
+    record: MetadataRecord | None = field(default=None)
     """What a metadata item says."""
     tombstone: Tombstone | None = None
 

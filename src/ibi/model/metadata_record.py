@@ -31,7 +31,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class MetadataRecord:
     """Metadata. Every element may be repeated or absent, but for a title."""
 
     titles: tuple[Text, ...]

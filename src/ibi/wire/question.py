@@ -13,7 +13,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetTranslation, Verb
 from ibi.wire.requests import UrlRequest
 
-Search: TypeAlias = tuple[str, tuple[Verb, ...], bool, str]
+SearchKey: TypeAlias = tuple[str, tuple[Verb, ...], bool, str]
 """What archives are asked, but for the client: equal ones are one search."""
 
 # An archive refuses a request that has one: whoever asks for that must not make it seem down.
@@ -52,7 +52,7 @@ class Question:
         )
 
     @property
-    def search(self) -> Search:
+    def search(self) -> SearchKey:
         """What archives are asked."""
         return self.label.canonical, self.verbs, self.file_list, self.path
 

@@ -19,7 +19,7 @@ from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.audits import damage_answer
 from ibi.archive.web.api.tasks import task_answer
 from ibi.archive.wiring.instance import Instance
-from ibi.archive.wiring.maintenance import auditing_of
+from ibi.archive.wiring.maintenance import build_audits
 from ibi.client.archive import RemoteArchive
 from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
@@ -102,7 +102,7 @@ def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any
     """Audit an archive that does not run; what is interrupted is gone on with the next time."""
     settings = read_archive(folder.absolute())
     with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
-        auditing = auditing_of(opened)
+        auditing = build_audits(opened)
         tasks = Tasks(opened.catalogue, opened.clock, auditing.works)
         id_ = auditing.begin(tasks, wanted, _WHO, alone=True).id
 

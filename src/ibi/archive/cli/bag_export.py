@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from ibi.archive.rules import bagit
-from ibi.archive.rules.incoming_item import Incoming, read_incoming
+from ibi.archive.rules.incoming_item import IncomingItem, read_incoming
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.storage.bags.writer import BagWriter
 from ibi.client.archive import RemoteArchive
@@ -58,18 +58,18 @@ def entry_of(archive: RemoteArchive, label: str) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Exported:
+class ExportProgress:
     """How far it is."""
 
     items: int = 0
     bytes: int = 0
 
 
-class Exporting:
+class BagExporter:
     """Writes items into a bag."""
 
     def __init__(
-        self, archive: RemoteArchive, writer: BagWriter, report: Callable[[Exported], None]
+        self, archive: RemoteArchive, writer: BagWriter, report: Callable[[ExportProgress], None]
     ) -> None:
         """Read from an archive; `report` is told how far it is."""
         self._archive = archive
@@ -77,11 +77,11 @@ class Exporting:
         self._report = report
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._done = Exported()
+        self._done = ExportProgress()
         self._items = ThreadPoolExecutor(_ITEMS_AT_ONCE, "items")
         self._files = ThreadPoolExecutor(_FILES_AT_ONCE, "files")
 
-    def export(self, entries: Iterable[dict[str, Any]]) -> Exported:
+    def export(self, entries: Iterable[dict[str, Any]]) -> ExportProgress:
         """Write items, in any order; the first that fails ends it."""
         waiting: list[Future[None]] = []
         try:
@@ -112,7 +112,7 @@ class Exporting:
             self._done.items += 1
             self._report(self._done)
 
-    def _write(self, incoming: Incoming) -> None:
+    def _write(self, incoming: IncomingItem) -> None:
         place = incoming.label.spelling
         paths = {file.path for file in incoming.files}
         self._writer.tidy(place, paths)
@@ -158,7 +158,7 @@ class Exporting:
         return piece
 
 
-def incoming_of(entry: dict[str, Any]) -> Incoming:
+def incoming_of(entry: dict[str, Any]) -> IncomingItem:
     """Read an item as the archive tells it; a name of a file is one, whoever says so."""
     metadata = entry.get("metadata")
     return read_incoming(

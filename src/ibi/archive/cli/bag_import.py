@@ -13,7 +13,7 @@ import msgspec
 
 from ibi.archive.rules import bagit
 from ibi.archive.rules.handover import Paper
-from ibi.archive.rules.incoming_item import Incoming
+from ibi.archive.rules.incoming_item import IncomingItem
 from ibi.archive.storage.bags.reader import BagFolder
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveUnreachableError
@@ -30,7 +30,7 @@ _ATTEMPTS: Final = 6
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportProgress:
     """What came of it so far."""
 
     items: int = 0
@@ -42,7 +42,7 @@ class Imported:
 class _Brought:
     """An item on its way."""
 
-    incoming: Incoming
+    incoming: IncomingItem
     message: dict[str, Any]
     size: int
 
@@ -60,7 +60,7 @@ class BagImport:
         source: BagFolder,
         papers: Mapping[str, Paper],
         key: str,
-        report: Callable[[Imported], None],
+        report: Callable[[ImportProgress], None],
     ) -> None:
         """Bring those items as Originals for which there is a paper, signed by a key."""
         self._archive = archive
@@ -70,9 +70,9 @@ class BagImport:
         self._report = report
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._done = Imported()
+        self._done = ImportProgress()
 
-    def run(self) -> Imported:
+    def run(self) -> ImportProgress:
         """Bring all items; one that is refused does not keep the others away."""
         waiting: list[Future[None]] = []
         with ThreadPoolExecutor(_AT_ONCE, "imports") as threads:

@@ -13,7 +13,13 @@ from typing import Any, Final
 import click
 import msgspec
 
-from ibi.archive.cli.bag_export import Exported, Exporting, entries_of, entry_of, incoming_of
+from ibi.archive.cli.bag_export import (
+    BagExporter,
+    ExportProgress,
+    entries_of,
+    entry_of,
+    incoming_of,
+)
 from ibi.archive.cli.options import archive_options
 from ibi.archive.rules import bagit
 from ibi.archive.rules.handover import HandedItem, HandOver, document_id
@@ -98,9 +104,9 @@ def _named(archive: RemoteArchive, named: Sequence[str]) -> Iterator[dict[str, A
     return (entry_of(archive, label) for label in named)
 
 
-def _write(archive: RemoteArchive, writer: BagWriter, labels: Sequence[str]) -> Exported:
+def _write(archive: RemoteArchive, writer: BagWriter, labels: Sequence[str]) -> ExportProgress:
     with _progress(archive, labels) as report:
-        return Exporting(archive, writer, report).export(entries_of(archive, labels))
+        return BagExporter(archive, writer, report).export(entries_of(archive, labels))
 
 
 @contextmanager
@@ -117,7 +123,7 @@ def _progress(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[Any]:
         length=max(1, length), label="exporting", file=sys.stderr, hidden=hidden
     ) as bar:
 
-        def report(done: Exported) -> None:
+        def report(done: ExportProgress) -> None:
             bar.update((done.bytes if by_bytes else done.items) - bar.pos)
 
         yield report

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from ibi.archive.cli.bag_import import BagImport, Imported
+from ibi.archive.cli.bag_import import BagImport, ImportProgress
 from ibi.archive.cli.options import archive_options
 from ibi.archive.rules import bagit
 from ibi.archive.rules.handover import HandOver, Paper, check_key, paper_of
@@ -86,10 +86,10 @@ def _run(
     papers: dict[str, Paper],
     key: str,
     advance: Callable[[int], None],
-) -> Imported:
+) -> ImportProgress:
     before = 0
 
-    def report(done: Imported) -> None:
+    def report(done: ImportProgress) -> None:
         nonlocal before
         advance(done.items - before)
         before = done.items

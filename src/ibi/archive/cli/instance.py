@@ -86,7 +86,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     refuse_used(place, database, partial(open_catalogue, settings), "name another")
     with made(place, "an archive"):
         with instance_lock.held(place), _opened(settings) as opened:
-            service = opened.archive.found(record, settings.administrator or "init")
+            service = opened.archive.create_service(record, settings.administrator or "init")
             tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
             for token in opened.catalogue.tokens():
                 opened.catalogue.remove_token(token.name)

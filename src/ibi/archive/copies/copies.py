@@ -15,10 +15,10 @@ from typing import Final, TypeAlias
 import structlog
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.fetch import Sources
-from ibi.archive.copies.pull import Manifests, Pulling, Report
-from ibi.archive.ports.catalogue import Held
-from ibi.archive.ports.maintenance import CopyRecord, Source
+from ibi.archive.copies.fetch import SourcePool
+from ibi.archive.copies.pull import ItemPuller, Manifests, Report
+from ibi.archive.ports.catalogue import StoredItem
+from ibi.archive.ports.maintenance import CopyRecord, PeerArchive
 from ibi.archive.rules.copies import (
     as_copy,
     check_asked,
@@ -47,7 +47,7 @@ _LOG: Final = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CopyStatus:
     """A Copy, and how it stands."""
 
     record: CopyRecord
@@ -62,7 +62,7 @@ class Copies:
         """Take the archive, its own address, and who knows where Originals are."""
         self._archive = archive
         self._catalogue = archive.catalogue
-        self._pulling = Pulling(archive)
+        self._puller = ItemPuller(archive)
         self._find = find_original
         self._own = address
         self.counted = (0, 0)
@@ -70,7 +70,7 @@ class Copies:
 
     def copy(
         self,
-        sources: Sources,
+        sources: SourcePool,
         label: Label,
         who: str,
         address: str = "",
@@ -89,7 +89,7 @@ class Copies:
 
     def refresh(
         self,
-        sources: Sources,
+        sources: SourcePool,
         label: Label,
         who: str,
         report: Report = lambda _done, _total: None,
@@ -120,14 +120,14 @@ class Copies:
         held = self._held(label)
         return held is not None and held.item.origin not in {"", address.rstrip("/")}
 
-    def _held(self, label: Label) -> Held | None:
+    def _held(self, label: Label) -> StoredItem | None:
         """Return what is here of an item; of metadata, of the item that they describe."""
         held = self._catalogue.find(label.canonical)
         if held is not None and held.item.describes is not None:
             return self._catalogue.find(held.item.describes.label.canonical) or held
         return held
 
-    def _at(self, sources: Sources, address: str) -> Source:
+    def _at(self, sources: SourcePool, address: str) -> PeerArchive:
         source = sources.at(address.rstrip("/"))
         if source.address == self._own:
             msg = f"{address} is this archive itself: name another one."
@@ -135,9 +135,9 @@ class Copies:
         return source
 
     @staticmethod
-    def _look(source: Source, label: Label) -> Manifests:
+    def _look(source: PeerArchive, label: Label) -> Manifests:
         try:
-            return Pulling.look(source, label)
+            return ItemPuller.look(source, label)
         except UnknownError:
             msg = f"The archive at {source.address} does not have {label}."
             raise StateError(msg) from None
@@ -146,14 +146,14 @@ class Copies:
             raise StateError(msg) from None
 
     def _original(
-        self, sources: Sources, label: Label, held: Held | None
-    ) -> tuple[Source, Label, Manifests]:
+        self, sources: SourcePool, label: Label, held: StoredItem | None
+    ) -> tuple[PeerArchive, Label, Manifests]:
         """Find the Original: where it was last, or else where resolvers say.
 
         A Copy that came from a Copy goes on to come from there as long as nobody knows better.
         """
         origin = held.item.origin if held is not None else ""
-        copy: tuple[Source, Label, Manifests] | None = None
+        copy: tuple[PeerArchive, Label, Manifests] | None = None
         failure: ArchiveError | None = None
         if origin:
             try:
@@ -174,23 +174,23 @@ class Copies:
         return found, label, looked
 
     def _bring(
-        self, source: Source, label: Label, looked: Manifests, who: str, report: Report
+        self, source: PeerArchive, label: Label, looked: Manifests, who: str, report: Report
     ) -> bool:
         self._before(source, label, looked)
         try:
-            pulled = self._pulling.pull(source, label, looked=looked, report=report)
+            pulled = self._puller.pull(source, label, looked=looked, report=report)
         except UnknownError as gone:
             msg = f"{shown(gone.name)} of {label} went from {source.address} meanwhile: try again."
             raise StateError(msg) from gone
         archive = self._archive
-        with archive.changing(), self._pulling.sealed(pulled):
+        with archive.changing(), self._puller.sealed(pulled):
             archive.settle()
             before = self._before(source, label, looked)
             items = [
                 as_copy(item, source.address, known)
                 for (item, _), known in zip(pulled.items, before, strict=True)
             ]
-            changes = self._pulling.changes(pulled, items)
+            changes = self._puller.changes(pulled, items)
             main = items[0].forms.label
             is_news = _is_news(changes, before)
             if is_news:
@@ -204,7 +204,7 @@ class Copies:
         self._keep(main, "")
         return is_news
 
-    def _before(self, source: Source, asked: Label, looked: Manifests) -> list[Item | None]:
+    def _before(self, source: PeerArchive, asked: Label, looked: Manifests) -> list[Item | None]:
         """Return what is here of the items, in the place of which they may come."""
         before = [self._archive.find(item.forms) for item, _ in looked]
         for item in before:
@@ -232,7 +232,7 @@ class Copies:
         archive = self._archive
         with archive.changing():
             archive.settle()
-            look = archive.look(label)
+            look = archive.get_described(label)
             main = look.item.forms.label
             check_droppable(look.item, main)
             gone = [look.held]
@@ -260,10 +260,10 @@ class Copies:
         self.counted = self._catalogue.count_copies()
         return self.counted[0]
 
-    def standing(self, after: str, limit: int, *, faulty: bool = False) -> list[Standing]:
+    def standing(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyStatus]:
         """Return how copies stand, in the order of their labels."""
         records = self._catalogue.copies(after, limit, faulty=faulty)
-        return [Standing(record, self._copy_of(record)) for record in records]
+        return [CopyStatus(record, self._copy_of(record)) for record in records]
 
     def _copy_of(self, record: CopyRecord) -> Item | None:
         held = self._catalogue.find(record.label)

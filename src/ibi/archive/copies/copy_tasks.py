@@ -15,13 +15,13 @@ from threading import Lock
 from typing import Final, TypeAlias
 
 from ibi.archive.copies.copies import Copies
-from ibi.archive.copies.fetch import OpenSource, Sources
-from ibi.archive.ports.maintenance import Listing
-from ibi.archive.tasks import Progress, Tasks
+from ibi.archive.copies.fetch import OpenSource, SourcePool
+from ibi.archive.ports.maintenance import PeerListing
+from ibi.archive.tasks import TaskProgress, Tasks
 from ibi.errors import IbiError, StateError, StorageError
 from ibi.identifier.label import parse
 
-OpenListing: TypeAlias = Callable[[str], Listing]
+OpenListing: TypeAlias = Callable[[str], PeerListing]
 """Returns the archive at an address, to be asked what it has."""
 _Outcome: TypeAlias = bool | str
 """Whether there was news, or why it could not be copied."""
@@ -35,7 +35,7 @@ _MOST_FAULTS: Final = 100
 
 
 @dataclass(slots=True)
-class Tally:
+class CopyTally:
     """What came of many copies."""
 
     copied: int = 0
@@ -59,7 +59,7 @@ class Tally:
         return self.copied + self.current + self.failed
 
 
-class CopyWork:
+class CopyTasks:
     """Does the tasks `copy` and `refresh` of one archive."""
 
     def __init__(
@@ -73,7 +73,7 @@ class CopyWork:
         self._open_source = open_source
         self._open_listing = open_listing
 
-    def copy(self, progress: Progress) -> None:
+    def copy(self, progress: TaskProgress) -> None:
         """Copy the items that are named, or all of an archive."""
         wanted = progress.request
         address, texts = wanted.get("from", ""), wanted.get("items", [])
@@ -84,9 +84,9 @@ class CopyWork:
         batches = _named(texts, place) if texts else self._all(address, place)
         progress.report(total=len(texts))
         who = progress.task.who
-        checking = Checking(progress)
+        checking = CancellationCheck(progress)
 
-        def copy(sources: Sources, text: str) -> _Outcome:
+        def copy(sources: SourcePool, text: str) -> _Outcome:
             try:
                 label = parse(text)
                 # That an archive lists an item gives it nobody's Copy: its Original is asked.
@@ -107,9 +107,9 @@ class CopyWork:
             )
             raise StateError(msg)
 
-    def _copy_one(self, progress: Progress, text: str, address: str) -> None:
-        tally = Tally()
-        with Sources(self._open_source) as sources:
+    def _copy_one(self, progress: TaskProgress, text: str, address: str) -> None:
+        tally = CopyTally()
+        with SourcePool(self._open_source) as sources:
             outcome = self._copies.copy(
                 sources,
                 parse(text),
@@ -121,12 +121,12 @@ class CopyWork:
         self._copies.recount()
         progress.report(result=asdict(tally))
 
-    def refresh(self, progress: Progress) -> None:
+    def refresh(self, progress: TaskProgress) -> None:
         """Compare every Copy with its Original, unless that was done since the task was begun."""
         who = progress.task.who
-        checking = Checking(progress)
+        checking = CancellationCheck(progress)
 
-        def refresh(sources: Sources, text: str) -> _Outcome:
+        def refresh(sources: SourcePool, text: str) -> _Outcome:
             return self._copies.refresh(sources, parse(text), who, checking.report)
 
         progress.report(total=self._copies.take_stock())
@@ -139,14 +139,14 @@ class CopyWork:
 
     def _each(
         self,
-        progress: Progress,
+        progress: TaskProgress,
         batches: Iterable[tuple[str, Sequence[str]]],
-        do: Callable[[Sources, str], _Outcome],
-    ) -> Tally:
+        do: Callable[[SourcePool, str], _Outcome],
+    ) -> CopyTally:
         """Do something for each label of each batch; after a batch, its place is reached."""
-        tally = Tally(**progress.result)
+        tally = CopyTally(**progress.result)
         with (
-            Sources(self._open_source) as sources,
+            SourcePool(self._open_source) as sources,
             ThreadPoolExecutor(THREADS, "ibi-copy") as pool,
         ):
             for place, batch in batches:
@@ -179,10 +179,10 @@ def _named(texts: Sequence[str], place: str) -> Iterator[tuple[str, Sequence[str
         yield str(start + _BATCH), texts[start : start + _BATCH]
 
 
-class Checking:
+class CancellationCheck:
     """Lets threads that copy see whether the task is still wanted; they take turns."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: TaskProgress) -> None:
         """Ask on behalf of one task."""
         self._progress = progress
         self._lock = Lock()

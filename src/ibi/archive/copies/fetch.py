@@ -13,25 +13,25 @@ from typing import Final, Self, TypeAlias
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.file_store import pieces_of
-from ibi.archive.ports.maintenance import Source
+from ibi.archive.ports.maintenance import PeerArchive
 from ibi.errors import ArchiveUnreachableError, ChecksumError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.model.item import File, is_same
 
-OpenSource: TypeAlias = Callable[[str], Source]
+OpenSource: TypeAlias = Callable[[str], PeerArchive]
 """Returns the archive at an address; ArchiveRequestError if that is none."""
 
 
-class Sources:
+class SourcePool:
     """Sources by their addresses: one for each, whichever thread asks."""
 
     def __init__(self, open_source: OpenSource) -> None:
         """Open none yet."""
         self._open = open_source
-        self._opened: dict[str, Source] = {}
+        self._opened: dict[str, PeerArchive] = {}
         self._lock = Lock()
 
-    def at(self, address: str) -> Source:
+    def at(self, address: str) -> PeerArchive:
         """Return the archive at an address."""
         with self._lock:
             if address not in self._opened:
@@ -59,7 +59,7 @@ _PAUSE: Final = 250_000_000
 """Nanoseconds, doubled with each such attempt."""
 
 
-class Fetching:
+class FileFetcher:
     """Fetches files into the staging of one archive; any number of threads may."""
 
     def __init__(self, archive: Archive) -> None:
@@ -69,7 +69,7 @@ class Fetching:
 
     def fetch(
         self,
-        source: Source,
+        source: PeerArchive,
         label: Label,
         file: File,
         deposit: str,
@@ -87,7 +87,7 @@ class Fetching:
 
     def _insist(  # noqa: PLR0913, PLR0917  # what, from where and to where
         self,
-        source: Source,
+        source: PeerArchive,
         label: Label,
         file: File,
         deposit: str,
@@ -111,7 +111,7 @@ class Fetching:
 
     def _receive(  # noqa: PLR0913, PLR0917
         self,
-        source: Source,
+        source: PeerArchive,
         label: Label,
         file: File,
         deposit: str,
@@ -162,7 +162,7 @@ class Fetching:
 
 
 def _reading(
-    source: Source, label: Label, file: File, offset: int
+    source: PeerArchive, label: Label, file: File, offset: int
 ) -> AbstractContextManager[Iterator[bytes]]:
     if offset == file.size:
         return nullcontext(iter(()))  # only its end was missed

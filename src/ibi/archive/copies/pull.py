@@ -17,9 +17,9 @@ from typing import Final, TypeAlias
 import msgspec
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.fetch import Fetching
-from ibi.archive.ports.catalogue import Deposit, Held
-from ibi.archive.ports.maintenance import Source
+from ibi.archive.copies.fetch import FileFetcher
+from ibi.archive.ports.catalogue import Deposit, StoredItem
+from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.copies import check_same
 from ibi.archive.rules.foreign_manifest import check_described, read_foreign
 from ibi.errors import AtWorkError, DeletedError, StateError, StorageFullError
@@ -63,7 +63,7 @@ def is_pull(deposit: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class PulledItem:
     """What was pulled."""
 
     items: Manifests
@@ -72,7 +72,7 @@ class Pulled:
     """Where the files lie that came; empty if none had to. The change must complete it."""
 
 
-class Pulling:
+class ItemPuller:
     """Pulls items into one archive; any number of threads may."""
 
     def __init__(self, archive: Archive) -> None:
@@ -80,16 +80,16 @@ class Pulling:
         self._archive = archive
         self._catalogue = archive.catalogue
         self._store = archive.store
-        self._fetching = Fetching(archive)
+        self._fetcher = FileFetcher(archive)
 
     def pull(
         self,
-        source: Source,
+        source: PeerArchive,
         label: Label,
         *,
         report: Report = lambda _done, _total: None,
         looked: Manifests = (),
-    ) -> Pulled:
+    ) -> PulledItem:
         """Bring what is not here of an item; of metadata, of the item that they describe.
 
         Whatever it raises, the item here is as it was, and what came stays for the next time.
@@ -101,7 +101,7 @@ class Pulling:
         here = self._here(held)
         missing = [file for file in files if not is_same(here.get(file.path), file)]
         if not missing:
-            return Pulled(items)
+            return PulledItem(items)
         deposit = self._opened(item.forms.label, held.version if held else 0)
         with self._store.busy(deposit):
             self._tidy(deposit, missing)
@@ -111,10 +111,10 @@ class Pulling:
                 self._store.discard(deposit)  # others need the room
                 raise
             self._renew(deposit)
-        return Pulled(items, deposit)
+        return PulledItem(items, deposit)
 
     @staticmethod
-    def look(source: Source, label: Label) -> Manifests:
+    def look(source: PeerArchive, label: Label) -> Manifests:
         """Return what a source says of an item, and of what describes it."""
         item, files = _manifest(source, label)
         if item.kind == "metadata" and item.describes is not None:
@@ -130,14 +130,14 @@ class Pulling:
         check_described(item, metadata, source.address)
         return (item, files), (metadata, none)
 
-    def _held(self, item: Item) -> Held | None:
+    def _held(self, item: Item) -> StoredItem | None:
         """Return the item as it is here; StateError if its labels name another one here."""
         held = self._catalogue.find(item.forms.label.canonical)
         if held is not None:
             check_same(held.item, item)
         return held
 
-    def _here(self, held: Held | None) -> dict[str, File]:
+    def _here(self, held: StoredItem | None) -> dict[str, File]:
         files = () if held is None else self._archive.files(held)
         return {file.path: file for file in files}
 
@@ -167,7 +167,7 @@ class Pulling:
 
     def _stage(  # noqa: PLR0913, PLR0917  # what, from where and to where
         self,
-        source: Source,
+        source: PeerArchive,
         item: Item,
         files: Sequence[File],
         here: dict[str, File],
@@ -185,16 +185,16 @@ class Pulling:
         for file in files:
             arrived(0)
             path = alike.get(content(file))
-            if path is None or not self._fetching.take(label, path, file, deposit):
-                self._fetching.fetch(source, label, file, deposit, arrived)
+            if path is None or not self._fetcher.take(label, path, file, deposit):
+                self._fetcher.fetch(source, label, file, deposit, arrived)
             done += file.size
         arrived(0)
 
-    def sealed(self, pulled: Pulled) -> AbstractContextManager[None]:
+    def sealed(self, pulled: PulledItem) -> AbstractContextManager[None]:
         """Keep another pull of the same item from what this one brought; AtWorkError if it is."""
         return self._store.sealed(pulled.deposit) if pulled.deposit else nullcontext()
 
-    def changes(self, pulled: Pulled, items: Sequence[Item]) -> list[ItemChange]:
+    def changes(self, pulled: PulledItem, items: Sequence[Item]) -> list[ItemChange]:
         """Return what makes the items here, as they are given, have the files that were pulled."""
         come = self._store.staged(pulled.deposit) if pulled.deposit else []
         staged = {each.path: each.file for each in come if each.file is not None}
@@ -224,5 +224,5 @@ class Pulling:
         return changes
 
 
-def _manifest(source: Source, label: Label) -> _Manifest:
+def _manifest(source: PeerArchive, label: Label) -> _Manifest:
     return read_foreign(source.manifest(label.spelling), label, source.address)

@@ -15,13 +15,13 @@ from typing import Final
 
 import msgspec
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.pull import is_pull
 from ibi.archive.deposits.unpack import Unpacking, unpack
-from ibi.archive.ports.catalogue import Deposit, Held
+from ibi.archive.ports.catalogue import Deposit, StoredItem
 from ibi.archive.ports.file_store import Sink, Staged
 from ibi.archive.rules import editions, item_transitions, translations
-from ibi.archive.rules.deposit_request import DepositRequest, Description, Revision, read, target_of
+from ibi.archive.rules.deposit_request import DepositRequest, NewItem, Revision, read, target_of
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.incoming_item import is_import
 from ibi.archive.rules.item_transitions import Draft
@@ -58,7 +58,7 @@ class Deposits:
         self._catalogue.open_deposit(deposit)
         return deposit
 
-    def _check(self, wanted: Description | Revision) -> None:
+    def _check(self, wanted: NewItem | Revision) -> None:
         if isinstance(wanted, Revision):
             self._revisable(wanted.item)
             return
@@ -71,7 +71,7 @@ class Deposits:
             if held is not None:
                 editions.check_last(held.item, self._archive.find)
         if wanted.translation_of is not None and wanted.language is not None:
-            item = self._archive.alive(wanted.translation_of).item
+            item = self._archive.get_live(wanted.translation_of).item
             item_transitions.check_editable(item)
             translations.check_free(item, wanted.language)
 
@@ -80,8 +80,8 @@ class Deposits:
             msg = f"{name} names another item already: no label is given twice."
             raise StateError(msg)
 
-    def _revisable(self, label: Label) -> Held:
-        held = self._archive.alive(label)
+    def _revisable(self, label: Label) -> StoredItem:
+        held = self._archive.get_live(label)
         item_transitions.check_editable(held.item)
         if held.item.kind != "data" or held.item.runs_at:
             msg = f"{held.item.forms.label} is not an item that has files."
@@ -175,7 +175,7 @@ class Deposits:
             self._archive.settle()
             yield
 
-    def complete(self, id: str, who: str, target: str = "") -> Described:  # noqa: A002
+    def complete(self, id: str, who: str, target: str = "") -> ItemWithMetadata:  # noqa: A002
         """Make the item, or give its new files to the one that is there.
 
         The target may be named only now, when it is known what came out of a zip file.
@@ -185,7 +185,7 @@ class Deposits:
             archive.settle()
             deposit = self.get(id)
             if deposit.completed:
-                return archive.look(deposit.completed)
+                return archive.get_described(deposit.completed)
             if is_import(id):
                 raise StateError("What is imported is completed as an import.")
             self.check_whole(id)
@@ -197,7 +197,7 @@ class Deposits:
                 label = self._revise(deposit, wanted, files, who)
             else:
                 label = self._deposit(deposit, wanted, files, who)
-            return archive.look(label)
+            return archive.get_described(label)
 
     def check_whole(self, id: str) -> None:  # noqa: A002
         """Refuse to go on with a deposit of which something is still missing."""
@@ -211,9 +211,7 @@ class Deposits:
             names = ", ".join(map(shown, parts[:3])) or "a file"
             raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
 
-    def _deposit(
-        self, deposit: Deposit, wanted: Description, files: Sequence[File], who: str
-    ) -> Label:
+    def _deposit(self, deposit: Deposit, wanted: NewItem, files: Sequence[File], who: str) -> Label:
         archive = self._archive
         if wanted.runs_at and files:
             msg = "A web service that runs elsewhere has no files here."
@@ -237,7 +235,7 @@ class Deposits:
         archive.make(archive.change("deposit", who, forms.label, changes, now, deposit=deposit.id))
         return forms.label
 
-    def _related(self, draft: Draft, item: Item, wanted: Description) -> Item:
+    def _related(self, draft: Draft, item: Item, wanted: NewItem) -> Item:
         """Tie a new item to those that it is an edition or a translation of."""
         draft.add(item)
         if wanted.edition_of is not None:
@@ -285,7 +283,7 @@ class Deposits:
         return label
 
 
-def _kept(held: Held, after: Iterable[str]) -> str:
+def _kept(held: StoredItem, after: Iterable[str]) -> str:
     """Return the target as it was, if it still is there."""
     return held.item.target if held.item.target in set(after) else ""
 

@@ -15,18 +15,18 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.pull import named_deposit
 from ibi.archive.deposits.deposits import Deposits
-from ibi.archive.ports.catalogue import Catalogue, Held
+from ibi.archive.ports.catalogue import Catalogue, StoredItem
 from ibi.archive.ports.file_store import Staged
-from ibi.archive.ports.maintenance import CopyRecord, Exchange
+from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
 from ibi.archive.rules import handover
 from ibi.archive.rules.copies import as_copy, check_copyable, check_same
 from ibi.archive.rules.handover import Paper, Verify, signing_text
 from ibi.archive.rules.incoming_item import (
     PREFIX,
-    Incoming,
+    IncomingItem,
     is_import,
     is_news,
     needed,
@@ -49,26 +49,26 @@ from ibi.model.label_pair import Forms
 
 
 @dataclass(frozen=True, slots=True)
-class Counterpart:
+class LocalCounterpart:
     """The item as this archive has it."""
 
-    look: Described
+    look: ItemWithMetadata
     files: tuple[File, ...]
 
     @property
-    def helds(self) -> list[Held]:
+    def helds(self) -> list[StoredItem]:
         """The item, and what describes it if anything does."""
         found = (self.look.held, self.look.metadata)
         return [held for held in found if held is not None]
 
     @property
-    def known(self) -> Incoming:
+    def known(self) -> IncomingItem:
         """The same, as if it came from here."""
         metadata = self.look.metadata
-        return Incoming(self.look.item, self.files, metadata.item if metadata else None)
+        return IncomingItem(self.look.item, self.files, metadata.item if metadata else None)
 
 
-def counterpart_of(archive: Archive, incoming: Incoming) -> Counterpart | None:
+def counterpart_of(archive: Archive, incoming: IncomingItem) -> LocalCounterpart | None:
     """Return what is here of an item; StateError if its names are not free for it."""
     held = _held(archive.catalogue, incoming.item)
     described = incoming.metadata
@@ -82,11 +82,11 @@ def counterpart_of(archive: Archive, incoming: Incoming) -> Counterpart | None:
     if known != incoming.item.metadata or (known is not None and metadata is None):
         msg = f"{incoming.label} is described by another item here."
         raise StateError(msg)
-    return Counterpart(Described(held, metadata), archive.files(held))
+    return LocalCounterpart(ItemWithMetadata(held, metadata), archive.files(held))
 
 
-def _held(catalogue: Catalogue, item: Item) -> Held | None:
-    here: Held | None = None
+def _held(catalogue: Catalogue, item: Item) -> StoredItem | None:
+    here: StoredItem | None = None
     for name in item.names:
         found = catalogue.find(name.canonical)
         if found is None:
@@ -102,7 +102,7 @@ def _held(catalogue: Catalogue, item: Item) -> Held | None:
     return here
 
 
-def standing_of(counterpart: Counterpart | None) -> str:
+def standing_of(counterpart: LocalCounterpart | None) -> str:
     """Say how it is here, for people."""
     return "" if counterpart is None else f"it is here already, as {counterpart.look.item.state}"
 
@@ -126,7 +126,7 @@ class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reception:
+class ImportDecision:
     """What becomes of an item that was brought."""
 
     label: str
@@ -140,7 +140,7 @@ class Reception:
     """What of them is here from an earlier time."""
 
 
-class Importing:
+class BagImporter:
     """Takes items into one archive; any number of threads may."""
 
     def __init__(
@@ -154,7 +154,7 @@ class Importing:
         self._catalogue = archive.catalogue
         self._store = archive.store
 
-    def open(self, brought: Sequence[Brought], key: str, who: str) -> list[Reception]:
+    def open(self, brought: Sequence[Brought], key: str, who: str) -> list[ImportDecision]:
         """Say of each item whether it may come, and what of it has to."""
         if not 1 <= len(brought) <= MOST_ITEMS:
             msg = f"{len(brought)} items cannot be imported at a time: 1 to {MOST_ITEMS} can."
@@ -163,7 +163,7 @@ class Importing:
         self._archive.settle()
         return [self._received(each, checked, who) for each in brought]
 
-    def _received(self, brought: Brought, key: str, who: str) -> Reception:
+    def _received(self, brought: Brought, key: str, who: str) -> ImportDecision:
         try:
             return self._open(brought, key, who)
         except StorageError:
@@ -171,16 +171,16 @@ class Importing:
         except (ArchiveError, ReadingError) as fault:
             return _refused(brought.label, fault)
 
-    def _open(self, brought: Brought, key: str, who: str) -> Reception:
+    def _open(self, brought: Brought, key: str, who: str) -> ImportDecision:
         incoming = _read(brought)
         if brought.paper is not None:
             self._check_paper(brought.paper, incoming, key)
         here = counterpart_of(self._archive, incoming)
         if self._is_done(incoming, here, brought.paper):
-            return Reception(label=brought.label, outcome="here", detail=standing_of(here))
+            return ImportDecision(label=brought.label, outcome="here", detail=standing_of(here))
         missing = needed(incoming, None if here is None else here.known)
         id_ = self._opened(brought, incoming, here, who)
-        return Reception(
+        return ImportDecision(
             label=brought.label,
             outcome="open",
             deposit=id_,
@@ -188,7 +188,7 @@ class Importing:
             staged=tuple(self._store.staged(id_)),
         )
 
-    def _check_paper(self, paper: Paper, incoming: Incoming, key: str) -> None:
+    def _check_paper(self, paper: Paper, incoming: IncomingItem, key: str) -> None:
         if not key:
             msg = "Whoever brings a signed hand-over has to name the key that it is signed by."
             raise ArchiveRequestError(msg)
@@ -198,7 +198,9 @@ class Importing:
         handover.check_paper(paper, incoming.item, incoming.digest, self._service, is_signed)
 
     @staticmethod
-    def _is_done(incoming: Incoming, here: Counterpart | None, paper: Paper | None) -> bool:
+    def _is_done(
+        incoming: IncomingItem, here: LocalCounterpart | None, paper: Paper | None
+    ) -> bool:
         """Tell whether nothing has to be done; refuse what cannot be."""
         held = None if here is None else here.look.item
         if paper is not None:
@@ -213,7 +215,7 @@ class Importing:
         return not is_news(incoming, here.known)
 
     def _opened(
-        self, brought: Brought, incoming: Incoming, here: Counterpart | None, who: str
+        self, brought: Brought, incoming: IncomingItem, here: LocalCounterpart | None, who: str
     ) -> str:
         """Return the deposit of an item: the one that was begun before, or a new one."""
         version = 0 if here is None else here.look.held.version
@@ -222,7 +224,7 @@ class Importing:
         with self._archive.changing():
             return named_deposit(self._archive, PREFIX, facts, who, msgspec.json.encode(brought))
 
-    def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> Reception:
+    def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> ImportDecision:
         """Make an item of what came, and of small files that come only now."""
         deposit = self._catalogue.deposit(id_) if is_import(id_) else None
         if deposit is None:
@@ -237,7 +239,7 @@ class Importing:
 
     def _complete(
         self, id_: str, brought: Brought, contents: Mapping[str, bytes], who: str
-    ) -> Reception:
+    ) -> ImportDecision:
         incoming = _read(brought)
         if not self._deposits.get(id_).completed:
             for path, content in contents.items():
@@ -247,17 +249,22 @@ class Importing:
         with self._archive.changing(), self._store.sealed(id_):
             self._archive.settle()
             if self._deposits.get(id_).completed:
-                return Reception(label=brought.label, outcome="imported", deposit=id_)
+                return ImportDecision(label=brought.label, outcome="imported", deposit=id_)
             self._deposits.check_whole(id_)
             here = counterpart_of(self._archive, incoming)
             if self._is_done(incoming, here, brought.paper):
-                return Reception(label=brought.label, outcome="here", detail=standing_of(here))
+                return ImportDecision(label=brought.label, outcome="here", detail=standing_of(here))
             self._make(id_, incoming, here, brought.paper, who)
         outcome: Outcome = "imported" if here is None else "updated"
-        return Reception(label=brought.label, outcome=outcome, deposit=id_)
+        return ImportDecision(label=brought.label, outcome=outcome, deposit=id_)
 
     def _make(
-        self, id_: str, incoming: Incoming, here: Counterpart | None, paper: Paper | None, who: str
+        self,
+        id_: str,
+        incoming: IncomingItem,
+        here: LocalCounterpart | None,
+        paper: Paper | None,
+        who: str,
     ) -> None:
         archive = self._archive
         helds = [None, None] if here is None else [*here.helds, None]
@@ -278,7 +285,9 @@ class Importing:
         archive.make(archive.change("import", who, label, changes, now, detail=detail, deposit=id_))
         self._remember(label.canonical, paper, now)
 
-    def _change(self, id_: str, item: Item, files: Sequence[File], held: Held | None) -> ItemChange:
+    def _change(
+        self, id_: str, item: Item, files: Sequence[File], held: StoredItem | None
+    ) -> ItemChange:
         """Return how an item gets its files: those that came, and those that are here."""
         staged = self._store.staged(id_) if item.kind == "data" else []
         new = {each.path: each.file for each in staged if each.file is not None}
@@ -304,7 +313,7 @@ class Importing:
             return
         self._catalogue.drop_copy(label)
         self._catalogue.keep_exchange(
-            Exchange(
+            TransferRecord(
                 id=paper.item.transfer,
                 label=label,
                 role="receiving",
@@ -316,7 +325,7 @@ class Importing:
         )
 
 
-def _read(brought: Brought) -> Incoming:
+def _read(brought: Brought) -> IncomingItem:
     metadata = bytes(brought.metadata)
     return read_incoming(
         brought.label, bytes(brought.item), None if metadata == bytes(NOTHING) else metadata
@@ -328,8 +337,8 @@ def _origin(item: Item) -> str:
     return item.origin if is_web_address(item.origin) else ""
 
 
-def _refused(label: str, fault: IbiError) -> Reception:
-    return Reception(label=label, outcome="refused", detail=str(fault))
+def _refused(label: str, fault: IbiError) -> ImportDecision:
+    return ImportDecision(label=label, outcome="refused", detail=str(fault))
 
 
 def _matching(file: File, found: File | None) -> File:

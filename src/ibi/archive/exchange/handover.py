@@ -8,9 +8,9 @@ from typing import Final
 
 import msgspec
 
-from ibi.archive.archive import Archive, Described
-from ibi.archive.ports.catalogue import Held, HistoryChoice, HistoryEntry
-from ibi.archive.ports.maintenance import CopyRecord, Exchange
+from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry, StoredItem
+from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
 from ibi.archive.rules import handover, transfer
 from ibi.archive.rules.handover import HandedItem, HandOver, Paper, paper_of, signing_text
 from ibi.errors import ArchiveRequestError
@@ -27,7 +27,7 @@ _SECOND: Final = 1_000_000_000
 _PAGE: Final = 100
 
 
-class HandingOver:
+class HandoverIssuer:
     """Gives Originals up."""
 
     def __init__(
@@ -43,7 +43,7 @@ class HandingOver:
         """Refuse what `give` would refuse; nothing is given up."""
         to = self._recipient(labels, recipient)
         for label in self._given_or_here(labels, to, leave_copies=leave_copies):
-            item = self._archive.look(label).item
+            item = self._archive.get_described(label).item
             handover.check_givable(item, given=self._given(item, to) is not None)
 
     def _recipient(self, labels: Sequence[str], recipient: str) -> Label:
@@ -56,7 +56,7 @@ class HandingOver:
         """Return the items that are meant, without Copies of what others have if wanted so."""
         if not leave_copies:
             return list(labels)
-        items = ((label, self._archive.look(label).item) for label in labels)
+        items = ((label, self._archive.get_described(label).item) for label in labels)
         return [
             label
             for label, item in items
@@ -85,7 +85,7 @@ class HandingOver:
 
     def _give(self, label: str, to: Label, who: str) -> HandedItem:
         """Give one up, unless it was; when this returns it is a Copy here, for good."""
-        look = self._archive.look(label)
+        look = self._archive.get_described(label)
         entry = self._given(look.item, to)
         id_ = handover.transfer_id(self._service.label, look.item, to)
         given = self._archive.clock.wall() if entry is None else entry.at
@@ -100,7 +100,7 @@ class HandingOver:
             at=Instant(given // _SECOND).iso8601,
         )
 
-    def _make(self, look: Described, id_: str, to: Label, who: str, now: int) -> None:
+    def _make(self, look: ItemWithMetadata, id_: str, to: Label, who: str, now: int) -> None:
         archive = self._archive
         changes = [
             ItemChange(
@@ -117,7 +117,7 @@ class HandingOver:
     def _remember(self, item: Item, id_: str, to: Label, given: int) -> None:
         catalogue, label = self._archive.catalogue, item.forms.label.canonical
         catalogue.keep_exchange(
-            Exchange(
+            TransferRecord(
                 id=id_,
                 label=label,
                 role="giving",
@@ -142,12 +142,12 @@ class HandingOver:
             after = page[-1].number
         return None
 
-    def _contents(self, look: Described) -> list[tuple[Item, tuple[File, ...]]]:
+    def _contents(self, look: ItemWithMetadata) -> list[tuple[Item, tuple[File, ...]]]:
         return [(held.item, self._archive.files(held)) for held in _helds(look)]
 
     def _signed(self, paper: Paper) -> HandedItem:
         return msgspec.structs.replace(paper.item, signature=self._sign(signing_text(paper)))
 
 
-def _helds(look: Described) -> list[Held]:
+def _helds(look: ItemWithMetadata) -> list[StoredItem]:
     return [look.held] if look.metadata is None else [look.held, look.metadata]

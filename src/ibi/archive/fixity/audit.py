@@ -15,14 +15,14 @@ from contextlib import suppress
 from typing import Final
 
 from ibi.archive.archive import Archive
-from ibi.archive.fixity.damage_log import Damages
-from ibi.archive.fixity.repair import Repairing, check_store, manifest_text
+from ibi.archive.fixity.damage_log import DamageLog
+from ibi.archive.fixity.repair import Repairer, check_store, manifest_text
 from ibi.archive.fixity.stray_files import StrayFiles
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.ports.file_store import OpenFile, pieces_of
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.rules.fixity import DOC, MANIFEST, Found, file_fault, manifest_fault
-from ibi.archive.tasks import Progress
+from ibi.archive.tasks import TaskProgress
 from ibi.errors import StorageError, UnknownError
 from ibi.identifier.label import Label
 from ibi.model.item import File, Item
@@ -36,7 +36,7 @@ Tell = Callable[[int], None]
 """Is told of each piece how many bytes it has; what it raises ends the reading."""
 
 
-class Rereading:
+class UncachedRead:
     """Computes what files are; one thread reads, another helps it."""
 
     def __init__(self) -> None:
@@ -97,10 +97,10 @@ class Audit:
     def __init__(
         self,
         archive: Archive,
-        damages: Damages,
-        progress: Progress,
+        damages: DamageLog,
+        progress: TaskProgress,
         pace: Pace,
-        repairing: Repairing | None,
+        repairer: Repairer | None,
     ) -> None:
         """Go on from where the task has come to."""
         self._archive = archive
@@ -108,8 +108,8 @@ class Audit:
         self._damages = damages
         self._progress = progress
         self._pace = pace
-        self._repairing = repairing
-        self._rereading = Rereading()
+        self._repairer = repairer
+        self._reader = UncachedRead()
         self._labels: list[str] = progress.request.get("items", [])
         counted = {"files": 0, "bytes": 0, "damaged": 0, "repaired": 0}
         self._tally = {name: progress.result.get(name, count) for name, count in counted.items()}
@@ -135,21 +135,21 @@ class Audit:
 
     def close(self) -> None:
         """Let go of threads."""
-        self._rereading.close()
+        self._reader.close()
 
     def _extent(self) -> int:
         if not self._labels:
             return sum(holding.size for holding in self._catalogue.holdings())
         return sum(file.size for held in self._named() for file in self._archive.files(held))
 
-    def _items(self) -> Iterator[tuple[Held, str]]:
+    def _items(self) -> Iterator[tuple[StoredItem, str]]:
         """Return items that are not done yet, and after which of their files to go on."""
         number, within, path = self._progress.task.place.partition(" ")
         last = int(number or 0)
         for held in self._later(last - 1 if within else last):
             yield held, path if held.id == last else ""
 
-    def _later(self, after: int) -> Iterator[Held]:
+    def _later(self, after: int) -> Iterator[StoredItem]:
         if self._labels:
             yield from (held for held in self._named() if held.id > after)
             return
@@ -157,16 +157,16 @@ class Audit:
             yield from held
             after = held[-1].id
 
-    def _named(self) -> list[Held]:
+    def _named(self) -> list[StoredItem]:
         """Return the items that were asked for with those that describe them, in their order."""
-        found: dict[int, Held] = {}
+        found: dict[int, StoredItem] = {}
         for label in self._labels:
             with suppress(UnknownError):  # a Copy that is not kept any more
-                look = self._archive.look(label)
+                look = self._archive.get_described(label)
                 found |= {held.id: held for held in (look.held, look.metadata) if held is not None}
         return [found[number] for number in sorted(found)]
 
-    def _item(self, held: Held, after: str) -> None:
+    def _item(self, held: StoredItem, after: str) -> None:
         while files := self._catalogue.files(held.id, after, _FILES):
             for file in files:
                 self._file(held.item, file)
@@ -200,10 +200,10 @@ class Audit:
                 return ""
             if self._known(label, path) == file:
                 # What was repaired is read back: the disk that damaged it may do so again.
-                if self._repairing is None or mended is not None:
+                if self._repairer is None or mended is not None:
                     return what
                 mended = file
-                reason = self._repairing.mend_file(item, file, lambda _: self._progress.report())
+                reason = self._repairer.mend_file(item, file, lambda _: self._progress.report())
                 if reason and self._known(label, path) == file:
                     return f"{what}; {reason}"
             file = self._known(label, path)
@@ -220,7 +220,7 @@ class Audit:
         self._read = 0
         try:
             opened = self._archive.store.open(label.spelling, file.path)
-            return file_fault(file, self._rereading.found(opened, self._tell))
+            return file_fault(file, self._reader.found(opened, self._tell))
         except UnknownError:
             what = file_fault(file, None)
         except StorageError as fault:
@@ -238,7 +238,7 @@ class Audit:
             rest -= _SLICE
             self._progress.report()
 
-    def _manifest(self, held: Held) -> None:
+    def _manifest(self, held: StoredItem) -> None:
         label = held.item.forms.label
         if self._manifest_fault(held):
             with self._damages.judging:
@@ -249,8 +249,8 @@ class Audit:
     def _judged_manifest(self, label: Label) -> str:
         """Look again at a manifest that seems damaged, and repair it; return what is wrong."""
         what = self._settled_manifest_fault(label)
-        if what and self._repairing is not None:
-            reason = self._repairing.mend_manifest(label)
+        if what and self._repairer is not None:
+            reason = self._repairer.mend_manifest(label)
             what = f"{what}; {reason}" if reason else self._settled_manifest_fault(label)
             self._tally["repaired"] += not what
         return what
@@ -261,7 +261,7 @@ class Audit:
             held = self._catalogue.find(label.canonical)
             return "" if held is None else self._manifest_fault(held)
 
-    def _manifest_fault(self, held: Held) -> str:
+    def _manifest_fault(self, held: StoredItem) -> str:
         text = manifest_text(self._archive, held.item.forms.label.spelling)
         return manifest_fault(text, held, self._archive.files(held))
 

@@ -10,13 +10,13 @@ from typing import Annotated, Final, Protocol
 import msgspec
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.fetch import Sources
+from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.fixity.audit import Audit
-from ibi.archive.fixity.damage_log import Damages
-from ibi.archive.fixity.repair import Repairing
-from ibi.archive.ports.maintenance import Source
+from ibi.archive.fixity.damage_log import DamageLog
+from ibi.archive.fixity.repair import Repairer
+from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.fixity import read_pace
-from ibi.archive.tasks import Progress, Tasks
+from ibi.archive.tasks import TaskProgress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label
 from ibi.metadata.web_address import is_web_address
@@ -43,10 +43,10 @@ class AuditRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """The address of an archive that has what is damaged here."""
 
 
-class Elsewhere(Protocol):
+class PeerSearch(Protocol):
     """The other archives."""
 
-    def connect(self, address: str) -> Source:
+    def connect(self, address: str) -> PeerArchive:
         """Return an archive; it is spoken to when something is read."""
         ...
 
@@ -55,10 +55,10 @@ class Elsewhere(Protocol):
         ...
 
 
-class Auditing:
+class AuditSchedule:
     """Checks one archive; damage is kept on a list."""
 
-    def __init__(self, archive: Archive, damages: Damages, elsewhere: Elsewhere) -> None:
+    def __init__(self, archive: Archive, damages: DamageLog, elsewhere: PeerSearch) -> None:
         """Take the archive, the list, and who has copies."""
         self.damages = damages
         self._archive = archive
@@ -66,20 +66,20 @@ class Auditing:
         self._beginning = Lock()
 
     @property
-    def works(self) -> dict[str, Callable[[Progress], None]]:
+    def works(self) -> dict[str, Callable[[TaskProgress], None]]:
         """How its tasks are done."""
         return {WHOLE: self.audit, SOME: self.audit}
 
-    def audit(self, progress: Progress) -> None:
+    def audit(self, progress: TaskProgress) -> None:
         """Check what a task asks for."""
         request = msgspec.convert(progress.request, AuditRequest)
-        with Sources(self._elsewhere.connect) as sources:
-            repairing = None
+        with SourcePool(self._elsewhere.connect) as sources:
+            repairer = None
             if request.repair:
                 holders, who = self._elsewhere.holders, progress.task.who
-                repairing = Repairing(self._archive, sources, holders, request.source, who)
+                repairer = Repairer(self._archive, sources, holders, request.source, who)
             pace = read_pace(request.rate)
-            with closing(Audit(self._archive, self.damages, progress, pace, repairing)) as audit:
+            with closing(Audit(self._archive, self.damages, progress, pace, repairer)) as audit:
                 audit.run()
 
     def begin(self, tasks: Tasks, request: AuditRequest, who: str, *, alone: bool = False) -> Task:
@@ -92,7 +92,7 @@ class Auditing:
             msg = f"{shown(request.source)} is no archive to repair from: expected http://host."
             raise ArchiveRequestError(msg)
         for label in request.items:
-            self._archive.hold(label)
+            self._archive.get(label)
         wanted = msgspec.to_builtins(request)
         with self._beginning:
             if request.items:

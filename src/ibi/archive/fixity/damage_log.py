@@ -8,7 +8,7 @@ from threading import Lock, RLock
 from ibi.archive.ports.maintenance import Damage, DamageStore
 
 
-class Damages:
+class DamageLog:
     """The list, and how long it is; threads may share it."""
 
     def __init__(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.fetch import Fetching, Sources
+from ibi.archive.copies.fetch import FileFetcher, SourcePool
 from ibi.archive.ports.catalogue import HistoryEntry
 from ibi.archive.rules.fixity import MANIFEST, is_ahead, manifest_fault
 from ibi.archive.rules.manifest import manifest
@@ -23,13 +23,13 @@ from ibi.model.item import File, Item
 AHEAD = "the catalogue is older than it: 'ibi archive rebuild' reads the tree again"
 
 
-class Repairing:
+class Repairer:
     """Repairs what one audit finds."""
 
     def __init__(
         self,
         archive: Archive,
-        sources: Sources,
+        sources: SourcePool,
         holders: Callable[[Label], list[str]],
         given: str,
         who: str,
@@ -43,7 +43,7 @@ class Repairing:
         self._find_holders = holders
         self._given = given
         self._who = who
-        self._fetching = Fetching(archive)
+        self._fetcher = FileFetcher(archive)
         self._silent: dict[str, str] = {}
         """Who did not answer, and why: it is not waited for again."""
         self._holders: tuple[Label | None, list[str]] = (None, [])
@@ -81,7 +81,7 @@ class Repairing:
         deposit = uuid.uuid4().hex
         with store.busy(deposit):
             try:
-                self._fetching.fetch(self._sources.at(address), label, file, deposit, arrived)
+                self._fetcher.fetch(self._sources.at(address), label, file, deposit, arrived)
                 with self._archive.changing():
                     self._archive.settle()
                     # What was replaced or removed meanwhile needs no repair.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.rules.fixity import DOC, MANIFEST, NOBODYS, UNKNOWN_ITEM, is_known, owners
 from ibi.errors import IbiError
@@ -60,7 +60,7 @@ class StrayFiles:
             return None
         return frozenset(file.path for file in self._archive.catalogue.files(held.id))
 
-    def _held(self, place: str) -> Held | None:
+    def _held(self, place: str) -> StoredItem | None:
         canonical = _canonical(place)
         held = self._archive.catalogue.find(canonical) if canonical else None
         return held if held is not None and held.item.forms.label.spelling == place else None

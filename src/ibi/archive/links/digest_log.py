@@ -27,7 +27,7 @@ _BREATH: Final = 0.01
 _LOG: Final = structlog.get_logger()
 
 
-class Digest:
+class DigestLog:
     """The pages of one archive's digest."""
 
     def __init__(self, log: NameLog) -> None:
@@ -74,7 +74,7 @@ def _sorted(names: list[bytes]) -> tuple[int, ...]:
     return tuple(map(int.from_bytes, sorted(names)))
 
 
-class Filling:
+class DigestBackfill:
     """Writes down what was there before the log, while the archive serves."""
 
     def __init__(self, log: NameLog) -> None:

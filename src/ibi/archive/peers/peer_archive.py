@@ -72,7 +72,7 @@ class _Holdings(msgspec.Struct):
     after: str
 
 
-class HttpArchiveSource:
+class HttpPeerArchive:
     """Reads from one archive; threads may share it."""
 
     def __init__(

@@ -12,7 +12,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from ibi.archive.links.announcer import CatalogueLinks
-from ibi.archive.peers.peer_archive import HttpArchiveSource
+from ibi.archive.peers.peer_archive import HttpPeerArchive
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
 from ibi.foundation.http_client.api_client import reason_of
@@ -77,7 +77,7 @@ _SECURE: Final = ":443"
 """Nobody answers http at this port."""
 
 
-class OtherArchives:
+class PeerDirectory:
     """Finds archives that have an item, and speaks to them."""
 
     def __init__(self, links: CatalogueLinks, guard: OutboundGuard, own: str) -> None:
@@ -86,9 +86,9 @@ class OtherArchives:
         self._guard = guard
         self._own = own
 
-    def connect(self, address: str) -> HttpArchiveSource:
+    def connect(self, address: str) -> HttpPeerArchive:
         """Return an archive; it is spoken to when something is read."""
-        return HttpArchiveSource(address, self._guard)
+        return HttpPeerArchive(address, self._guard)
 
     def holders(self, label: Label) -> list[str]:
         """Return the addresses of archives that say that they have an item."""

@@ -9,14 +9,14 @@ from urllib.parse import quote
 import msgspec
 from urllib3.exceptions import HTTPError
 
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError
 from ibi.foundation.http_client.api_client import JSON, detail_of, reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
 _LARGEST_ANSWER: Final = 1 << 16
-_DECODE: Final = msgspec.json.Decoder(Answer).decode
+_DECODE: Final = msgspec.json.Decoder(TransferReply).decode
 
 
 class HttpTransferPeer:
@@ -34,7 +34,7 @@ class HttpTransferPeer:
             "User-Agent": "ibi",
         }
 
-    def say(self, message: Message) -> Answer:
+    def say(self, message: Message) -> TransferReply:
         """Say something, and return what it answers.
 
         Only what an archive says in the words of the protocol is an answer: the refusal of a proxy,
@@ -73,7 +73,7 @@ class HttpTransferPeer:
 
 def _request(message: Message) -> tuple[str, str, dict[str, str] | None]:
     match message:
-        case Offer():
+        case TransferOffer():
             body = {"label": message.label, "source": message.source, "ticket": message.ticket}
             return "PUT", message.id, body
         case Commit():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from ibi.archive.ports.maintenance import CopyStore, DamageStore, ExchangeStore, TaskStore
+from ibi.archive.ports.maintenance import CopyStore, DamageStore, TaskStore, TransferStore
 from ibi.archive.ports.statistics import Statistics
 from ibi.model.change import Change
 from ibi.model.item import File, Item
@@ -61,7 +61,7 @@ class History(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredItem:
     """An item as the catalogue has it."""
 
     id: int
@@ -71,7 +71,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ManifestItem:
     """An item as its manifest has it."""
 
     item: Item
@@ -123,11 +123,11 @@ class StoredChange:
 class Items(Protocol):
     """Items and their files, by any of their names."""
 
-    def find(self, name: str) -> Held | None:
+    def find(self, name: str) -> StoredItem | None:
         """Return the item that has this name, in its canonical spelling."""
         ...
 
-    def items(self, after: int, limit: int, kind: str = "") -> list[Held]:
+    def items(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
         """Return items in the order in which they came, those numbered later than `after`."""
         ...
 
@@ -155,7 +155,7 @@ class Items(Protocol):
     def restore(
         self,
         stored: StoredChange,
-        items: Sequence[Kept],
+        items: Sequence[ManifestItem],
         dropped: Sequence[str] = (),
     ) -> None:
         """Write items as a change left them, whatever stands there; history gets it once.
@@ -169,7 +169,7 @@ class Items(Protocol):
         ...
 
 
-class Intake(Protocol):
+class DepositStore(Protocol):
     """Deposits and reserved labels."""
 
     def open_deposit(self, deposit: Deposit) -> None:
@@ -201,11 +201,11 @@ class Intake(Protocol):
         ...
 
 
-class Upkeep(TaskStore, ExchangeStore, CopyStore, DamageStore, Protocol):
+class Maintenance(TaskStore, TransferStore, CopyStore, DamageStore, Protocol):
     """What takes long, and what lasts."""
 
 
-class Renewal(Protocol):
+class RebuildStore(Protocol):
     """Items, their names, files and reserved labels, gathered; nobody sees them until `finish`.
 
     Whoever is interrupted before that leaves the catalogue as it was. Whoever is interrupted in
@@ -215,7 +215,7 @@ class Renewal(Protocol):
     is_whole: bool
     """Whether it was gathered by somebody who was interrupted later: there is nothing to add."""
 
-    def put(self, items: Sequence[Kept]) -> list[str]:
+    def put(self, items: Sequence[ManifestItem]) -> list[str]:
         """Take items, and say of each why it cannot be taken; nothing if it was."""
         ...
 
@@ -273,7 +273,9 @@ class NameLog(Protocol):
         ...
 
 
-class Catalogue(Items, History, Intake, Statistics, Upkeep, NameLog, TokenStore, Protocol):
+class Catalogue(
+    Items, History, DepositStore, Statistics, Maintenance, NameLog, TokenStore, Protocol
+):
     """The database of an archive. Whatever a method writes is durable when it returns.
 
     Every method raises StorageError when the database does not answer.
@@ -290,7 +292,7 @@ class Catalogue(Items, History, Intake, Statistics, Upkeep, NameLog, TokenStore,
         """Keep a value unless there is one, and return what stands there."""
         ...
 
-    def renewal(self) -> Renewal:
+    def renewal(self) -> RebuildStore:
         """Begin to write all items anew, or find what somebody began and could not finish."""
         ...
 

@@ -200,7 +200,7 @@ class FileStore(Protocol):
         ...
 
 
-class Shelf(Protocol):
+class BulkFiles(Protocol):
     """A folder or a bucket, under the same keys: `col/<label>/doc/<path>` and whatever else.
 
     Every method raises StorageError when the store fails, StorageFullError when it is full.

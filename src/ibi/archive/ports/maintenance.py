@@ -35,7 +35,7 @@ ExchangeState = Literal["open", "done", "undone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class TransferRecord:
     """A transfer that this archive has to do with, beside what the item says of it."""
 
     id: str
@@ -51,18 +51,18 @@ class Exchange:
     """Why it does not go on just now, or was undone, in a sentence."""
 
 
-class ExchangeStore(Protocol):
+class TransferStore(Protocol):
     """Keeps transfers; those that have ended stay, so that no late message opens them again."""
 
-    def keep_exchange(self, exchange: Exchange) -> None:
+    def keep_exchange(self, exchange: TransferRecord) -> None:
         """Keep it, in the place of what was known of it."""
         ...
 
-    def exchange(self, id: str) -> Exchange | None:  # noqa: A002
+    def exchange(self, id: str) -> TransferRecord | None:  # noqa: A002
         """Return one."""
         ...
 
-    def exchanges(self, state: str = "", limit: int = 0) -> list[Exchange]:
+    def exchanges(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
         """Return them, the oldest first; those of a state or all, and of many the newest."""
         ...
 
@@ -142,7 +142,7 @@ class DamageStore(Protocol):
         ...
 
 
-class Source(Protocol):
+class PeerArchive(Protocol):
     """Another archive, from which items are pulled.
 
     ArchiveUnreachableError if it does not answer, ArchiveRefusedError if it says no, UnknownError
@@ -164,7 +164,7 @@ class Source(Protocol):
         ...
 
 
-class Listing(Protocol):
+class PeerListing(Protocol):
     """Another archive that tells which items it has; it fails as a Source does."""
 
     def holdings(self, after: str) -> tuple[list[str], str]:

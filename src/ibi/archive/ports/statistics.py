@@ -41,7 +41,7 @@ class ItemAccesses:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class HoldingCount:
     """Items of one kind and state that were made on one day, and their files."""
 
     kind: str
@@ -66,7 +66,7 @@ class TaskCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeCount:
+class TransferCount:
     """Transfers of one side and state."""
 
     role: str
@@ -75,7 +75,7 @@ class ExchangeCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpkeepCounts:
+class MaintenanceCounts:
     """How it stands with what makes an archive last."""
 
     copies: int
@@ -86,7 +86,7 @@ class UpkeepCounts:
     """Copies that could not be brought up to date."""
     damaged: int
     """Files that are not what they were."""
-    exchanges: tuple[ExchangeCount, ...]
+    exchanges: tuple[TransferCount, ...]
     tasks: tuple[TaskCount, ...]
 
 
@@ -114,10 +114,10 @@ class Statistics(Protocol):
         """
         ...
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[HoldingCount]:
         """Return what is held, by kind, state, and the day on which it was made."""
         ...
 
-    def upkeep_counts(self) -> UpkeepCounts:
+    def upkeep_counts(self) -> MaintenanceCounts:
         """Return how it stands with copies, transfers, tasks and damage."""
         ...

@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.catalogue import Kept, Renewal
-from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.catalogue import ManifestItem, RebuildStore
+from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.rules.reserved_labels import read_reserved
 from ibi.archive.rules.transfer import exchange_of
@@ -46,7 +46,7 @@ def rebuild(archive: Archive) -> Iterator[Rebuilt]:
             renewal.finish()
             renewal = archive.catalogue.renewal()
         rebuilt = faulty = 0
-        exchanges: list[Exchange] = []
+        exchanges: list[TransferRecord] = []
         for each in _gather(archive, renewal, exchanges):
             rebuilt += not each.fault
             faulty += bool(each.fault)
@@ -58,11 +58,13 @@ def rebuild(archive: Archive) -> Iterator[Rebuilt]:
         archive.note("rebuild", "rebuild", {"items": rebuilt, "faults": faulty})
 
 
-def _gather(archive: Archive, renewal: Renewal, exchanges: list[Exchange]) -> Iterator[Rebuilt]:
+def _gather(
+    archive: Archive, renewal: RebuildStore, exchanges: list[TransferRecord]
+) -> Iterator[Rebuilt]:
     """Read all that lies in the tree; transfers that were under way are added to the others."""
     unread: list[str] = []
     for places in _parts(archive.store.manifests()):
-        found: list[tuple[str, Kept]] = []
+        found: list[tuple[str, ManifestItem]] = []
         for place, text in places:
             try:
                 found.append((place, _read(place, text)))
@@ -83,30 +85,30 @@ def _parts(things: Iterable[T]) -> Iterator[list[T]]:
         yield part
 
 
-def _read(place: str, text: bytes) -> Kept:
+def _read(place: str, text: bytes) -> ManifestItem:
     kept = read_kept(text, place)
     if kept.item.forms.label.spelling != place:
         raise StorageError(place, f"its manifest is that of {kept.item.forms.label}")
     return kept
 
 
-def _put(renewal: Renewal, found: list[tuple[str, Kept]]) -> Iterator[Rebuilt]:
+def _put(renewal: RebuildStore, found: list[tuple[str, ManifestItem]]) -> Iterator[Rebuilt]:
     faults = renewal.put([kept for _, kept in found])
     for (place, _), fault in zip(found, faults, strict=True):
         yield Rebuilt(place, str(StorageError(place, fault)) if fault else "")
 
 
-def _known(archive: Archive, place: str) -> Iterator[Kept]:
+def _known(archive: Archive, place: str) -> Iterator[ManifestItem]:
     """Yield what the catalogue knows of a place, if it can be read there."""
     try:
         held = archive.catalogue.find(parse(place, strict=True).canonical)
     except (LabelError, StorageError):
         return
     if held is not None and held.item.forms.label.spelling == place:
-        yield Kept(held.item, archive.files(held), held.id, held.version)
+        yield ManifestItem(held.item, archive.files(held), held.id, held.version)
 
 
-def _reserve(archive: Archive, renewal: Renewal) -> Iterator[Rebuilt]:
+def _reserve(archive: Archive, renewal: RebuildStore) -> Iterator[Rebuilt]:
     for text in archive.store.reservations():
         try:
             renewal.reserve(read_reserved(text))

@@ -20,10 +20,10 @@ import msgspec
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryChoice
-from ibi.archive.ports.file_store import OpenFile, Shelf, pieces_of
+from ibi.archive.ports.file_store import BulkFiles, OpenFile, pieces_of
 from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import read_manifest
-from ibi.archive.tasks import InterruptedTaskError, Progress
+from ibi.archive.tasks import InterruptedTaskError, TaskProgress
 from ibi.errors import IbiError, StateError, StorageError, UnknownError
 from ibi.identifier.label import parse
 from ibi.model.item import File
@@ -41,7 +41,7 @@ _TOLD: Final = 100
 _PIECE: Final = 4 << 20
 
 
-class Watched(Protocol):
+class ChangeTracking(Protocol):
     """A file store that notes what is changed."""
 
     def watch(self) -> None:
@@ -65,31 +65,31 @@ class Watched(Protocol):
 class Destination:
     """Where the files go."""
 
-    shelf: Shelf
+    bulk_files: BulkFiles
     places: Callable[[], Iterable[str]]
     """Where an item lies there."""
     enter: Callable[[], None]
     """Have the archive go on with it, now and after a restart."""
 
 
-class Moving:
+class StoreMigration:
     """One move."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # from where, to where, and who is told
         self,
         archive: Archive,
-        store: Watched,
-        source: Shelf,
+        store: ChangeTracking,
+        source: BulkFiles,
         destination: Destination,
         owner: str,
-        progress: Progress,
+        progress: TaskProgress,
     ) -> None:
         """Move the files of an archive, whose owner's name is left as a mark."""
         self._archive = archive
         self._store = store
         self._source = source
         self._destination = destination
-        self._target = destination.shelf
+        self._target = destination.bulk_files
         self._owner = owner.encode()
         self._progress = progress
         self._stopping = threading.Event()
@@ -136,9 +136,9 @@ class Moving:
             self._mark(self._target)
         return mark is not None
 
-    def _mark(self, shelf: Shelf) -> None:
+    def _mark(self, bulk_files: BulkFiles) -> None:
         now = self._archive.clock.wall()
-        shelf.write(MARK, iter([self._owner]), File(MARK, len(self._owner), "", "", now))
+        bulk_files.write(MARK, iter([self._owner]), File(MARK, len(self._owner), "", "", now))
 
     def _copy_all(self) -> None:
         total = self._archive.catalogue.count()
@@ -248,9 +248,9 @@ class Moving:
         self._target.write(f"col/{place}/{MANIFEST}", iter([text]), file)
 
     @staticmethod
-    def _keys(shelf: Shelf, place: str) -> Iterator[tuple[str, int]]:
+    def _keys(bulk_files: BulkFiles, place: str) -> Iterator[tuple[str, int]]:
         for part in ("doc", "old"):
-            yield from shelf.keys(f"col/{place}/{part}")
+            yield from bulk_files.keys(f"col/{place}/{part}")
 
     def _copy(self, key: str, known: File | None, *, is_there: bool) -> None:
         """Copy a file, unless one of its size and time is there."""
@@ -288,9 +288,9 @@ def nothing_moved(place: str) -> dict[str, object]:
     return {"from": place, "to": place, "items": 0, "files": 0, "bytes": 0, "damaged": []}
 
 
-def _content(shelf: Shelf, key: str) -> bytes | None:
+def _content(bulk_files: BulkFiles, key: str) -> bytes | None:
     try:
-        with closing(shelf.open(key)) as opened:
+        with closing(bulk_files.open(key)) as opened:
             return b"".join(pieces_of(opened))
     except UnknownError:
         return None

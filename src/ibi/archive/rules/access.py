@@ -97,7 +97,7 @@ def reads_from(*addresses: str) -> MayRead:
     return lambda item: may_read(item, addresses)
 
 
-def anybody(_: Item) -> bool:
+def anyone(_: Item) -> bool:
     """Let everybody read."""
     return True
 

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from ibi.archive.rules.access import MayRead, reads_from
 from ibi.archive.rules.relations import (
-    Knowledge,
-    Reached,
+    ItemSource,
+    RelatedItem,
     all_related,
     fitting,
     follow,
@@ -37,7 +37,7 @@ from ibi.wire.url_list import Related, UrlList
 __all__ = [
     "Identity",
     "IssueKey",
-    "Knowledge",
+    "ItemSource",
     "answer",
     "filtered",
     "relations_of",
@@ -69,7 +69,7 @@ class Identity:
 
 
 def respond(
-    knowledge: Knowledge, identity: Identity, request: Request, issue_key: IssueKey
+    knowledge: ItemSource, identity: Identity, request: Request, issue_key: IssueKey
 ) -> UrlList | Confirmation | Notice | None:
     """Algorithm 1, MontarResposta. To count an acknowledgment is the caller's business."""
     match request:
@@ -84,7 +84,7 @@ def respond(
 
 
 def answer(
-    knowledge: Knowledge,
+    knowledge: ItemSource,
     identity: Identity,
     request: UrlRequest,
     issue_key: IssueKey,
@@ -109,14 +109,14 @@ def answer(
 
 
 def relations_of(
-    knowledge: Knowledge, identity: Identity, item: Item, verbs: Sequence[Verb]
+    knowledge: ItemSource, identity: Identity, item: Item, verbs: Sequence[Verb]
 ) -> tuple[Relation, ...]:
     """Return the relations to which verbs can lead, each as far as the archive knows it."""
     return tuple(relation for relation, _ in follow(knowledge, identity.formats, item, verbs))
 
 
 def url_list(
-    knowledge: Knowledge,
+    knowledge: ItemSource,
     identity: Identity,
     request: UrlRequest,
     issue_key: IssueKey,
@@ -137,8 +137,8 @@ def url_list(
 
 
 def _reached(
-    knowledge: Knowledge, identity: Identity, item: Item, relations: Iterable[Relation] | None
-) -> Iterator[tuple[Relation, Reached]]:
+    knowledge: ItemSource, identity: Identity, item: Item, relations: Iterable[Relation] | None
+) -> Iterator[tuple[Relation, RelatedItem]]:
     if relations is None:
         yield from all_related(knowledge, identity.formats, item)
         return
@@ -220,10 +220,10 @@ def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
 
 
 def _related(
-    knowledge: Knowledge,
+    knowledge: ItemSource,
     identity: Identity,
     request: UrlRequest,
-    reached: Reached,
+    reached: RelatedItem,
     may_read: MayRead,
 ) -> Related:
     """CriarParIbi, CriarParUrl and, if there is a URL, CriarPar for the rest (lines 22 to 32)."""
@@ -241,7 +241,7 @@ def _related(
 
 
 def _url(
-    knowledge: Knowledge, identity: Identity, request: UrlRequest, format_name: str, item: Item
+    knowledge: ItemSource, identity: Identity, request: UrlRequest, format_name: str, item: Item
 ) -> tuple[str, ContentType]:
     """CriarParUrl: of the list of files, of one file, or of the target file."""
     content = ContentType.METADATA if item.kind == "metadata" else ContentType.DATA
@@ -261,8 +261,12 @@ def _url(
     return _page(knowledge, identity, item)
 
 
-def _page(knowledge: Knowledge, identity: Identity, item: Item) -> tuple[str, ContentType]:
-    page = Reached(item.metadata, held(knowledge, item.metadata)).present if item.metadata else None
+def _page(knowledge: ItemSource, identity: Identity, item: Item) -> tuple[str, ContentType]:
+    page = (
+        RelatedItem(item.metadata, held(knowledge, item.metadata)).present
+        if item.metadata
+        else None
+    )
     url = _folder(identity, page) + in_url(page.target) if page and page.target else ""
     return url, ContentType.METADATA
 

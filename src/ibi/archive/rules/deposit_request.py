@@ -15,7 +15,7 @@ from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.metadata.json_record import record_from
 from ibi.metadata.web_address import is_web_address
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 
 class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -40,10 +40,10 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class NewItem:
     """A new item, as its depositor describes it."""
 
-    record: Record
+    record: MetadataRecord
     language: Language | None = None
     target: str = ""
     runs_at: str = ""
@@ -64,7 +64,7 @@ class Revision:
     removed: tuple[str, ...] = ()
 
 
-def read(request: DepositRequest) -> Description | Revision:
+def read(request: DepositRequest) -> NewItem | Revision:
     """Read it; whatever is wrong with it is said now, before a file is sent."""
     if request.item:
         return _revision(request)
@@ -80,7 +80,7 @@ def read(request: DepositRequest) -> Description | Revision:
     if request.translation_of and not request.language:
         msg = "A translation needs a language: say which."
         raise ArchiveRequestError(msg)
-    return Description(
+    return NewItem(
         record=record_from(request.metadata),
         language=Language.parse(request.language) if request.language else None,
         target=check_path(request.target) if request.target else "",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ibi.archive.ports.catalogue import Held, Kept
+from ibi.archive.ports.catalogue import ManifestItem, StoredItem
 from ibi.archive.rules.manifest import manifest, read_kept
 from ibi.errors import StorageError
 from ibi.model.clock import SECOND
@@ -50,7 +50,7 @@ def file_fault(file: File, found: Found | None) -> str:
     return ""
 
 
-def manifest_fault(text: bytes | None, held: Held, files: Sequence[File]) -> str:
+def manifest_fault(text: bytes | None, held: StoredItem, files: Sequence[File]) -> str:
     """Say what is wrong with a manifest; empty if it says what the catalogue does."""
     if text is None:
         return MISSING
@@ -67,7 +67,7 @@ def manifest_fault(text: bytes | None, held: Held, files: Sequence[File]) -> str
     return ""
 
 
-def is_ahead(text: bytes, held: Held, files: Sequence[File]) -> bool:
+def is_ahead(text: bytes, held: StoredItem, files: Sequence[File]) -> bool:
     """Tell whether a manifest tells of an act that the catalogue has forgotten.
 
     Damage may change any field. But only an act, which a catalogue that was restored from an older
@@ -86,7 +86,7 @@ def is_ahead(text: bytes, held: Held, files: Sequence[File]) -> bool:
     return kept.item.state != item.state or (is_later and is_other)
 
 
-def _is_as_written(text: bytes, kept: Kept) -> bool:
+def _is_as_written(text: bytes, kept: ManifestItem) -> bool:
     """Tell whether we would write every byte of a manifest as it stands there.
 
     Names that nobody knows are passed over by who reads: one flipped bit makes such a name.

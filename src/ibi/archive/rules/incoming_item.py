@@ -26,7 +26,7 @@ def is_import(deposit: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingItem:
     """An item, its files, and what describes it."""
 
     item: Item
@@ -55,7 +55,7 @@ class Incoming:
         return max(item.updated for item, _ in self.items)
 
 
-def read_incoming(place: str, item: bytes, metadata: bytes | None) -> Incoming:
+def read_incoming(place: str, item: bytes, metadata: bytes | None) -> IncomingItem:
     """Read the manifests of an item and of what describes it, which lie at a place."""
     label = parse(place, strict=True)
     found, files = read_foreign(item, label, _PLACE)
@@ -65,7 +65,7 @@ def read_incoming(place: str, item: bytes, metadata: bytes | None) -> Incoming:
         raise ArchiveRequestError(msg)
     if found.state is State.DELETED:
         raise DeletedError(label.spelling)
-    return Incoming(found, files, _described(found, metadata))
+    return IncomingItem(found, files, _described(found, metadata))
 
 
 def _described(item: Item, text: bytes | None) -> Item | None:
@@ -88,12 +88,12 @@ def _check_place(item: Item, label: Label) -> None:
         raise ArchiveRequestError(msg)
 
 
-def is_news(incoming: Incoming, here: Incoming) -> bool:
+def is_news(incoming: IncomingItem, here: IncomingItem) -> bool:
     """Tell whether a Copy is to be brought up to date: it is another, and not a later one."""
     return here.age <= incoming.age and here.digest != incoming.digest
 
 
-def needed(incoming: Incoming, here: Incoming | None) -> list[File]:
+def needed(incoming: IncomingItem, here: IncomingItem | None) -> list[File]:
     """Return the files that have to come."""
     files = () if here is None else here.files
     known = {file.path: file for file in files}

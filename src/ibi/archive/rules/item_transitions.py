@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ibi.archive.ports.catalogue import Held
-from ibi.archive.rules.deposit_request import Description
+from ibi.archive.ports.catalogue import StoredItem
+from ibi.archive.rules.deposit_request import NewItem
 from ibi.errors import ArchiveRequestError, DeletedError, StateError, shown
 from ibi.model.item import Item, State, Tombstone
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 METADATA_TARGET: Final = "metadata"
 """The page that describes an item; `?choice=` and a format ask for it in another form."""
@@ -20,7 +20,7 @@ _LONGEST_REASON: Final = 2000
 
 
 def new_items(
-    forms: Forms, metadata: Forms, description: Description, target: str, now: int
+    forms: Forms, metadata: Forms, description: NewItem, target: str, now: int
 ) -> tuple[Item, Item]:
     """Return a new item, and the one that describes it."""
     item = Item(
@@ -38,7 +38,7 @@ def new_items(
     return item, describing(item, metadata, description.record, now)
 
 
-def describing(item: Item, forms: Forms, record: Record, now: int) -> Item:
+def describing(item: Item, forms: Forms, record: MetadataRecord, now: int) -> Item:
     """Return the item that describes another."""
     return Item(
         forms=forms,
@@ -51,7 +51,9 @@ def describing(item: Item, forms: Forms, record: Record, now: int) -> Item:
     )
 
 
-def service_items(forms: Forms, metadata: Forms, record: Record, now: int) -> tuple[Item, Item]:
+def service_items(
+    forms: Forms, metadata: Forms, record: MetadataRecord, now: int
+) -> tuple[Item, Item]:
     """Return the archive service's own item, an Original that is never transferred (004, 3.2)."""
     service = Item(
         forms=forms,
@@ -123,11 +125,11 @@ def silenced(metadata: Item) -> Item:
 class Draft:
     """What an act makes of the items that it touches; the first state of each is remembered."""
 
-    def __init__(self, hold: Callable[[Forms], Held | None], now: int) -> None:
+    def __init__(self, hold: Callable[[Forms], StoredItem | None], now: int) -> None:
         """Take who knows the items as they are, and the time of the change."""
         self._hold = hold
         self._now = now
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, StoredItem] = {}
         self._items: dict[str, Item] = {}
         """By every name in its canonical spelling, as those who refer to it may know one only."""
 
@@ -160,7 +162,7 @@ class Draft:
             check_at_rest(item)
             self.add(replace(item, updated=self._now))
 
-    def changed(self) -> list[tuple[Held, Item]]:
+    def changed(self) -> list[tuple[StoredItem, Item]]:
         """Return the items that were there and will be different."""
         pairs = ((held, self._items[name]) for name, held in self._held.items())
         return [(held, item) for held, item in pairs if _differ(held.item, item)]

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
-from ibi.archive.ports.catalogue import Kept
+from ibi.archive.ports.catalogue import ManifestItem
 from ibi.errors import IbiError, StorageError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.model.item import File, Item, Kind, State, Tombstone, Transfer
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 VERSION: Final = 1
 
@@ -54,7 +54,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
     origin: str = ""
     transfer: Transfer | None = None
     custody: list[str] = []
-    record: Record | None = None
+    record: MetadataRecord | None = None
     tombstone: _Tombstone | None = None
 
 
@@ -101,13 +101,13 @@ def read_manifest(text: bytes, place: str = "a manifest") -> tuple[Item, tuple[F
     return kept.item, kept.files
 
 
-def read_kept(text: bytes, place: str = "a manifest") -> Kept:
+def read_kept(text: bytes, place: str = "a manifest") -> ManifestItem:
     """Read the same with number and version, which are 0 in manifests that have none."""
     with _readable(place):
         read = _DECODE_MANIFEST(text)
         if read.version > VERSION:
             raise StorageError(place, f"its manifest is of version {read.version}, newer than this")
-        return Kept(_item(read), tuple(read.files), read.number, read.changes)
+        return ManifestItem(_item(read), tuple(read.files), read.number, read.changes)
 
 
 @contextmanager

@@ -26,7 +26,7 @@ MOST_EDITIONS: Final = 256
 be needed to pass it; a longer chain is a resolver's to follow, which has limits of its own."""
 
 
-class Knowledge(Protocol):
+class ItemSource(Protocol):
     """What an archive has."""
 
     def find(self, label: Label) -> Item | None:
@@ -39,7 +39,7 @@ class Knowledge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class RelatedItem:
     """A related item: its labels, and the item if the archive has it."""
 
     forms: Forms
@@ -54,24 +54,24 @@ class Reached:
         return None if self.item is None or self.item.state is State.DELETED else self.item
 
 
-def held(knowledge: Knowledge, forms: Forms) -> Item | None:
+def held(knowledge: ItemSource, forms: Forms) -> Item | None:
     """Return the item that has any of the labels."""
     return next((item for label in forms if (item := knowledge.find(label)) is not None), None)
 
 
 def follow(
-    knowledge: Knowledge, formats: Collection[str], item: Item, verbs: Sequence[Verb]
-) -> Iterator[tuple[Relation, Reached]]:
+    knowledge: ItemSource, formats: Collection[str], item: Item, verbs: Sequence[Verb]
+) -> Iterator[tuple[Relation, RelatedItem]]:
     """Go where verbs lead: every branch to its end, or as far as the archive knows it."""
-    return _follow(knowledge, formats, (Relation(), Reached(item.forms, item)), verbs)
+    return _follow(knowledge, formats, (Relation(), RelatedItem(item.forms, item)), verbs)
 
 
 def _follow(
-    knowledge: Knowledge,
+    knowledge: ItemSource,
     formats: Collection[str],
-    so_far: tuple[Relation, Reached],
+    so_far: tuple[Relation, RelatedItem],
     verbs: Sequence[Verb],
-) -> Iterator[tuple[Relation, Reached]]:
+) -> Iterator[tuple[Relation, RelatedItem]]:
     relation, reached = so_far
     branches = list(_steps(knowledge, formats, reached, verbs[0])) if verbs else []
     if not branches:
@@ -82,16 +82,16 @@ def _follow(
 
 
 def reach(
-    knowledge: Knowledge, formats: Collection[str], item: Item, relation: Relation
-) -> Reached | None:
+    knowledge: ItemSource, formats: Collection[str], item: Item, relation: Relation
+) -> RelatedItem | None:
     """Return the item in exactly this relation; None if the archive knows of none."""
     followed = dict(follow(knowledge, formats, item, relation.steps))
     return followed.get(relation)
 
 
 def all_related(
-    knowledge: Knowledge, formats: Collection[str], item: Item
-) -> Iterator[tuple[Relation, Reached]]:
+    knowledge: ItemSource, formats: Collection[str], item: Item
+) -> Iterator[tuple[Relation, RelatedItem]]:
     """Yield the item itself, and all in a relation to it (Tables 6.2 and 7.5)."""
     for composition in ("", *COMPOSITIONS):
         for verbs in _in_all_formats(read_modifiers(composition)[0], formats):
@@ -106,8 +106,8 @@ def _in_all_formats(verbs: Iterable[Verb], formats: Collection[str]) -> Iterator
 
 
 def _steps(
-    knowledge: Knowledge, formats: Collection[str], start: Reached, verb: Verb
-) -> Iterator[tuple[Verb, Reached]]:
+    knowledge: ItemSource, formats: Collection[str], start: RelatedItem, verb: Verb
+) -> Iterator[tuple[Verb, RelatedItem]]:
     """Yield the steps to which a verb leads from an item."""
     item = start.present
     match verb:
@@ -121,20 +121,20 @@ def _steps(
             if name not in {"", *formats}:
                 return
             if item.metadata is not None:
-                yield verb, Reached(item.metadata, held(knowledge, item.metadata), name)
+                yield verb, RelatedItem(item.metadata, held(knowledge, item.metadata), name)
             elif item.kind == "metadata" and name:
                 # A resolver that was led to metadata from another archive asks for their format.
-                yield verb, Reached(start.forms, item, name)
+                yield verb, RelatedItem(start.forms, item, name)
         case GetTranslation(language=wanted):
             known = dict(item.translations)
             for language in fitting(wanted, {item.language, *known}):
                 forms = known.get(language) if language is not None else None
                 # Its own language counts as a translation, unless the item says otherwise.
-                other = forms and Reached(forms, held(knowledge, forms), start.format)
+                other = forms and RelatedItem(forms, held(knowledge, forms), start.format)
                 yield GetTranslation(language), other or start
 
 
-def _last_edition(knowledge: Knowledge, start: Reached, item: Item) -> Reached | None:
+def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> RelatedItem | None:
     """Return the last edition; None if it is elsewhere, or if the editions go in a circle.
 
     Where there is no next edition, the last one is the item itself, under the same labels.
@@ -146,7 +146,7 @@ def _last_edition(knowledge: Knowledge, start: Reached, item: Item) -> Reached |
         if edition is None or edition.forms.label in seen or len(seen) == MOST_EDITIONS:
             return None
         seen.add(edition.forms.label)
-        item, reached = edition, Reached(edition.forms, edition, start.format)
+        item, reached = edition, RelatedItem(edition.forms, edition, start.format)
     return reached
 
 

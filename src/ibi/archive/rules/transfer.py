@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from ibi.archive.ports.maintenance import Exchange
+from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.errors import DeletedError, StateError
 from ibi.model.item import File, Item, State, Transfer
 
@@ -64,7 +64,7 @@ def offered(item: Item, id_: str, peer: str, now: int) -> Item:
     return replace(item, transfer=Transfer(id=id_, peer=peer, phase="offered", since=now))
 
 
-def message(item: Item | None, offer: Offer, *, undo: bool = False) -> Message:
+def message(item: Item | None, offer: TransferOffer, *, undo: bool = False) -> Message:
     """Return what the giver has to say next.
 
     If the item knows nothing of the transfer any more, or not yet, nothing comes of it unless the
@@ -80,7 +80,7 @@ def message(item: Item | None, offer: Offer, *, undo: bool = False) -> Message:
     return Commit(id=offer.id, label=offer.label, receipt=transfer.receipt)
 
 
-def step(item: Item | None, id_: str, answer: Answer, is_whole: bool) -> Step:  # noqa: FBT001  # a fact
+def step(item: Item | None, id_: str, answer: TransferReply, is_whole: bool) -> Step:  # noqa: FBT001  # a fact
     """Return what the giver does when it hears an answer.
 
     An answer may be late. Once the item was handed over, only one that names its very receipt
@@ -99,7 +99,7 @@ def step(item: Item | None, id_: str, answer: Answer, is_whole: bool) -> Step:  
     return "take back" if ended else "wait"
 
 
-def is_over(item: Item | None, id_: str, answer: Answer) -> bool:
+def is_over(item: Item | None, id_: str, answer: TransferReply) -> bool:
     """Tell whether the giver need not speak of a transfer any more, once it did that step.
 
     What was handed over and comes back is told to the receiver, which may be ready anew.
@@ -143,13 +143,13 @@ def taken_back(item: Item, id_: str) -> Item:
 # --- the receiver ---------------------------------------------------------------------------------
 
 
-def standing(item: Item | None, id_: str) -> Answer | None:
+def standing(item: Item | None, id_: str) -> TransferReply | None:
     """Return how far a transfer has come by what the item says; None if it says nothing of it."""
     if item is not None and id_ in item.custody:
-        return Answer(state="accepted")
+        return TransferReply(state="accepted")
     transfer = _transfer(item, id_)
     if transfer is not None and transfer.phase == "ready":
-        return Answer(state="ready", receipt=transfer.receipt)
+        return TransferReply(state="ready", receipt=transfer.receipt)
     return None
 
 
@@ -207,16 +207,16 @@ def received(  # noqa: PLR0913, PLR0917  # what it is, and the facts of the tran
     )
 
 
-def answer_to_commit(item: Item | None, id_: str, receipt: str) -> Answer:
+def answer_to_commit(item: Item | None, id_: str, receipt: str) -> TransferReply:
     """Return the answer; `accepted` holds once the item is so, as `accepted` makes it.
 
     `refused` holds for ever: nothing is ready by a receipt again that it is not ready by now.
     """
     found = standing(item, id_)
     if found is not None and (found.state == "accepted" or found.receipt == receipt):
-        return Answer(state="accepted")
+        return TransferReply(state="accepted")
     reason = "It is not ready for this any more: the transfer was undone."
-    return Answer(state="refused", receipt=receipt, reason=reason)
+    return TransferReply(state="refused", receipt=receipt, reason=reason)
 
 
 def accepted(item: Item, id_: str) -> Item:
@@ -231,11 +231,11 @@ def accepted(item: Item, id_: str) -> Item:
     )
 
 
-def answer_to_undo(item: Item | None, id_: str, receipt: str) -> Answer:
+def answer_to_undo(item: Item | None, id_: str, receipt: str) -> TransferReply:
     """Return the answer; `undone` holds once the item is so, as `released` makes it."""
     if item is not None and id_ in item.custody:
-        return Answer(state="accepted")
-    return Answer(state="undone", receipt=receipt)
+        return TransferReply(state="accepted")
+    return TransferReply(state="undone", receipt=receipt)
 
 
 def released(item: Item, id_: str) -> Item | None:
@@ -264,13 +264,13 @@ def check_droppable(item: Item) -> None:
         raise StateError(msg)
 
 
-def exchange_of(item: Item) -> Exchange | None:
+def exchange_of(item: Item) -> TransferRecord | None:
     """Return what a catalogue that was lost knew of an item's transfer; its secret is gone."""
     transfer = item.transfer
     if transfer is None or item.kind != "data":
         return None
     receiving = transfer.phase == "ready"
-    return Exchange(
+    return TransferRecord(
         id=transfer.id,
         label=item.forms.label.canonical,
         role="receiving" if receiving else "giving",

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class TransferOffer:
     """The giver would have the receiver take an item; said again, it asks how far that is."""
 
     id: str
@@ -41,11 +41,11 @@ class Undo:
     receipt: str = ""
 
 
-Message: TypeAlias = Offer | Commit | Undo
+Message: TypeAlias = TransferOffer | Commit | Undo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TransferReply:
     """What the receiver says to any of them."""
 
     state: Literal["copying", "ready", "accepted", "refused", "undone"]
@@ -66,7 +66,7 @@ class Peer(Protocol):
     neither says anything of the transfer.
     """
 
-    def say(self, message: Message) -> Answer:
+    def say(self, message: Message) -> TransferReply:
         """Say something, and return what it answers."""
         ...
 

@@ -53,7 +53,7 @@ _MOST_ENCODINGS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class KeyTerms:
     """What an answer says of one URL."""
 
     forms: Forms
@@ -74,7 +74,7 @@ class Receipt:
     """What a good acknowledgment acknowledges."""
 
     issued: Issuing
-    offer: Offer
+    offer: KeyTerms
 
 
 class Refusal(StrEnum):
@@ -99,7 +99,7 @@ class UrlKeys:
         self._life = life
 
     def issue(
-        self, clients: Iterable[str], offers: Iterable[Offer], *, now: int, nonce: int
+        self, clients: Iterable[str], offers: Iterable[KeyTerms], *, now: int, nonce: int
     ) -> UrlKey:
         """Return the key of an answer; equal offers count as one, more than MOST_OFFERS not."""
         head = f"{now:0{_TIME}}-{nonce:0{_NONCE}}"
@@ -161,15 +161,15 @@ def normalised(url: str) -> str:
     return text_of(octets)
 
 
-def _offers(acknowledgment: Acknowledgment, forms: Iterable[Forms]) -> Iterable[Offer]:
+def _offers(acknowledgment: Acknowledgment, forms: Iterable[Forms]) -> Iterable[KeyTerms]:
     """Go through what an acknowledgment may mean; example 6.9 leaves the state out."""
     given, state = acknowledgment.forms, acknowledgment.state
     states = (State.ORIGINAL, State.COPY) if state is None else (state,)
     for each, how in product(forms if given is None else (given,), states):
-        yield Offer(each, acknowledgment.url, acknowledgment.content, how)
+        yield KeyTerms(each, acknowledgment.url, acknowledgment.content, how)
 
 
-def _block(secret: bytes, head: str, client: str, offer: Offer) -> str:
+def _block(secret: bytes, head: str, client: str, offer: KeyTerms) -> str:
     labels = (label.canonical for label in offer.forms)
     url = normalised(offer.url)
     return _digest(secret, "url", head, client, url, offer.content, offer.state, *labels)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules import transfer
 from ibi.identifier.label import Label
 from ibi.model.change import Act, ItemChange
@@ -21,8 +21,8 @@ WHO: Final = "archive"
 class Pair:
     """Both, as far as they are here."""
 
-    held: Held | None
-    metadata: Held | None
+    held: StoredItem | None
+    metadata: StoredItem | None
 
     @property
     def item(self) -> Item | None:
@@ -30,7 +30,7 @@ class Pair:
         return None if self.held is None else self.held.item
 
     @property
-    def helds(self) -> list[Held]:
+    def helds(self) -> list[StoredItem]:
         """Those that are here."""
         return [each for each in (self.held, self.metadata) if each is not None]
 

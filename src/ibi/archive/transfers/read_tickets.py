@@ -12,7 +12,7 @@ SETTING: Final = "tickets"
 """Under which a catalogue keeps the secret that they are made with."""
 
 
-class Tickets:
+class ReadTickets:
     """The tickets of one archive; none has to be remembered."""
 
     def __init__(self, secret: bytes) -> None:

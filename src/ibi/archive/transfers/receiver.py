@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ibi.archive.archive import Archive
-from ibi.archive.copies.pull import Pulled, Pulling, Report
-from ibi.archive.ports.maintenance import Exchange, Source
+from ibi.archive.copies.pull import ItemPuller, PulledItem, Report
+from ibi.archive.ports.maintenance import PeerArchive, TransferRecord
 from ibi.archive.rules import transfer
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, digest_of, pair_of
 from ibi.errors import (
@@ -34,7 +34,7 @@ from ibi.metadata.web_address import is_web_address
 from ibi.model.item import State
 from ibi.model.label_pair import Forms
 
-OpenSource: TypeAlias = Callable[[str, str], Source]
+OpenSource: TypeAlias = Callable[[str, str], PeerArchive]
 """Returns the archive at an address, for somebody with a ticket."""
 
 _ID: Final = re.compile("[0-9a-f]{32}")
@@ -43,7 +43,7 @@ _UNDONE: Final = "The other archive undid it."
 _ANEW: Final = "The other archive began anew."
 
 
-class Receiving:
+class TransferReceiver:
     """Receives Originals of other archives."""
 
     def __init__(
@@ -55,9 +55,9 @@ class Receiving:
         self._address = address
         self._service = service
         self._open_source = open_source
-        self._pulling = Pulling(archive)
+        self._puller = ItemPuller(archive)
 
-    def hear(self, message: Message) -> Answer:
+    def hear(self, message: Message) -> TransferReply:
         """Answer a giver, once what the answer says is durable."""
         if _ID.fullmatch(message.id) is None:
             msg = f"{shown(message.id)} is not the id of a transfer."
@@ -66,21 +66,21 @@ class Receiving:
             self._archive.settle()
             pair = pair_of(self._archive, parse(message.label))
             match message:
-                case Offer():
+                case TransferOffer():
                     return self._offered(message, pair)
                 case Commit():
                     return self._committed(message, pair)
                 case Undo():
                     return self._undone(message, pair, _UNDONE)
 
-    def _offered(self, offer: Offer, pair: Pair) -> Answer:
+    def _offered(self, offer: TransferOffer, pair: Pair) -> TransferReply:
         standing = transfer.standing(pair.item, offer.id)
         if standing is not None:
             return replace(standing, digest=digest_of(self._archive, pair))
         row = self._catalogue.exchange(offer.id)
         if row is not None and (row.role, row.state) != ("receiving", "open"):
-            return Answer(state="refused", reason=row.fault or "This transfer has ended.")
-        wanted = Exchange(
+            return TransferReply(state="refused", reason=row.fault or "This transfer has ended.")
+        wanted = TransferRecord(
             id=offer.id,
             label=parse(offer.label).canonical,
             role="receiving",
@@ -96,9 +96,9 @@ class Receiving:
             return self._refuse(wanted, str(refusal))
         if wanted != row:
             self._catalogue.keep_exchange(wanted)
-        return Answer(state="copying")
+        return TransferReply(state="copying")
 
-    def _replaced(self, wanted: Exchange, pair: Pair) -> Pair:
+    def _replaced(self, wanted: TransferRecord, pair: Pair) -> Pair:
         """Let go of what waits in vain: a giver offers anew only what it took back before."""
         known = None if pair.item is None else pair.item.transfer
         if known is None or not transfer.is_replaced(known, wanted.id, wanted.peer):
@@ -107,7 +107,7 @@ class Receiving:
         self._undone(Undo(id=known.id, label=wanted.label), pair, _ANEW)
         return pair_of(self._archive, label)
 
-    def _check(self, wanted: Exchange, pair: Pair) -> None:
+    def _check(self, wanted: TransferRecord, pair: Pair) -> None:
         ticket = wanted.secret
         if not is_web_address(wanted.peer) or not ticket.isascii() or not ticket.isprintable():
             msg = "The offer makes no sense: it names no archive to read from."
@@ -120,13 +120,13 @@ class Receiving:
             raise StateError(msg)
         transfer.check_receivable(pair.item, wanted.id)
 
-    def _refuse(self, exchange: Exchange, reason: str) -> Answer:
+    def _refuse(self, exchange: TransferRecord, reason: str) -> TransferReply:
         """End a transfer; it stays on record, so that no late message opens it again."""
         ended = replace(exchange, state="undone", fault=reason, secret="")
         self._catalogue.keep_exchange(ended)
-        return Answer(state="refused", reason=reason)
+        return TransferReply(state="refused", reason=reason)
 
-    def _committed(self, commit: Commit, pair: Pair) -> Answer:
+    def _committed(self, commit: Commit, pair: Pair) -> TransferReply:
         self._check_receipt(commit.receipt)
         answer = transfer.answer_to_commit(pair.item, commit.id, commit.receipt)
         if answer.state == "accepted":
@@ -152,7 +152,7 @@ class Receiving:
         """End a transfer that was undone; the offer of one that is not known yet may be late."""
         if self._catalogue.exchange(undo.id) is None:
             self._refuse(
-                Exchange(
+                TransferRecord(
                     id=undo.id,
                     label=parse(undo.label).canonical,
                     role="receiving",
@@ -169,7 +169,7 @@ class Receiving:
         if row is not None and row.state == "open":
             self._catalogue.keep_exchange(replace(row, state=state, fault=fault, secret=""))
 
-    def _undone(self, undo: Undo, pair: Pair, reason: str, who: str = pairs.WHO) -> Answer:
+    def _undone(self, undo: Undo, pair: Pair, reason: str, who: str = pairs.WHO) -> TransferReply:
         if undo.receipt:
             self._check_receipt(undo.receipt)
         answer = transfer.answer_to_undo(pair.item, undo.id, undo.receipt)
@@ -191,7 +191,7 @@ class Receiving:
         self._forget(undo, reason)
         return answer
 
-    def undo(self, exchange: Exchange, who: str) -> None:
+    def undo(self, exchange: TransferRecord, who: str) -> None:
         """Let go of what was to come; StateError if it has come."""
         message = Undo(id=exchange.id, label=exchange.label)
         with self._archive.changing():
@@ -201,7 +201,7 @@ class Receiving:
                 msg = f"It is too late: {exchange.label} is the Original here by this transfer."
                 raise StateError(msg)
 
-    def go_on(self, exchange: Exchange, report: Report) -> None:
+    def go_on(self, exchange: TransferRecord, report: Report) -> None:
         """Pull what is offered, until it is ready; what stands in the way for good is refused.
 
         Raises what another try may mend, and whatever `report` raises.
@@ -216,7 +216,7 @@ class Receiving:
                 return
         try:
             with closing(self._open_source(exchange.peer, exchange.secret)) as source:
-                pulled = self._pulling.pull(source, parse(exchange.label), report=report)
+                pulled = self._puller.pull(source, parse(exchange.label), report=report)
             self._be_ready(exchange, pulled)
         except StorageFullError as full:
             self._give_up(exchange, str(full))
@@ -225,17 +225,17 @@ class Receiving:
         except IbiError as fault:
             self._give_up(exchange, str(fault))
 
-    def _give_up(self, exchange: Exchange, reason: str) -> None:
+    def _give_up(self, exchange: TransferRecord, reason: str) -> None:
         with self._archive.changing():
             self._end(exchange.id, "undone", reason)
 
-    def _be_ready(self, exchange: Exchange, pulled: Pulled) -> None:
+    def _be_ready(self, exchange: TransferRecord, pulled: PulledItem) -> None:
         id_, peer = exchange.id, exchange.peer
         main = pulled.items[0][0]
         if main.state is not State.ORIGINAL or main.forms.label.canonical != exchange.label:
             msg = f"{peer} does not have the Original of {exchange.label}."
             raise StateError(msg)
-        with self._archive.changing(), self._pulling.sealed(pulled):
+        with self._archive.changing(), self._puller.sealed(pulled):
             self._archive.settle()
             row = self._catalogue.exchange(id_)
             if row is None or row.state != "open":
@@ -250,7 +250,7 @@ class Receiving:
                 transfer.received(item, known, id_, peer, receipt, now)
                 for (item, _), known in zip(pulled.items, before, strict=True)
             ]
-            changes = self._pulling.changes(pulled, items)
+            changes = self._puller.changes(pulled, items)
             detail: dict[str, object] = {"transfer": id_, "from": peer}
             label = items[0].forms.label
             self._archive.make(

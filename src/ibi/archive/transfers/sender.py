@@ -14,9 +14,9 @@ from functools import partial
 from typing import Final
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.maintenance import CopyRecord, Exchange
+from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
 from ibi.archive.rules import transfer
-from ibi.archive.rules.transfer_messages import Answer, Offer, OpenPeer
+from ibi.archive.rules.transfer_messages import OpenPeer, TransferOffer, TransferReply
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, pair_of
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError, StateError, shown
@@ -32,7 +32,7 @@ _PASSING: Final = frozenset({408, 425, 429})
 _SERVERS_FAULT: Final = 500
 
 
-class Giving:
+class TransferSender:
     """Gives Originals to other archives."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Giving:
         self._ticket_of = ticket_of
         self._open_peer = open_peer
 
-    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[Exchange]:
+    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[TransferRecord]:
         """Begin to transfer items, each by itself; if one of them cannot be, none is begun."""
         if not 1 <= len(labels) <= MOST_ITEMS:
             msg = f"{len(labels)} items cannot be transferred at a time: 1 to {MOST_ITEMS} can."
@@ -70,7 +70,7 @@ class Giving:
         return peer
 
     def _checked(self, label: str | Label, peer: str) -> Label:
-        item = self._archive.hold(label).item
+        item = self._archive.get(label).item
         if not self._is_resumed(item.transfer, peer):
             transfer.check_transferable(item)
         return item.forms.label
@@ -82,22 +82,22 @@ class Giving:
         row = self._catalogue.exchange(known.id)
         return row is None or not row.secret
 
-    def _offer(self, label: Label, peer: str, token: str, who: str) -> Exchange:
+    def _offer(self, label: Label, peer: str, token: str, who: str) -> TransferRecord:
         with self._archive.changing():  # for one at a time: others have something to do, too
             self._archive.settle()
             self._checked(label, peer)
             return self._begin(label, peer, token, who)
 
-    def _begin(self, label: Label, peer: str, token: str, who: str) -> Exchange:
+    def _begin(self, label: Label, peer: str, token: str, who: str) -> TransferRecord:
         now = self._archive.clock.wall()
         pair = pair_of(self._archive, label)
-        item = self._archive.hold(label).item
+        item = self._archive.get(label).item
         known = transfer.exchange_of(item)
         if known is not None:
             resumed = replace(known, secret=token, fault="")
             self._catalogue.keep_exchange(resumed)
             return resumed
-        exchange = Exchange(
+        exchange = TransferRecord(
             id=uuid.uuid4().hex,
             label=item.forms.label.canonical,
             role="giving",
@@ -118,7 +118,7 @@ class Giving:
         )
         return exchange
 
-    def say(self, exchange: Exchange, *, undo: bool) -> Answer:
+    def say(self, exchange: TransferRecord, *, undo: bool) -> TransferReply:
         """Say what has to be said next, and return the answer.
 
         That the receiver will not hear of it counts only while nothing was handed over.
@@ -129,24 +129,24 @@ class Giving:
             try:
                 return peer.say(message)
             except (ArchiveRefusedError, ArchiveRequestError) as refusal:
-                if not isinstance(message, Offer) or not _is_final(refusal):
+                if not isinstance(message, TransferOffer) or not _is_final(refusal):
                     raise
-                return Answer(state="refused", reason=str(refusal))
+                return TransferReply(state="refused", reason=str(refusal))
 
-    def _pair(self, exchange: Exchange) -> Pair:
+    def _pair(self, exchange: TransferRecord) -> Pair:
         with self._archive.changing():
             self._archive.settle()
             return pair_of(self._archive, parse(exchange.label))
 
-    def _message(self, exchange: Exchange) -> Offer:
-        return Offer(
+    def _message(self, exchange: TransferRecord) -> TransferOffer:
+        return TransferOffer(
             id=exchange.id,
             label=exchange.label,
             source=self._address,
             ticket=self._ticket_of(exchange.id),
         )
 
-    def hear(self, exchange: Exchange, answer: Answer) -> bool:
+    def hear(self, exchange: TransferRecord, answer: TransferReply) -> bool:
         """Do what an answer asks for; tell whether that took the transfer any further."""
         with self._archive.changing():
             pair = self._pair(exchange)
@@ -175,7 +175,7 @@ class Giving:
             self._note(row, fault)
             return step != "wait"
 
-    def _hand_over(self, exchange: Exchange, pair: Pair, receipt: str) -> None:
+    def _hand_over(self, exchange: TransferRecord, pair: Pair, receipt: str) -> None:
         id_, now = exchange.id, self._archive.clock.wall()
         pairs.make(
             self._archive,
@@ -186,7 +186,7 @@ class Giving:
             to=exchange.peer,
         )
 
-    def _finish(self, exchange: Exchange, pair: Pair) -> None:
+    def _finish(self, exchange: TransferRecord, pair: Pair) -> None:
         # First, so that a Copy is never without it; one that is no Copy yet is not looked after.
         record = CopyRecord(label=exchange.label, checked=self._archive.clock.wall())
         self._catalogue.keep_copy(record)
@@ -200,7 +200,9 @@ class Giving:
             by=exchange.peer,
         )
 
-    def _take_back(self, exchange: Exchange, pair: Pair, reason: str, who: str = pairs.WHO) -> None:
+    def _take_back(
+        self, exchange: TransferRecord, pair: Pair, reason: str, who: str = pairs.WHO
+    ) -> None:
         id_ = exchange.id
         pairs.make(
             self._archive,
@@ -212,7 +214,7 @@ class Giving:
             reason=reason,
         )
 
-    def undo(self, exchange: Exchange, who: str) -> None:
+    def undo(self, exchange: TransferRecord, who: str) -> None:
         """Take back what was only offered; what was handed over, the receiver has to let go of.
 
         The row of a transfer that was undone before is ended, even if nobody there hears of it.
@@ -231,7 +233,7 @@ class Giving:
                 self._take_back(row, pair, reason, who)
             self._note(row, reason)
 
-    def renew(self, exchange: Exchange, token: str, to: str, who: str) -> None:
+    def renew(self, exchange: TransferRecord, token: str, to: str, who: str) -> None:
         """Go on with another token, or at another address of the same archive.
 
         If it is not the same, it does not know its receipt, and nothing comes of it.
@@ -249,7 +251,7 @@ class Giving:
                 become = partial(_readdressed, peer=peer)
                 pairs.make(self._archive, act, pair, become, row.id, who=who, to=peer)
 
-    def _open(self, exchange: Exchange) -> Exchange:
+    def _open(self, exchange: TransferRecord) -> TransferRecord:
         """Return a transfer as it is by now; StateError if it has ended meanwhile."""
         row = self._catalogue.exchange(exchange.id) or exchange
         if row.state != "open":
@@ -257,7 +259,7 @@ class Giving:
             raise StateError(msg)
         return row
 
-    def _end(self, exchange: Exchange, fault: str, *, accepted: bool) -> None:
+    def _end(self, exchange: TransferRecord, fault: str, *, accepted: bool) -> None:
         ended = replace(
             exchange,
             state="done" if accepted else "undone",
@@ -266,7 +268,7 @@ class Giving:
         )
         self._catalogue.keep_exchange(ended)
 
-    def _note(self, exchange: Exchange, fault: str) -> None:
+    def _note(self, exchange: TransferRecord, fault: str) -> None:
         if fault != exchange.fault:
             self._catalogue.keep_exchange(replace(exchange, fault=fault))
 

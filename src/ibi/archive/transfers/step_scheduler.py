@@ -40,7 +40,7 @@ class _Course:
     is_woken: bool = False
 
 
-class Courses:
+class StepScheduler:
     """Some threads, and what they have to do."""
 
     def __init__(
@@ -59,7 +59,7 @@ class Courses:
         self._step = step
         self._find = look
         self._count = threads
-        self._courses: dict[str, _Course] = {}
+        self._scheduler: dict[str, _Course] = {}
         self._new: dict[str, None] = {}
         """Those that wait for their first step, in their order."""
         self._looked = -_LOOK
@@ -91,13 +91,13 @@ class Courses:
         with self._changed:
             for id_ in ids:
                 self._meet(id_)
-                if id_ in self._courses:
-                    course = self._courses[id_]
-                    course.due, course.is_woken = 0, True
+                if id_ in self._scheduler:
+                    entry = self._scheduler[id_]
+                    entry.due, entry.is_woken = 0, True
             self._changed.notify_all()
 
     def _meet(self, id_: str) -> None:
-        if id_ not in self._courses:
+        if id_ not in self._scheduler:
             self._new[id_] = None
 
     def _run(self) -> None:
@@ -116,11 +116,11 @@ class Courses:
                 now = self._clock.uptime()
                 self._look(now)
                 self._begin(now)
-                free = {id_: each.due for id_, each in self._courses.items() if not each.is_busy}
+                free = {id_: each.due for id_, each in self._scheduler.items() if not each.is_busy}
                 first = min(free, key=free.__getitem__, default="")
                 if first and free[first] <= now:
-                    course = self._courses[first]
-                    course.is_busy, course.is_woken = True, False
+                    entry = self._scheduler[first]
+                    entry.is_busy, entry.is_woken = True, False
                     return first
                 due = min(free.get(first, NEVER), self._looked + _LOOK)
                 self._changed.wait(max(due - now, SECOND // 1000) / SECOND)
@@ -136,19 +136,19 @@ class Courses:
 
     def _begin(self, now: int) -> None:
         """Let as many begin as there is room for."""
-        moving = sum(each.due < now + _WHILE for each in self._courses.values())
+        moving = sum(each.due < now + _WHILE for each in self._scheduler.values())
         for id_ in list(islice(self._new, max(0, _MOST - moving))):
             del self._new[id_]
-            self._courses[id_] = _Course()
+            self._scheduler[id_] = _Course()
 
     def _leave(self, id_: str, pause: int | None) -> None:
         with self._changed:
-            course = self._courses[id_]
-            course.is_busy = False
-            if course.is_woken:
-                course.due = 0
+            entry = self._scheduler[id_]
+            entry.is_busy = False
+            if entry.is_woken:
+                entry.due = 0
             elif pause is None:
-                del self._courses[id_]
+                del self._scheduler[id_]
             else:
-                course.due = self._clock.uptime() + pause if pause else _AT_ONCE
+                entry.due = self._clock.uptime() + pause if pause else _AT_ONCE
             self._changed.notify()

@@ -17,13 +17,13 @@ import structlog
 
 from ibi.archive.archive import Archive
 from ibi.archive.copies.pull import Report
-from ibi.archive.ports.maintenance import Exchange, Role
-from ibi.archive.rules.transfer_messages import Answer, Message, OpenPeer
+from ibi.archive.ports.maintenance import Role, TransferRecord
+from ibi.archive.rules.transfer_messages import Message, OpenPeer, TransferReply
 from ibi.archive.transfers.item_pair import WHO
-from ibi.archive.transfers.read_tickets import SETTING, Tickets
-from ibi.archive.transfers.receiver import OpenSource, Receiving
-from ibi.archive.transfers.sender import Giving
-from ibi.archive.transfers.step_scheduler import NEVER, SECOND, Courses
+from ibi.archive.transfers.read_tickets import SETTING, ReadTickets
+from ibi.archive.transfers.receiver import OpenSource, TransferReceiver
+from ibi.archive.transfers.sender import TransferSender
+from ibi.archive.transfers.step_scheduler import NEVER, SECOND, StepScheduler
 from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
@@ -60,10 +60,10 @@ class _Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TransferProgress:
     """A transfer, and how far it is."""
 
-    exchange: Exchange
+    exchange: TransferRecord
     phase: Phase
     done: int = 0
     total: int = 0
@@ -85,37 +85,37 @@ class Transfers:
         self._archive = archive
         self._catalogue = archive.catalogue
         secret = archive.catalogue.keep_setting(SETTING, secrets.token_hex(32))
-        self._tickets = Tickets(bytes.fromhex(secret))
-        self._giving = Giving(archive, address, self._tickets.of, open_peer)
-        self._receiving = Receiving(archive, address, service, open_source)
+        self._tickets = ReadTickets(bytes.fromhex(secret))
+        self._sender = TransferSender(archive, address, self._tickets.of, open_peer)
+        self._receiver = TransferReceiver(archive, address, service, open_source)
         # Apart: what comes may be large, and what was handed over must not wait for it.
-        self._courses: dict[Role, Courses] = {
-            role: Courses(archive.clock, self.step, partial(self._open_ids, role), _THREADS)
+        self._scheduler: dict[Role, StepScheduler] = {
+            role: StepScheduler(archive.clock, self.step, partial(self._open_ids, role), _THREADS)
             for role in get_args(Role)
         }
         self._ways: dict[str, _Way] = {}
 
     def start(self) -> None:
         """Begin to take them further, first those that were open before."""
-        for role, courses in self._courses.items():
-            courses.start(f"ibi-{role}")
+        for role, scheduler in self._scheduler.items():
+            scheduler.start(f"ibi-{role}")
 
     def stop(self) -> None:
         """Interrupt whatever is being pulled, and wait until nothing is changed any more."""
-        for courses in self._courses.values():
-            courses.stop()
+        for scheduler in self._scheduler.values():
+            scheduler.stop()
         with self._archive.changing():
             return
 
-    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[Progress]:
+    def offer(self, labels: list[str], to: str, token: str, who: str) -> list[TransferProgress]:
         """Begin to transfer items to the archive at an address, by a token that it gave."""
-        begun = self._giving.offer(labels, to, token, who)
-        self._courses["giving"].wake(*(exchange.id for exchange in begun))
+        begun = self._sender.offer(labels, to, token, who)
+        self._scheduler["giving"].wake(*(exchange.id for exchange in begun))
         return [self._progress(exchange) for exchange in begun]
 
-    def hear(self, message: Message) -> Answer:
+    def hear(self, message: Message) -> TransferReply:
         """Answer another archive, which would transfer an item here."""
-        answer = self._receiving.hear(message)
+        answer = self._receiver.hear(message)
         way = self._ways.get(message.id)
         if answer.state == "copying" and way is not None:
             return replace(answer, done=way.done, total=way.total)
@@ -123,40 +123,40 @@ class Transfers:
             way.is_unwanted = True
         if answer.state != "ready":
             self._way(message.id)
-            self._courses["receiving"].wake(message.id)
+            self._scheduler["receiving"].wake(message.id)
         return answer
 
-    def undo(self, id: str, who: str) -> Progress:  # noqa: A002  # what it is called everywhere
+    def undo(self, id: str, who: str) -> TransferProgress:  # noqa: A002  # what it is called everywhere
         """Undo a transfer; StateError if it is too late for that."""
         exchange = self._open(id)
         if exchange.role == "receiving":
-            self._receiving.undo(exchange, who)
+            self._receiver.undo(exchange, who)
         else:
-            self._giving.undo(exchange, who)
+            self._sender.undo(exchange, who)
         self._way(id).is_unwanted = True
-        self._courses[exchange.role].wake(id)
+        self._scheduler[exchange.role].wake(id)
         return self.get(id)
 
-    def resume(self, id: str, token: str = "", to: str = "", who: str = WHO) -> Progress:  # noqa: A002
+    def resume(self, id: str, token: str = "", to: str = "", who: str = WHO) -> TransferProgress:  # noqa: A002
         """Try again now; with another token, or where the other archive is by now, if given."""
         exchange = self._open(id)
         if (token or to) and exchange.role == "receiving":
             msg = "What comes here needs no token or address: the archive that gives it has both."
             raise ArchiveRequestError(msg)
         if token or to:
-            self._giving.renew(exchange, token, to, who)
+            self._sender.renew(exchange, token, to, who)
         self._way(id).failures = 0
-        self._courses[exchange.role].wake(id)
+        self._scheduler[exchange.role].wake(id)
         return self.get(id)
 
-    def get(self, id: str) -> Progress:  # noqa: A002
+    def get(self, id: str) -> TransferProgress:  # noqa: A002
         """Return a transfer, open or ended."""
         exchange = self._catalogue.exchange(id)
         if exchange is None:
             raise UnknownError("transfer", id)
         return self._progress(exchange)
 
-    def newest(self, limit: int, state: str = "") -> list[Progress]:
+    def newest(self, limit: int, state: str = "") -> list[TransferProgress]:
         """Return so many transfers, of a state or of all; the newest is the last."""
         return [self._progress(each) for each in self._catalogue.exchanges(state, limit)]
 
@@ -164,7 +164,7 @@ class Transfers:
         """Tell whether a secret opens an item to the archive that it is offered to."""
         return self._tickets.opens(item, secret)
 
-    def _open(self, id_: str) -> Exchange:
+    def _open(self, id_: str) -> TransferRecord:
         exchange = self.get(id_).exchange
         if exchange.state != "open":
             msg = f"This transfer has ended already: it is {exchange.state}."
@@ -174,11 +174,11 @@ class Transfers:
     def _open_ids(self, role: Role) -> list[str]:
         return [each.id for each in self._catalogue.exchanges("open") if each.role == role]
 
-    def _progress(self, exchange: Exchange) -> Progress:
+    def _progress(self, exchange: TransferRecord) -> TransferProgress:
         way = self._ways.get(exchange.id) or _Way()
-        return Progress(exchange, self._phase(exchange), way.done, way.total)
+        return TransferProgress(exchange, self._phase(exchange), way.done, way.total)
 
-    def _phase(self, exchange: Exchange) -> Phase:
+    def _phase(self, exchange: TransferRecord) -> Phase:
         if exchange.state != "open":
             return exchange.state
         held = self._catalogue.find(exchange.label)
@@ -205,7 +205,7 @@ class Transfers:
             pause = self._give(exchange, way)
             if exchange.role == "receiving":
                 retry = _RETRY_RECEIVING
-                self._receiving.go_on(exchange, self._report_of(way))
+                self._receiver.go_on(exchange, self._report_of(way))
                 self._note(id_, "")
         except _StoppedError:
             return _AFTER_STOP
@@ -215,15 +215,15 @@ class Transfers:
         way.failures = 0
         return pause
 
-    def _give(self, exchange: Exchange, way: _Way) -> int:
+    def _give(self, exchange: TransferRecord, way: _Way) -> int:
         if exchange.role != "giving" or not exchange.secret:
             return NEVER  # until a message comes, or the token that was lost
-        answer = self._giving.say(exchange, undo=way.is_unwanted)
+        answer = self._sender.say(exchange, undo=way.is_unwanted)
         way.done, way.total = answer.done, answer.total
         with self._archive.changing():
-            if self._courses["giving"].is_stopping:  # the answer took long; it is asked for again
+            if self._scheduler["giving"].is_stopping:  # the answer took long; it is asked for again
                 raise _StoppedError
-            is_further = self._giving.hear(exchange, answer)
+            is_further = self._sender.hear(exchange, answer)
         if is_further:
             way.looks = 0
             return 0
@@ -233,7 +233,7 @@ class Transfers:
     def _report_of(self, way: _Way) -> Report:
         def report(done: int, total: int) -> None:
             way.done, way.total = done, total
-            if self._courses["receiving"].is_stopping or way.is_unwanted:
+            if self._scheduler["receiving"].is_stopping or way.is_unwanted:
                 raise _StoppedError
 
         return report

@@ -25,7 +25,7 @@ class _Waiting:
     done: asyncio.Future[None]
 
 
-class Counting:
+class AccessBatch:
     """Counts accesses, as many as wait in one durable step."""
 
     def __init__(self, catalogue: Catalogue) -> None:

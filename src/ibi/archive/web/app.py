@@ -18,7 +18,7 @@ from ibi.archive.ports.statistics import Statistics
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.protocol import ArchiveService
-from ibi.archive.web.public_routes import Reading
+from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.status import ArchiveStatus
 from ibi.errors import IbiError
 from ibi.foundation.web.base_app import application
@@ -29,7 +29,7 @@ _DRIFT: Final = 60 * SECOND
 """By which the clock may be put right between two rounds: less than a key lives."""
 
 
-class UsedKeys:
+class UsedKeyCleanup:
     """Forgets used keys, round by round."""
 
     def __init__(self, statistics: Statistics, clock: Clock) -> None:
@@ -49,7 +49,7 @@ class UsedKeys:
             self._statistics.forget_keys(before[0] // SECOND)
 
 
-class Branch(BaseRoute):
+class PrefixRoutes(BaseRoute):
     """Routes whose paths have one beginning; which of them answers is as without it."""
 
     def __init__(self, beginning: str, routes: Sequence[BaseRoute]) -> None:
@@ -81,7 +81,7 @@ _THREADS: Final = 64
 """That wait: those who change something take turns, and readers must not wait for them too."""
 
 
-class Api(Protocol):
+class RouteGroup(Protocol):
     """A part of the API."""
 
     @property
@@ -89,7 +89,7 @@ class Api(Protocol):
         """Where it answers."""
 
 
-class Service(Protocol):
+class BackgroundService(Protocol):
     """What goes on by itself, from the start of the application to its end."""
 
     def start(self) -> None:
@@ -107,16 +107,16 @@ class ArchiveApp:
         archive: Archive,
         deposits: Deposits,
         service: ArchiveService,
-        apis: Sequence[Api],
-        services: Sequence[Service],
+        apis: Sequence[RouteGroup],
+        services: Sequence[BackgroundService],
         rounds: Sequence[Callable[[], None]],
-        reading: Reading,
+        reading: PublicRoutes,
         pages: ItemPages,
         metrics: ArchiveMetrics,
         version: str,
     ) -> None:
         """Put it together; each of the rounds of housekeeping bears to be made at any time."""
-        self._used_keys = UsedKeys(archive.catalogue, archive.clock)
+        self._used_keys = UsedKeyCleanup(archive.catalogue, archive.clock)
         self._deposits = deposits
         self._service = service
         self._apis = apis
@@ -130,7 +130,7 @@ class ArchiveApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            Branch("/api/", [route for api in self._apis for route in api.routes]),
+            PrefixRoutes("/api/", [route for api in self._apis for route in api.routes]),
             *self._status.routes,
             *self._reading.routes,
         ]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from ibi.errors import UnauthenticatedError
-from ibi.foundation.web.authentication import Doorkeeper
+from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock
 
 
-class ArchiveDoor:
+class ArchiveAuthorizer:
     """Admits whoever has a token for what they want, and has not asked too much."""
 
-    def __init__(self, doorkeeper: Doorkeeper, clock: Clock, rate: int) -> None:
+    def __init__(self, doorkeeper: Authenticator, clock: Clock, rate: int) -> None:
         """Let so many requests a second come from one token, bursts of five times that."""
         self.tokens = doorkeeper.tokens
         self._doorkeeper = doorkeeper

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.links.digest_log import Digest
+from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import DigestState
 from ibi.foundation.web.json_response import by_method
 from ibi.foundation.web.openapi import operation, query
@@ -38,10 +38,10 @@ class _Kept(NamedTuple):
     written: _Written
 
 
-class DigestDoor:
+class DigestEndpoint:
     """Its handler: that an item is here is no secret."""
 
-    def __init__(self, digest: Digest, *, published: bool) -> None:
+    def __init__(self, digest: DigestLog, *, published: bool) -> None:
         """Tell of one archive's digest; or that there is none, if it is not to be published."""
         self._digest = digest
         self._published = published

@@ -17,7 +17,7 @@ from ibi.foundation.interprocess.frames import (
     REQUEST,
     START,
     WANTED,
-    Doorbell,
+    FdChannel,
     Head,
     encode,
     frame,
@@ -31,22 +31,22 @@ PATIENCE: Final = 15.0
 RETRY_AFTER: Final = 5
 
 
-class HandingOn:
+class Forwarder:
     """An application that has the keeper answer.
 
     It reads of a request what the keeper has taken, and of the answer what the client has: nothing
     piles up between them.
     """
 
-    def __init__(self, keeper: Doorbell, patience: float = PATIENCE) -> None:
+    def __init__(self, writer: FdChannel, patience: float = PATIENCE) -> None:
         """Ring at the keeper's door."""
-        self._keeper = keeper
+        self._writer = writer
         self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, and its answer back; KeeperAwayError if nobody answers."""
         try:
-            reader, writer = await asyncio.open_unix_connection(sock=self._keeper.ring())
+            reader, writer = await asyncio.open_unix_connection(sock=self._writer.ring())
         except OSError:
             raise KeeperAwayError(RETRY_AFTER) from None
         try:

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.archive.archive import Described
+from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
@@ -54,7 +54,7 @@ class ItemPages:
         view = HomeView(items=items, service=service)
         return _response(self._pages.home(view, _preference(request), _here(request)))
 
-    def item(self, look: Described, files: list[File], request: Request) -> Response:
+    def item(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
         """Show an item and what is said of it."""
         item = look.item
         more = len(files) > FIRST_FILES
@@ -74,7 +74,7 @@ class ItemPages:
             f"{self._urls.base}/displaydoccontent.cgi/{forms.short.spelling}?displaytype=FileList"
         )
 
-    def files(self, look: Described, files: list[File], request: Request) -> Response:
+    def files(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
         """List the files of an item."""
         view = FileListView(
             forms=look.item.forms,
@@ -85,13 +85,13 @@ class ItemPages:
         )
         return _response(self._pages.files(view, _preference(request), _here(request)))
 
-    def files_refused(self, look: Described, request: Request) -> Response:
+    def files_refused(self, look: ItemWithMetadata, request: Request) -> Response:
         """Say that the list is not public."""
         view = RefusedListView(forms=look.item.forms, title=_title(look))
         page = self._pages.files_refused(view, _preference(request), _here(request))
         return _response(page, HTTPStatus.FORBIDDEN)
 
-    def limited(self, look: Described, request: Request) -> Response:
+    def limited(self, look: ItemWithMetadata, request: Request) -> Response:
         """Say that the files are for readers in other networks."""
         view = LimitedView(forms=look.item.forms, title=_title(look), metadata=look.item.metadata)
         page = self._pages.limited(view, _preference(request), _here(request))
@@ -100,7 +100,7 @@ class ItemPages:
         response.headers["Vary"] = "Accept, Accept-Language, Authorization"
         return response
 
-    def tombstone(self, look: Described, request: Request) -> Response:
+    def tombstone(self, look: ItemWithMetadata, request: Request) -> Response:
         """Say what was here."""
         tombstone = look.item.tombstone
         assert tombstone is not None  # noqa: S101  # only of deleted items
@@ -125,7 +125,7 @@ class ItemPages:
         return _response(page, problem.status)
 
 
-def _title(look: Described) -> str:
+def _title(look: ItemWithMetadata) -> str:
     return look.record.title.value if look.record else ""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from ibi.archive.copies.copies import Copies
-from ibi.archive.fixity.damage_log import Damages
+from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.rules.announcement import Link
-from ibi.archive.web.access_batch import Counting
+from ibi.archive.web.access_batch import AccessBatch
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -50,7 +50,7 @@ class ArchiveMetrics:
         """Note how the archive stands with a resolver."""
         self._included.labels(link.resolver).set(link.state == "included")
 
-    def watch(self, counting: Counting) -> None:
+    def watch(self, counting: AccessBatch) -> None:
         """Report how many accesses were counted."""
         counted = Gauge(
             "ibi_archive_accesses_counted",
@@ -59,7 +59,7 @@ class ArchiveMetrics:
         )
         counted.set_function(lambda: counting.counted)
 
-    def watch_damage(self, damages: Damages) -> None:
+    def watch_damage(self, damages: DamageLog) -> None:
         """Report how much is damaged."""
         damaged = Gauge(
             "ibi_archive_damaged_files",

@@ -14,13 +14,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.archive.answer_source import Holdings
+from ibi.archive.answer_source import ItemLookup
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.statistics import Access
 from ibi.archive.rules.access import depends_on_reader
 from ibi.archive.rules.answer import Identity, respond
-from ibi.archive.rules.url_keys import NONCES, Offer, Receipt, UrlKeys
-from ibi.archive.web.access_batch import Counting
+from ibi.archive.rules.url_keys import NONCES, KeyTerms, Receipt, UrlKeys
+from ibi.archive.web.access_batch import AccessBatch
 from ibi.errors import LabelError, MessageError, PairListError, StorageError
 from ibi.foundation.web.request_body import body_of
 from ibi.identifier.instant import Instant
@@ -54,7 +54,7 @@ class ArchiveService:
         self.identity = identity
         self._keys = keys
         self._clock = clock
-        self.counting = Counting(catalogue)
+        self.counting = AccessBatch(catalogue)
 
     async def serve(self, request: Request) -> Response:
         """Answer a request; whatever is wrong with it, by a pair list too."""
@@ -88,7 +88,7 @@ class ArchiveService:
     def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
         """Return the answer, and whether another client may get another."""
         clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
-        holdings = Holdings(self._catalogue)
+        holdings = ItemLookup(self._catalogue)
         answer = respond(holdings, self.identity, asked, self._issuing(clients))
         if not isinstance(answer, UrlList):
             return answer, False
@@ -97,7 +97,7 @@ class ArchiveService:
     def _issuing(self, clients: Sequence[str]) -> Callable[[Sequence[Related]], UrlKey]:
         def issue(related: Sequence[Related]) -> UrlKey:
             offers = [
-                Offer(each.forms, each.url, each.content, each.state)
+                KeyTerms(each.forms, each.url, each.content, each.state)
                 for each in related
                 if each.forms and each.content and each.state
             ]

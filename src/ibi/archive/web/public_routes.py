@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.archive import Archive, Described
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.file_chunks import afar
@@ -23,7 +23,7 @@ from ibi.archive.web.file_delivery import Content, deliver
 from ibi.archive.web.item_count import ItemCount
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.protocol import ArchiveService
-from ibi.archive.web.reader_access import Readers
+from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
 from ibi.errors import FileNameError, LabelError, LicenceError, PersistentUrlError, UnknownError
 from ibi.foundation.pages.language import preference_of
@@ -45,16 +45,16 @@ _AT_ONCE: Final = 4
 """Lists of files that are put together: one of a hundred thousand takes its room."""
 
 
-class ManifestDoor:
+class ManifestEndpoint:
     """Tells manifests: all that is in them to who may read the files, and to others the rest."""
 
-    def __init__(self, archive: Archive, readers: Readers) -> None:
+    def __init__(self, archive: Archive, readers: ReaderAccess) -> None:
         """Tell those of one archive."""
         self._archive = archive
         self._readers = readers
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def answer(self, held: Held, request: Request) -> Response:
+    async def answer(self, held: StoredItem, request: Request) -> Response:
         """Answer with the manifest of an item; never with what it says of a transfer."""
         item = replace(held.item, transfer=None)
         if item.kind == "data" and await self._is_listed(held.item, request):
@@ -110,7 +110,7 @@ _METADATA_PAGES: Final = frozenset({"", "metadata", "metadata.cgi"})
 """What follows `doc/` in the address of metadata: ours, and that of older archives."""
 
 
-class Reading:
+class PublicRoutes:
     """Its handlers."""
 
     def __init__(
@@ -119,7 +119,7 @@ class Reading:
         service: ArchiveService,
         urls: ArchiveUrls,
         pages: ItemPages,
-        readers: Readers,
+        readers: ReaderAccess,
     ) -> None:
         """Read from an archive, whoever may."""
         self._archive = archive
@@ -127,7 +127,7 @@ class Reading:
         self._urls = urls
         self._pages = pages
         self._readers = readers
-        self._manifests = ManifestDoor(archive, readers)
+        self._manifests = ManifestEndpoint(archive, readers)
         self._count = ItemCount(archive.catalogue, archive.clock)
         self._style_sheet = style_sheet()
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
@@ -186,7 +186,7 @@ class Reading:
 
     async def _refuse(self, label: Label, request: Request) -> Response:
         """Say that the files are for others, and where everybody may read what describes them."""
-        look = await self._look(lambda: self._archive.look(label))
+        look = await self._look(lambda: self._archive.get_described(label))
         if "text/html" in request.headers.get("accept", ""):
             return self._pages.limited(look, request)
         raise LicenceError(label.spelling, self._described_at(look.item))
@@ -195,13 +195,13 @@ class Reading:
         metadata = item.metadata
         return f"{self._urls.base}/{metadata.short.spelling}" if metadata else ""
 
-    async def _held(self, label: Label) -> Held:
+    async def _held(self, label: Label) -> StoredItem:
         held = await self._look(lambda: self._archive.catalogue.find(label.canonical))
         if held is None:
             raise UnknownError("item", label.spelling)
         return held
 
-    async def _deliver(self, held: Held, path: str, request: Request) -> Response:
+    async def _deliver(self, held: StoredItem, path: str, request: Request) -> Response:
         item = held.item
         try:
             file = await self._look(lambda: self._archive.catalogue.file(held.id, check_path(path)))
@@ -241,12 +241,12 @@ class Reading:
         )
 
     async def _tombstone(self, label: Label, request: Request) -> Response:
-        look = await self._look(lambda: self._archive.look(label))
+        look = await self._look(lambda: self._archive.get_described(label))
         return self._pages.tombstone(look, request)
 
     async def _metadata(self, label: Label, request: Request) -> Response:
         """Show metadata: as a page, or by `choice` in a format."""
-        look = await self._look(lambda: self._archive.look(label))
+        look = await self._look(lambda: self._archive.get_described(label))
         choice = request.query_params.get("choice", "")
         if not choice:
             return await self._item_page(look, request)
@@ -264,7 +264,7 @@ class Reading:
         }
         return Response(body, headers=headers, media_type=written.media_type)
 
-    async def _item_page(self, look: Described, request: Request) -> Response:
+    async def _item_page(self, look: ItemWithMetadata, request: Request) -> Response:
         files = []
         item = look.item
         if item.list_public and item.state is not State.DELETED:
@@ -277,7 +277,7 @@ class Reading:
         found = divided(request.scope["raw_path"], b"/displaydoccontent.cgi/")
         if found is None or found[1]:
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        look = await self._look(lambda: self._archive.look(found[0]))
+        look = await self._look(lambda: self._archive.get_described(found[0]))
         if look.item.state is State.DELETED:
             return self._pages.tombstone(look, request)
         if not look.item.list_public:

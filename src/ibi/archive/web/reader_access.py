@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from ibi.archive.rules.access import MayRead, anybody, may_read, reads_from
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.rules.access import MayRead, anyone, may_read, reads_from
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import AccessError
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.model.item import Item
 
 IsTicket: TypeAlias = Callable[[Item, str], bool]
@@ -23,10 +23,12 @@ IsTicket: TypeAlias = Callable[[Item, str], bool]
 _SCOPE: Final = "read"
 
 
-class Readers:
+class ReaderAccess:
     """Tells what the reader of a request may read."""
 
-    def __init__(self, clients: Clients, door: ArchiveDoor, is_ticket: IsTicket) -> None:
+    def __init__(
+        self, clients: ClientAddresses, door: ArchiveAuthorizer, is_ticket: IsTicket
+    ) -> None:
         """Know readers by their addresses, by the tokens of an archive, or by tickets."""
         self._clients = clients
         self._door = door
@@ -46,7 +48,7 @@ class Readers:
     async def of(self, request: Request) -> MayRead:
         """Return what the reader may read of all items; tickets are for one of them alone."""
         if await self._has_token(request):
-            return anybody
+            return anyone
         return reads_from(self._clients.reader(request))
 
     async def _has_token(self, request: Request) -> bool:

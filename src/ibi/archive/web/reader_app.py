@@ -21,11 +21,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.url_keys import UrlKeys
-from ibi.archive.web.app import Api
+from ibi.archive.web.app import RouteGroup
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.protocol import ArchiveService
-from ibi.archive.web.public_routes import Reading
+from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.status import ArchiveStatus
 from ibi.foundation.web.base_app import application
 from ibi.model.clock import Clock
@@ -38,39 +38,39 @@ READ_HERE: Final = ("/api/v1/items", "/api/v1/holdings", "/api/v1/digest")
 """Where programs read what stands in the catalogue."""
 
 
-def is_for_keeper(method: str, path: str) -> bool:
+def is_for_writer(method: str, path: str) -> bool:
     """Tell whether a request is none that a reader answers."""
     if method not in _READING:
         return True
     return path.startswith(_API) and not path.startswith(READ_HERE)
 
 
-class KeeperRoute(BaseRoute):
+class WriterRoute(BaseRoute):
     """Takes whatever is for the keeper."""
 
-    def __init__(self, keeper: ASGIApp) -> None:
+    def __init__(self, writer: ASGIApp) -> None:
         """Have it answered by an application."""
-        self._keeper = keeper
+        self._writer = writer
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Take it, or leave it to others."""
-        is_keepers = scope["type"] == "http" and is_for_keeper(scope["method"], scope["path"])
+        is_keepers = scope["type"] == "http" and is_for_writer(scope["method"], scope["path"])
         return (Match.FULL if is_keepers else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand it on."""
-        await self._keeper(scope, receive, send)
+        await self._writer(scope, receive, send)
 
 
 class _HandedOn(Response):
     """An answer that the keeper gives."""
 
-    def __init__(self, keeper: ASGIApp) -> None:
+    def __init__(self, writer: ASGIApp) -> None:
         super().__init__()
-        self._keeper = keeper
+        self._writer = writer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._keeper(scope, receive, send)
+        await self._writer(scope, receive, send)
 
 
 class _ForKeeperError(Exception):
@@ -86,18 +86,18 @@ class ReaderService(ArchiveService):
         identity: Identity,
         keys: UrlKeys,
         clock: Clock,
-        keeper: ASGIApp,
+        writer: ASGIApp,
     ) -> None:
         """Answer for an archive."""
         super().__init__(catalogue, identity, keys, clock)
-        self._keeper = keeper
+        self._writer = writer
 
     async def serve(self, request: Request) -> Response:
         """Answer a request, or have it answered."""
         try:
             return await super().serve(request)
         except _ForKeeperError:
-            return _HandedOn(self._keeper)
+            return _HandedOn(self._writer)
 
     async def _acknowledge(self, asked: Acknowledgment) -> NoReturn:
         del asked
@@ -110,15 +110,15 @@ class ReaderApp:
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         catalogue: Catalogue,
-        keeper: ASGIApp,
-        apis: Sequence[Api],
-        reading: Reading,
+        writer: ASGIApp,
+        apis: Sequence[RouteGroup],
+        reading: PublicRoutes,
         pages: ItemPages,
         metrics: ArchiveMetrics,
         version: str,
     ) -> None:
         """Put it together."""
-        self._keeper = keeper
+        self._writer = writer
         self._apis = apis
         self._reading = reading
         self._pages = pages
@@ -128,7 +128,7 @@ class ReaderApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            KeeperRoute(self._keeper),
+            WriterRoute(self._writer),
             *(route for api in self._apis for route in api.routes),
             *self._status.routes,
             *self._reading.routes,

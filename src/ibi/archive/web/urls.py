@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from ibi.archive.answer_source import Holdings
+from ibi.archive.answer_source import ItemLookup
 from ibi.archive.ports.catalogue import Catalogue
-from ibi.archive.rules.access import MayRead, anybody
+from ibi.archive.rules.access import MayRead, anyone
 from ibi.archive.rules.answer import Identity, answer
 from ibi.identifier.label import Label, longest_match
 from ibi.identifier.language import LanguagePreference
@@ -49,7 +49,7 @@ class ArchiveUrls:
         """Where persistent URLs begin."""
         return self._resolver() or self.base
 
-    def of(self, item: Item, may_read: MayRead = anybody) -> str:
+    def of(self, item: Item, may_read: MayRead = anyone) -> str:
         """Return where a reader finds an item itself; empty if nowhere."""
         found = self.ask(PersistentUrl(item.forms.label), may_read)
         itself = found.related.get(Relation()) if found else None
@@ -58,7 +58,7 @@ class ArchiveUrls:
     def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
         """Answer a persistent URL as a resolver would be answered."""
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
-        holdings = Holdings(self.catalogue)
+        holdings = ItemLookup(self.catalogue)
         return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
 
     def choose(

@@ -10,7 +10,7 @@ from ibi.metadata.dates import read_date
 from ibi.metadata.formats import FORMATS
 from ibi.model.item import File, Item, Tombstone
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Record
+from ibi.model.metadata_record import MetadataRecord
 
 MOST_FILES: Final = 1_000
 """On one page of a list of files."""
@@ -24,7 +24,7 @@ class ItemView:
 
     item: Item
     """The item, or its metadata if it is that which was asked for."""
-    record: Record | None = None
+    record: MetadataRecord | None = None
     """What is said of the item; by default what the item itself says, if it is metadata."""
     files: tuple[File, ...] = ()
     """Of the item described: all of them or the first ones; none if the list is not public."""
@@ -38,7 +38,7 @@ class ItemView:
     """The tombstone of the item described, if that was deleted."""
 
     @property
-    def about(self) -> Record | None:
+    def about(self) -> MetadataRecord | None:
         """The metadata shown."""
         return self.record or self.item.record
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from ibi.archive.settings import ArchiveSettings, missing_for_linking
-from ibi.archive.wiring.maintenance import bags_of, signing_key_of, upkeep_of
+from ibi.archive.wiring.maintenance import build_exchange, build_maintenance, signing_key_of
 from ibi.errors import ArchiveRequestError
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.label_pair import Forms
@@ -37,17 +37,17 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.archive.web.api.items import ItemsApi
     from ibi.archive.web.api.messages import ArchiveAnswer, Labels
     from ibi.archive.web.api.statistics import StatisticsApi
-    from ibi.archive.web.app import Api, ArchiveApp
-    from ibi.archive.web.authorization import ArchiveDoor
+    from ibi.archive.web.app import ArchiveApp, RouteGroup
+    from ibi.archive.web.authorization import ArchiveAuthorizer
     from ibi.archive.web.item_pages import ItemPages
     from ibi.archive.web.metrics import ArchiveMetrics
     from ibi.archive.web.pages import Pages
     from ibi.archive.web.protocol import ArchiveService
-    from ibi.archive.web.public_routes import Reading
-    from ibi.archive.web.reader_access import Readers
+    from ibi.archive.web.public_routes import PublicRoutes
+    from ibi.archive.web.reader_access import ReaderAccess
     from ibi.archive.web.urls import ArchiveUrls
-    from ibi.foundation.web.authentication import Doorkeeper
-    from ibi.foundation.web.client_address import Clients
+    from ibi.foundation.web.authentication import Authenticator
+    from ibi.foundation.web.client_address import ClientAddresses
     from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
     from ibi.metadata.formats import FORMATS
 
@@ -80,8 +80,8 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         jitter=random.random,
     )
     urls = ArchiveUrls(catalogue, identity, resolver)
-    door = ArchiveDoor(
-        Doorkeeper(Tokens(catalogue, clock, ARCHIVE_SCOPES), clock),
+    door = ArchiveAuthorizer(
+        Authenticator(Tokens(catalogue, clock, ARCHIVE_SCOPES), clock),
         clock,
         settings.requests_a_second,
     )
@@ -98,12 +98,12 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         version,
         signing_key_of(instance),
     )
-    upkeep = upkeep_of(instance, door)
+    upkeep = build_maintenance(instance, door)
     is_ticket = upkeep.transfers.is_ticket
-    readers = Readers(Clients(settings.trusted_proxies, "full"), door, is_ticket)
+    readers = ReaderAccess(ClientAddresses(settings.trusted_proxies, "full"), door, is_ticket)
     metrics.watch_damage(upkeep.damages)
     metrics.watch_copies(upkeep.copies)
-    apis: list[Api] = [
+    apis: list[RouteGroup] = [
         ItemsApi(archive, door, urls),
         DepositsApi(deposits, door, urls, settings.largest_file),
         AdministrationApi(
@@ -111,7 +111,7 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         ),
         HistoryApi(archive, door),
         StatisticsApi(archive, door),
-        *bags_of(instance, service, deposits, door),
+        *build_exchange(instance, service, deposits, door),
         *upkeep.apis,
     ]
     app = ArchiveApp(
@@ -121,7 +121,7 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         apis,
         upkeep.services,
         upkeep.rounds,
-        Reading(archive, archive_service, urls, pages, readers),
+        PublicRoutes(archive, archive_service, urls, pages, readers),
         pages,
         metrics,
         version,

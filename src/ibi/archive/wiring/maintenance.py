@@ -11,31 +11,33 @@ from ibi.archive.ports.maintenance import Damage
 
 if TYPE_CHECKING:
     from ibi.archive.copies.copies import Copies
-    from ibi.archive.copies.copy_tasks import CopyWork
+    from ibi.archive.copies.copy_tasks import CopyTasks
     from ibi.archive.deposits.deposits import Deposits
-    from ibi.archive.fixity.audit_schedule import Auditing
-    from ibi.archive.fixity.damage_log import Damages
+    from ibi.archive.fixity.audit_schedule import AuditSchedule
+    from ibi.archive.fixity.damage_log import DamageLog
     from ibi.archive.tasks import Tasks, Work
     from ibi.archive.transfers.transfers import Transfers
-    from ibi.archive.web.app import Api, Service
-    from ibi.archive.web.authorization import ArchiveDoor
+    from ibi.archive.web.app import BackgroundService, RouteGroup
+    from ibi.archive.web.authorization import ArchiveAuthorizer
     from ibi.archive.wiring.instance import Instance
     from ibi.model.label_pair import Forms
 
 
-def auditing_of(instance: Instance, observe: Callable[[Damage], None] = lambda _: None) -> Auditing:
+def build_audits(
+    instance: Instance, observe: Callable[[Damage], None] = lambda _: None
+) -> AuditSchedule:
     """Return who audits an archive; `observe` is told of what is newly found damaged."""
-    from ibi.archive.fixity.audit_schedule import Auditing
-    from ibi.archive.fixity.damage_log import Damages
+    from ibi.archive.fixity.audit_schedule import AuditSchedule
+    from ibi.archive.fixity.damage_log import DamageLog
     from ibi.archive.links.announcer import CatalogueLinks
-    from ibi.archive.peers.peer_directory import OtherArchives
+    from ibi.archive.peers.peer_directory import PeerDirectory
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
     settings, catalogue = instance.settings, instance.catalogue
-    elsewhere = OtherArchives(
+    elsewhere = PeerDirectory(
         CatalogueLinks(catalogue), OutboundGuard(settings.allowed_networks), settings.address
     )
-    return Auditing(instance.archive, Damages(catalogue, observe), elsewhere)
+    return AuditSchedule(instance.archive, DamageLog(catalogue, observe), elsewhere)
 
 
 def log_damage(damage: Damage) -> None:
@@ -54,10 +56,12 @@ def signing_key_of(instance: Instance) -> str:
     return SigningKey(instance.catalogue).public()
 
 
-def bags_of(instance: Instance, service: Forms, deposits: Deposits, door: ArchiveDoor) -> list[Api]:
+def build_exchange(
+    instance: Instance, service: Forms, deposits: Deposits, door: ArchiveAuthorizer
+) -> list[RouteGroup]:
     """Return the parts of the API."""
-    from ibi.archive.exchange.bag_import import Importing
-    from ibi.archive.exchange.handover import HandingOver
+    from ibi.archive.exchange.bag_import import BagImporter
+    from ibi.archive.exchange.handover import HandoverIssuer
     from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
     from ibi.archive.web.api.exports import ExportsApi
     from ibi.archive.web.api.imports import ImportsApi
@@ -72,22 +76,22 @@ def bags_of(instance: Instance, service: Forms, deposits: Deposits, door: Archiv
             door,
             settings.address,
             settings.administrator,
-            HandingOver(archive, service, settings.address, sign),
+            HandoverIssuer(archive, service, settings.address, sign),
         ),
         ImportsApi(
-            Importing(archive, deposits, service, is_signed),
+            BagImporter(archive, deposits, service, is_signed),
             door,
             lambda address: ask_key(address, guard),
         ),
     ]
 
 
-def copying_of(instance: Instance) -> tuple[Copies, CopyWork]:
+def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
     """Return the copies of an archive, and who works on them."""
     from ibi.archive.copies.copies import Copies
-    from ibi.archive.copies.copy_tasks import CopyWork
+    from ibi.archive.copies.copy_tasks import CopyTasks
     from ibi.archive.links.announcer import CatalogueLinks
-    from ibi.archive.peers.peer_archive import HttpArchiveSource
+    from ibi.archive.peers.peer_archive import HttpPeerArchive
     from ibi.archive.peers.peer_directory import OriginalFinder
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
@@ -98,16 +102,16 @@ def copying_of(instance: Instance) -> tuple[Copies, CopyWork]:
     def resolvers() -> list[str]:
         return [link.resolver for link in links.all() if link.state != "leaving"]
 
-    def connected(address: str) -> HttpArchiveSource:
-        return HttpArchiveSource(address, guard)
+    def connected(address: str) -> HttpPeerArchive:
+        return HttpPeerArchive(address, guard)
 
     copies = Copies(instance.archive, OriginalFinder(resolvers), settings.address)
-    return copies, CopyWork(copies, connected, connected)
+    return copies, CopyTasks(copies, connected, connected)
 
 
-def transfers_of(instance: Instance) -> Transfers:
+def build_transfers(instance: Instance) -> Transfers:
     """Return the transfers of an archive; none goes on before they are started."""
-    from ibi.archive.peers.peer_archive import HttpArchiveSource
+    from ibi.archive.peers.peer_archive import HttpPeerArchive
     from ibi.archive.peers.transfer_peer import HttpTransferPeer
     from ibi.archive.transfers.transfers import Transfers
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
@@ -119,28 +123,28 @@ def transfers_of(instance: Instance) -> Transfers:
         settings.address,
         instance.service(),
         lambda address, token: HttpTransferPeer(address, token, guard),
-        lambda address, ticket: HttpArchiveSource(address, guard, ticket),
+        lambda address, ticket: HttpPeerArchive(address, guard, ticket),
     )
 
 
 @dataclass(slots=True)
-class Upkeep:
+class Maintenance:
     """Its parts."""
 
     tasks: Tasks
-    damages: Damages
+    damages: DamageLog
     copies: Copies
     transfers: Transfers
-    apis: list[Api] = field(default_factory=list)
+    apis: list[RouteGroup] = field(default_factory=list)
     rounds: list[Callable[[], None]] = field(default_factory=list)
     """What is looked after now and again."""
-    services: list[Service] = field(default_factory=list)
+    services: list[BackgroundService] = field(default_factory=list)
     """What goes on by itself, from the start to the end."""
 
 
-def upkeep_of(instance: Instance, door: ArchiveDoor) -> Upkeep:
+def build_maintenance(instance: Instance, door: ArchiveAuthorizer) -> Maintenance:
     """Return the upkeep of an archive; nothing of it runs yet."""
-    from ibi.archive.links.digest_log import Digest, Filling
+    from ibi.archive.links.digest_log import DigestBackfill, DigestLog
     from ibi.archive.tasks import Tasks
     from ibi.archive.web.api.audits import AuditsApi
     from ibi.archive.web.api.copies import CopiesApi
@@ -148,18 +152,18 @@ def upkeep_of(instance: Instance, door: ArchiveDoor) -> Upkeep:
     from ibi.archive.web.api.storage import StorageApi
     from ibi.archive.web.api.tasks import TasksApi
     from ibi.archive.web.api.transfers import TransfersApi
-    from ibi.archive.web.digest import DigestDoor
+    from ibi.archive.web.digest import DigestEndpoint
     from ibi.archive.wiring.store_migration import StoreMove
 
     archive, clock = instance.archive, instance.clock
     works: dict[str, Work] = {}
     tasks = Tasks(archive.catalogue, clock, works)
-    auditing = auditing_of(instance, log_damage)
+    auditing = build_audits(instance, log_damage)
     works |= auditing.works
-    copies, copy_work = copying_of(instance)
+    copies, copy_work = build_copies(instance)
     works |= {"copy": copy_work.copy, "refresh": copy_work.refresh}
-    transfers = transfers_of(instance)
-    upkeep = Upkeep(tasks, auditing.damages, copies, transfers)
+    transfers = build_transfers(instance)
+    upkeep = Maintenance(tasks, auditing.damages, copies, transfers)
     upkeep.services += [tasks, transfers]
     upkeep.apis.append(TasksApi(tasks, door))
     moves = StoreMove(instance)
@@ -170,9 +174,9 @@ def upkeep_of(instance: Instance, door: ArchiveDoor) -> Upkeep:
     upkeep.apis.append(TransfersApi(transfers, door))
     upkeep.apis.append(HoldingsApi(archive))
     is_published = instance.settings.digest
-    upkeep.apis.append(DigestDoor(Digest(archive.catalogue), published=is_published))
+    upkeep.apis.append(DigestEndpoint(DigestLog(archive.catalogue), published=is_published))
     if is_published:
-        upkeep.services.append(Filling(archive.catalogue))
+        upkeep.services.append(DigestBackfill(archive.catalogue))
     upkeep.rounds.append(auditing.damages.load)
     days, rate = instance.settings.audit_days, instance.settings.audit_megabytes_a_second
     upkeep.rounds.append(partial(auditing.begin_if_due, tasks, days, rate))

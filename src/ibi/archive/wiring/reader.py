@@ -17,12 +17,12 @@ from ibi.foundation.system.shared_memory import SharedCount, SharedText
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from ibi.archive.web.app import Api
-    from ibi.archive.web.forwarding import HandingOn
+    from ibi.archive.web.app import RouteGroup
+    from ibi.archive.web.forwarding import Forwarder
 
 
 @dataclass(frozen=True, slots=True)
-class KeepersWord:
+class WriterStatus:
     """What the keeper tells all readers at once."""
 
     moves: SharedCount = field(default_factory=SharedCount)
@@ -36,20 +36,20 @@ class KeepersWord:
         instance.on_link = self.resolver.write
 
 
-class ReadingInstance:
+class ReaderInstance:
     """An archive as one of its readers has it: nothing that it holds can change anything."""
 
-    def __init__(self, settings: ArchiveSettings, told: KeepersWord) -> None:
+    def __init__(self, settings: ArchiveSettings, told: WriterStatus) -> None:
         """Open it; what was decided before is the keeper's to finish."""
         from ibi.archive.archive import Archive
-        from ibi.archive.storage.files.switchable_store import FollowedStore
+        from ibi.archive.storage.files.switchable_store import ReaderStore
 
         self.settings = settings
         self.told = told
         self.clock = SystemClock()
         self.catalogue = read_catalogue(settings)
         try:
-            store = FollowedStore(
+            store = ReaderStore(
                 settings.folder / "incoming",
                 lambda: store_of(read_archive(settings.folder)),
                 told.moves,
@@ -68,25 +68,25 @@ def _mint(_: int) -> NoReturn:
     raise StorageError("of labels", "this process only reads")
 
 
-def reader_app(instance: ReadingInstance, keeper: HandingOn) -> Starlette:
+def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     """Return the application of a reader."""
-    from ibi.archive.links.digest_log import Digest
+    from ibi.archive.links.digest_log import DigestLog
     from ibi.archive.rules.answer import Identity
     from ibi.archive.rules.url_keys import UrlKeys
-    from ibi.archive.transfers.read_tickets import SETTING, Tickets
+    from ibi.archive.transfers.read_tickets import SETTING, ReadTickets
     from ibi.archive.web.api.holdings import HoldingsApi
     from ibi.archive.web.api.items import ItemsApi
-    from ibi.archive.web.authorization import ArchiveDoor
-    from ibi.archive.web.digest import DigestDoor
+    from ibi.archive.web.authorization import ArchiveAuthorizer
+    from ibi.archive.web.digest import DigestEndpoint
     from ibi.archive.web.item_pages import ItemPages
     from ibi.archive.web.metrics import ArchiveMetrics
     from ibi.archive.web.pages import Pages
-    from ibi.archive.web.public_routes import Reading
-    from ibi.archive.web.reader_access import Readers
+    from ibi.archive.web.public_routes import PublicRoutes
+    from ibi.archive.web.reader_access import ReaderAccess
     from ibi.archive.web.reader_app import ReaderApp, ReaderService
     from ibi.archive.web.urls import ArchiveUrls
-    from ibi.foundation.web.authentication import Doorkeeper
-    from ibi.foundation.web.client_address import Clients
+    from ibi.foundation.web.authentication import Authenticator
+    from ibi.foundation.web.client_address import ClientAddresses
     from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
     from ibi.metadata.formats import FORMATS
 
@@ -96,24 +96,24 @@ def reader_app(instance: ReadingInstance, keeper: HandingOn) -> Starlette:
         settings.address, service_of(instance.catalogue, settings), formats=tuple(FORMATS)
     )
     keys = UrlKeys(bytes.fromhex(catalogue.setting("urlkeys")))
-    tickets = Tickets(bytes.fromhex(catalogue.setting(SETTING)))
+    tickets = ReadTickets(bytes.fromhex(catalogue.setting(SETTING)))
     urls = ArchiveUrls(catalogue, identity, instance.told.resolver.read)
     # A token that was made or removed is so at once, whichever process is asked.
     tokens = Tokens(catalogue, clock, ARCHIVE_SCOPES, trusted_for=0)
-    door = ArchiveDoor(Doorkeeper(tokens, clock), clock, settings.requests_a_second)
+    door = ArchiveAuthorizer(Authenticator(tokens, clock), clock, settings.requests_a_second)
     pages = ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
-    readers = Readers(Clients(settings.trusted_proxies, "full"), door, tickets.opens)
-    service = ReaderService(catalogue, identity, keys, clock, keeper)
-    apis: Sequence[Api] = (
+    readers = ReaderAccess(ClientAddresses(settings.trusted_proxies, "full"), door, tickets.opens)
+    service = ReaderService(catalogue, identity, keys, clock, writer)
+    apis: Sequence[RouteGroup] = (
         ItemsApi(archive, door, urls),
         HoldingsApi(archive),
-        DigestDoor(Digest(catalogue), published=settings.digest),
+        DigestEndpoint(DigestLog(catalogue), published=settings.digest),
     )
     app = ReaderApp(
         catalogue,
-        keeper,
+        writer,
         apis,
-        Reading(archive, service, urls, pages, readers),
+        PublicRoutes(archive, service, urls, pages, readers),
         pages,
         ArchiveMetrics(),
         metadata.version("ibi"),

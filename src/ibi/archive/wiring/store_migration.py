@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ibi.archive.recovery.store_migration import MARK, Destination, Moving, nothing_moved
+from ibi.archive.recovery.store_migration import MARK, Destination, StoreMigration, nothing_moved
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
-from ibi.archive.wiring.stores import shelf_of, store_of
+from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import ArchiveRequestError, StateError, shown
 
 if TYPE_CHECKING:
-    from ibi.archive.tasks import Progress
+    from ibi.archive.tasks import TaskProgress
     from ibi.archive.wiring.instance import Instance
 
 
@@ -51,7 +51,7 @@ class StoreMove:
     def _is_done(self, after: ArchiveSettings) -> bool:
         return _place(after) == _place(self._instance.settings)
 
-    def work(self, progress: Progress) -> None:
+    def work(self, progress: TaskProgress) -> None:
         """Move them, as a task."""
         before = self._instance.settings
         after = self._after(**progress.request)
@@ -61,7 +61,7 @@ class StoreMove:
             return
         _check_folder(after)
         store = store_of(after)
-        target = shelf_of(after)
+        target = bulk_files_of(after)
 
         def enter() -> None:
             _keep(after)
@@ -69,10 +69,10 @@ class StoreMove:
             self._instance.settings = after
             self._instance.store.exchange(store)
 
-        Moving(
+        StoreMigration(
             self._instance.archive,
             self._instance.store,
-            shelf_of(before),
+            bulk_files_of(before),
             Destination(target, lambda: (place for place, _ in store.manifests()), enter),
             str(self._instance.service().label),
             progress,

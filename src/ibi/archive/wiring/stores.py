@@ -11,16 +11,16 @@ from ibi.foundation.sql.databases import _newest
 from ibi.foundation.sql.sqlite import SqliteReader
 
 if TYPE_CHECKING:
-    from ibi.archive.ports.file_store import Shelf
+    from ibi.archive.ports.file_store import BulkFiles
     from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
-    from ibi.archive.storage.files.switchable_store import MovableStore, Store
+    from ibi.archive.storage.files.switchable_store import Store, SwitchableStore
 
 
-def open_store(settings: ArchiveSettings) -> MovableStore:
+def open_store(settings: ArchiveSettings) -> SwitchableStore:
     """Open the store of an archive; StorageError if it cannot be used."""
-    from ibi.archive.storage.files.switchable_store import MovableStore
+    from ibi.archive.storage.files.switchable_store import SwitchableStore
 
-    return MovableStore(settings.folder / "incoming", store_of(settings))
+    return SwitchableStore(settings.folder / "incoming", store_of(settings))
 
 
 def store_of(settings: ArchiveSettings) -> Store:
@@ -37,23 +37,23 @@ def store_of(settings: ArchiveSettings) -> Store:
             presigned=settings.storage_delivery == "presigned",
             headers=stored_headers,
         )
-    from ibi.archive.storage.files.folder_store import FileTree
+    from ibi.archive.storage.files.folder_store import FolderStore
 
-    return FileTree(settings.root, keep_replaced=settings.keep_replaced)
+    return FolderStore(settings.root, keep_replaced=settings.keep_replaced)
 
 
-def shelf_of(settings: ArchiveSettings) -> Shelf:
+def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
     """Return what lies in a folder or an object store, key by key."""
     if settings.is_in_objects:
         from ibi.archive.storage.objects.bucket import Objects
-        from ibi.archive.storage.objects.store import ObjectShelf
+        from ibi.archive.storage.objects.store import ObjectFiles
         from ibi.archive.web.media_types import stored_headers
 
         objects = Objects(settings.storage, settings.storage_endpoint, settings.storage_region)
-        return ObjectShelf(objects, stored_headers)
-    from ibi.archive.storage.files.folder_listing import FolderShelf
+        return ObjectFiles(objects, stored_headers)
+    from ibi.archive.storage.files.folder_listing import FolderFiles
 
-    return FolderShelf(settings.root)
+    return FolderFiles(settings.root)
 
 
 def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:

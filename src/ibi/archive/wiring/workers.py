@@ -20,18 +20,26 @@ from starlette.applications import Starlette
 
 from ibi.archive.links.announcer import Announcer
 from ibi.archive.settings import missing_for_linking, read_archive
-from ibi.archive.web.forwarding import HandingOn
+from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.wiring.app import archive_app
 from ibi.archive.wiring.instance import Instance
-from ibi.archive.wiring.reader import KeepersWord, ReadingInstance, reader_app
+from ibi.archive.wiring.reader import ReaderInstance, WriterStatus, reader_app
 from ibi.errors import RequestError
-from ibi.foundation.interprocess.forwarded_server import InnerDoor
-from ibi.foundation.interprocess.frames import Doorbell
-from ibi.foundation.interprocess.worker_metrics import Colleagues, join, told_by
+from ibi.foundation.interprocess.forwarded_server import ForwardedServer
+from ibi.foundation.interprocess.frames import FdChannel
+from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join, metrics_of
 from ibi.foundation.processes.server import address_of, log_to_stderr, raise_file_limit
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker import RETIRING, run_worker
-from ibi.foundation.processes.worker_slot import CLOSING, GO, LOST, READY, RETIRE, Leash, Post
+from ibi.foundation.processes.worker_slot import (
+    CLOSING,
+    GO,
+    LOST,
+    READY,
+    RETIRE,
+    ControlChannel,
+    WorkerSlot,
+)
 from ibi.foundation.system import instance_lock
 
 _FINISHING: Final = 5.0
@@ -42,21 +50,21 @@ _MOMENT: Final = 3.0
 """Seconds for which who comes may wait for what is under way, before another takes the place."""
 
 
-class Keeper:
+class ArchiveWriter:
     """An application without an address of its own."""
 
     def __init__(
         self,
         app: Starlette,
-        door: InnerDoor,
-        leash: Leash,
+        door: ForwardedServer,
+        control: ControlChannel,
         on_go: Callable[[], None],
         on_close: Callable[[], None],
     ) -> None:
         """Answer at a door; `on_go` when readers answer too, `on_close` before they stop to."""
         self._app = app
         self._door = door
-        self._leash = leash
+        self._control = control
         self._on_go = on_go
         self._on_close = on_close
         self._ending = asyncio.Event()
@@ -76,14 +84,14 @@ class Keeper:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(RETIRE, self._retiring.set)
-        self._leash.attend(self._hear)
+        self._control.attend(self._hear)
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._app.router.lifespan_context(self._app))
             except Exception:  # noqa: BLE001  # the log has it
                 raise RequestError("The service could not start: its log says why.") from None
             self._door.open()
-            self._leash.say(READY)
+            self._control.say(READY)
             await self._until_told()
             await self._door.close(_FINISHING)
 
@@ -97,7 +105,7 @@ class Keeper:
 
     async def _close(self) -> None:
         await asyncio.to_thread(self._on_close)
-        self._leash.say(CLOSING)
+        self._control.say(CLOSING)
 
     async def _until_told(self) -> None:
         """Go on until the end, or until another takes the place at a good moment.
@@ -155,11 +163,13 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         import_module(name)
     log_to_stderr()
     names = [str(number) for number in range(1, count + 1)]
-    bells = {name: Doorbell() for name in (_KEEPER, *names)}
-    word = KeepersWord()
-    posts = [Post(_KEEPER, partial(_keep, folder, listener, bells[_KEEPER], word), alone=True)]
+    bells = {name: FdChannel() for name in (_KEEPER, *names)}
+    word = WriterStatus()
+    posts = [
+        WorkerSlot(_KEEPER, partial(_keep, folder, listener, bells[_KEEPER], word), alone=True)
+    ]
     posts += [
-        Post(name, partial(_read, folder, listener, Colleagues(name, bells), word))
+        WorkerSlot(name, partial(_read, folder, listener, WorkerMetrics(name, bells), word))
         for name in names
     ]
     address = address_of(listener)
@@ -169,15 +179,21 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
 
 
 def _keep(
-    folder: Path, listener: socket.socket, bell: Doorbell, word: KeepersWord, leash: Leash
+    folder: Path,
+    listener: socket.socket,
+    bell: FdChannel,
+    word: WriterStatus,
+    control: ControlChannel,
 ) -> None:
     """Be the keeper."""
     listener.close()
     with closing(Instance(read_archive(folder))) as opened:
         word.of(opened)
         app, announcer = archive_app(opened)
-        door = InnerDoor(bell, told_by(app), app)
-        Keeper(app, door, leash, partial(_announce, opened, announcer), announcer.stop).run()
+        door = ForwardedServer(bell, metrics_of(app), app)
+        ArchiveWriter(
+            app, door, control, partial(_announce, opened, announcer), announcer.stop
+        ).run()
         announcer.fall_silent()
 
 
@@ -193,15 +209,15 @@ def _announce(opened: Instance, announcer: Announcer) -> None:
 def _read(
     folder: Path,
     listener: socket.socket,
-    colleagues: Colleagues,
-    word: KeepersWord,
-    leash: Leash,
+    processes: WorkerMetrics,
+    word: WriterStatus,
+    control: ControlChannel,
 ) -> None:
     """Be a reader."""
     settings = read_archive(folder)
-    readers = len(colleagues.bells) - 1
+    readers = len(processes.bells) - 1
     share = replace(settings, requests_a_second=max(1, settings.requests_a_second // readers))
-    with closing(ReadingInstance(share, word)) as opened:
-        app = reader_app(opened, HandingOn(colleagues.bells[_KEEPER]))
-        join(app, colleagues)
-        run_worker(app, listener, leash, InnerDoor(colleagues.bell, told_by(app)))
+    with closing(ReaderInstance(share, word)) as opened:
+        app = reader_app(opened, Forwarder(processes.bells[_KEEPER]))
+        join(app, processes)
+        run_worker(app, listener, control, ForwardedServer(processes.bell, metrics_of(app)))

@@ -35,7 +35,7 @@ MOST_LINES: Final = 1000
 _LONGEST_LINE: Final = 1 << 16
 
 
-class _Steady(io.RawIOBase):
+class _StallGuard(io.RawIOBase):
     """Reads from a connection, and gives up one that is too slow; rests of ours do not count."""
 
     def __init__(self, raw: io.RawIOBase, clock: Callable[[], float]) -> None:
@@ -64,12 +64,12 @@ class _Steady(io.RawIOBase):
         super().close()
 
 
-class SteadyReader(io.BufferedReader):
+class StallGuardReader(io.BufferedReader):
     """The bytes of an answer, to be read as from any file."""
 
     def __init__(self, raw: io.RawIOBase, clock: Callable[[], float] = time.monotonic) -> None:
         """Read from a connection."""
-        super().__init__(_Steady(raw, clock))
+        super().__init__(_StallGuard(raw, clock))
         self._lines = 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
@@ -95,20 +95,20 @@ class SteadyReader(io.BufferedReader):
         return super().readinto(buffer)
 
 
-class SteadyAnswer(HTTPResponse):
+class StallGuardResponse(HTTPResponse):
     """An answer that is given up unless it goes on."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as a connection does
         """Begin to read."""
         super().__init__(*args, **kwargs)
-        self.fp = SteadyReader(self.fp.detach())
+        self.fp = StallGuardReader(self.fp.detach())
 
 
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
 
 
 class _Connection(HTTPConnection):
-    response_class = SteadyAnswer
+    response_class = StallGuardResponse
 
     def __init__(self, *args: Any, guard: OutboundGuard, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)
@@ -119,7 +119,7 @@ class _Connection(HTTPConnection):
 
 
 class _SecureConnection(HTTPSConnection):
-    response_class = SteadyAnswer
+    response_class = StallGuardResponse
 
     def __init__(self, *args: Any, guard: OutboundGuard, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **kwargs)

@@ -21,7 +21,7 @@ from ibi.foundation.interprocess.frames import (
     REQUEST,
     START,
     WANTED,
-    Doorbell,
+    FdChannel,
     Start,
     encode,
     frame,
@@ -36,10 +36,10 @@ MOST: Final = 4000
 """Answered at once; others wait at the door."""
 
 
-class InnerDoor:
+class ForwardedServer:
     """Answers who rings: with numbers, and with an application if there is one for them."""
 
-    def __init__(self, bell: Doorbell, numbers: Numbers, app: ASGIApp | None = None) -> None:
+    def __init__(self, bell: FdChannel, numbers: Numbers, app: ASGIApp | None = None) -> None:
         """Answer at a bell, once it is open."""
         self._bell = bell
         self._numbers = numbers

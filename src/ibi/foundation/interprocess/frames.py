@@ -17,7 +17,7 @@ from starlette.types import Scope
 _CLOSED_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # where there is such a thing
 
 
-class Doorbell:
+class FdChannel:
     """Made before processes are forked; each of them may ring, and one of them answers."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ibi.foundation.interprocess.frames import HERE, NUMBERS, Doorbell, frame, read_frame
+from ibi.foundation.interprocess.frames import HERE, NUMBERS, FdChannel, frame, read_frame
 
 PATIENCE: Final = 2.0
 """Seconds in which a process has to tell its numbers; who does not is left out."""
@@ -82,11 +82,11 @@ class _Told(Collector):
         return self._metrics
 
 
-class Colleagues:
+class WorkerMetrics:
     """All processes of a service, of which this is one."""
 
     def __init__(
-        self, name: str, bells: Mapping[str, Doorbell], patience: float = PATIENCE
+        self, name: str, bells: Mapping[str, FdChannel], patience: float = PATIENCE
     ) -> None:
         """Know one's own name, and the bells of all by theirs."""
         self._patience = patience
@@ -94,7 +94,7 @@ class Colleagues:
         self.bells = bells
 
     @property
-    def bell(self) -> Doorbell:
+    def bell(self) -> FdChannel:
         """One's own."""
         return self.bells[self.name]
 
@@ -105,7 +105,7 @@ class Colleagues:
         told = {name: answer for name, answer in zip(others, answers, strict=True) if answer}
         return page_of({**told, self.name: numbers(own)})
 
-    async def _ask(self, bell: Doorbell) -> bytes:
+    async def _ask(self, bell: FdChannel) -> bytes:
         with suppress(OSError, EOFError, TimeoutError):
             async with asyncio.timeout(self._patience):
                 reader, writer = await asyncio.open_unix_connection(sock=bell.ring())
@@ -124,15 +124,15 @@ def tell(app: Starlette, own: Numbers) -> None:
     app.state.numbers = own
 
 
-def told_by(app: Starlette) -> Numbers:
+def metrics_of(app: Starlette) -> Numbers:
     """Return what an application tells."""
     own: Numbers = app.state.numbers
     return own
 
 
-def join(app: Starlette, colleagues: Colleagues) -> None:
+def join(app: Starlette, processes: WorkerMetrics) -> None:
     """Let an application speak for all."""
-    app.state.colleagues = colleagues
+    app.state.processes = processes
 
 
 async def page_for(
@@ -142,6 +142,6 @@ async def page_for(
 
     What all of them have in common is told once.
     """
-    colleagues: Colleagues | None = getattr(request.app.state, "colleagues", None)
-    page = generate_latest(own) if colleagues is None else await colleagues.page(own)
+    processes: WorkerMetrics | None = getattr(request.app.state, "colleagues", None)
+    page = generate_latest(own) if processes is None else await processes.page(own)
     return page if common is None else page + generate_latest(common)

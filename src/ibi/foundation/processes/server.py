@@ -26,7 +26,7 @@ MOST_CONNECTIONS: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServedApp:
     """An application, and where it is served."""
 
     app: ASGIApp
@@ -61,7 +61,7 @@ def run(
     """Serve an application; `on_ready` when it answers, `on_stop` before it stops to."""
     log_to_stderr()
     end_in_order()
-    server = Server(Service(app, listener, http).config, on_ready, on_stop)
+    server = Server(ServedApp(app, listener, http).config, on_ready, on_stop)
     with suppress(KeyboardInterrupt), saying_so():  # how a service is ended, and no failure
         server.run(sockets=[listener])
 
@@ -119,7 +119,7 @@ class Server(uvicorn.Server):
 
 
 def run_together(
-    services: Sequence[Service],
+    services: Sequence[ServedApp],
     on_ready: Callable[[], Coroutine[None, None, None]],
     on_stop: Callable[[], None],
     *,
@@ -133,17 +133,17 @@ def run_together(
     log_to_stderr(logging.INFO if verbose else logging.WARNING)
     loop_factory = services[0].config.get_loop_factory()
     with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(_Company(services).serve(on_ready, on_stop))
+        runner.run(_ServerGroup(services).serve(on_ready, on_stop))
 
 
-class _Company:
+class _ServerGroup:
     """Servers that begin and end together."""
 
-    def __init__(self, services: Sequence[Service]) -> None:
+    def __init__(self, services: Sequence[ServedApp]) -> None:
         self._answering = {service.listener: asyncio.Event() for service in services}
         self._stopping = asyncio.Event()
         self._servers = {
-            service.listener: _Member(
+            service.listener: _GroupedServer(
                 service.config, self._answering[service.listener].set, lambda: None
             )
             for service in services
@@ -190,7 +190,7 @@ class _Company:
         self._stopping.set()
 
 
-class _Member(Server):
+class _GroupedServer(Server):
     """A server that leaves signals to the company."""
 
     @contextmanager

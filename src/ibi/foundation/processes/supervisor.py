@@ -29,9 +29,9 @@ from ibi.foundation.processes.worker_slot import (
     GO,
     READY,
     RETIRE,
-    Leash,
-    Post,
+    ControlChannel,
     WorkerProcess,
+    WorkerSlot,
 )
 from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
@@ -43,7 +43,7 @@ LONGEST: Final = 30.0
 _RESTART: Final = Backoff(SECOND // 2, int(LONGEST * SECOND))
 
 
-def pause_after(deaths: int) -> float:
+def restart_delay(deaths: int) -> float:
     """Return the seconds to wait after so many in a row died at once.
 
     The first is replaced without delay: readers wait for it. What kills each one in turn, a full
@@ -114,16 +114,16 @@ _TURN: Final = 1.0
 class Supervisor:
     """Keeps all posts filled."""
 
-    posts: Sequence[Post]
+    slots: Sequence[WorkerSlot]
     on_ready: Callable[[], None]
     """Once: everybody answers."""
     check: Callable[[], object]
     """Raises IbiError if nobody could take the place of another now."""
-    _at: dict[Post, WorkerProcess] = field(default_factory=dict)
+    _at: dict[WorkerSlot, WorkerProcess] = field(default_factory=dict)
     _all: list[WorkerProcess] = field(default_factory=list)
-    _deaths: dict[Post, int] = field(default_factory=dict)
+    _deaths: dict[WorkerSlot, int] = field(default_factory=dict)
     """How many in a row died at once."""
-    _due: dict[Post, float] = field(default_factory=dict)
+    _due: dict[WorkerSlot, float] = field(default_factory=dict)
     """When posts that are empty are filled again."""
     _is_open: bool = False
     _ending: int = 0
@@ -146,12 +146,12 @@ class Supervisor:
 
     def _begin(self) -> None:
         """Begin with the first alone: it brings the database to the newest version."""
-        first, *others = self.posts
-        for posts in ((first,), others):
-            for post in posts:
-                self._at[post] = self._start(post)
-            for post in posts:
-                process = self._at[post]
+        first, *others = self.slots
+        for slots in ((first,), others):
+            for slot in slots:
+                self._at[slot] = self._start(slot)
+            for slot in slots:
+                process = self._at[slot]
                 self._until(process.is_settled)
                 if self._ending:
                     return
@@ -166,21 +166,21 @@ class Supervisor:
         if sys.stdout is not None:
             sys.stdout.flush()
 
-    def _start(self, post: Post) -> WorkerProcess:
+    def _start(self, slot: WorkerSlot) -> WorkerProcess:
         ours, theirs = socket.socketpair()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()  # or it would be written twice
         pid = fork()
         if pid == 0:
-            self._become(post, ours, theirs)
+            self._become(slot, ours, theirs)
         theirs.close()
         ours.settimeout(0)
-        process = WorkerProcess(post, pid, ours)
+        process = WorkerProcess(slot, pid, ours)
         self._all.append(process)
         return process
 
-    def _become(self, post: Post, ours: socket.socket, theirs: socket.socket) -> None:
+    def _become(self, slot: WorkerSlot, ours: socket.socket, theirs: socket.socket) -> None:
         """Be a worker, and nothing else: what the supervisor holds is given back by it alone."""
         code = 1
         try:
@@ -189,7 +189,7 @@ class Supervisor:
             # As long as anybody holds the other end, nobody notices that the supervisor is gone.
             for held in (ours, self._waking, *(process.line for process in self._all)):
                 held.close()
-            conclude(lambda: post.work(Leash(theirs)))
+            conclude(lambda: slot.work(ControlChannel(theirs)))
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
         except BaseException:  # noqa: BLE001  # as the interpreter does, which we leave from here
@@ -213,9 +213,9 @@ class Supervisor:
     def _turn(self, seconds: float = _TURN) -> None:
         """Fill what is due, wait for whatever happens next, and take note of it."""
         now = time.monotonic()
-        for post in [post for post, due in self._due.items() if due <= now and not self._ending]:
-            del self._due[post]
-            self._at[post] = self._start(post)
+        for slot in [slot for slot, due in self._due.items() if due <= now and not self._ending]:
+            del self._due[slot]
+            self._at[slot] = self._start(slot)
         lines = {process.line: process for process in self._all if process.line.fileno() >= 0}
         heard, _, _ = select.select([self._waking, *lines], [], [], max(0.0, min(seconds, _TURN)))
         for each in heard:
@@ -226,7 +226,7 @@ class Supervisor:
         for process in [process for process in self._all if process.has_ended()]:
             process.line.close()
             self._all.remove(process)
-            if self._at.get(process.post) is process and not process.is_told:
+            if self._at.get(process.slot) is process and not process.is_told:
                 self._miss(process)
 
     def _note(self, told: bytes) -> None:
@@ -255,14 +255,14 @@ class Supervisor:
         lived = time.monotonic() - process.began
         if not self._is_open or self._ending:
             return
-        post = process.post
-        deaths = 0 if lived >= LONG_ENOUGH else self._deaths.get(post, 0) + 1
-        self._deaths[post] = deaths
-        pause = pause_after(deaths)
-        self._due[post] = time.monotonic() + pause
+        slot = process.slot
+        deaths = 0 if lived >= LONG_ENOUGH else self._deaths.get(slot, 0) + 1
+        self._deaths[slot] = deaths
+        pause = restart_delay(deaths)
+        self._due[slot] = time.monotonic() + pause
         _LOG.error(
             "a worker died, and another takes its place",
-            worker=post.name,
+            worker=slot.name,
             process=process.pid,
             ended_by=process.ended_by,
             seconds_until_then=pause,
@@ -281,35 +281,35 @@ class Supervisor:
             _LOG.error("workers are not replaced", error=str(fault))
             return
         _LOG.info("workers are replaced")
-        for post in sorted(self.posts, key=lambda each: each.alone):
-            if not (self._replace_alone(post) if post.alone else self._replace(post)):
+        for slot in sorted(self.slots, key=lambda each: each.alone):
+            if not (self._replace_alone(slot) if slot.alone else self._replace(slot)):
                 if not self._ending:
-                    _LOG.error("a worker could not be replaced", worker=post.name)
+                    _LOG.error("a worker could not be replaced", worker=slot.name)
                 return
         _LOG.info("workers were replaced")
 
-    def _replace(self, post: Post) -> bool:
+    def _replace(self, slot: WorkerSlot) -> bool:
         """Start another before the one that is there ends."""
-        new = self._start(post)
+        new = self._start(slot)
         self._until(new.is_settled, _BEGINNING)
         if not new.is_ready or new.has_ended():
             new.end(signal.SIGKILL)
             return False
         # Who is there by now: the one before may have died meanwhile.
-        old, self._at[post] = self._at[post], new
-        self._due.pop(post, None)
+        old, self._at[slot] = self._at[slot], new
+        self._due.pop(slot, None)
         old.end(RETIRE)
         self._until(old.has_ended, _LEAVING)
         return True
 
-    def _replace_alone(self, post: Post) -> bool:
+    def _replace_alone(self, slot: WorkerSlot) -> bool:
         """Start another when the one that is there has ended: who comes meanwhile waits."""
-        old = self._at[post]
+        old = self._at[slot]
         old.end(RETIRE)
         if not self._until(old.has_ended):
             return False
-        self._due.pop(post, None)
-        new = self._at[post] = self._start(post)
+        self._due.pop(slot, None)
+        new = self._at[slot] = self._start(slot)
         self._until(new.is_settled, _BEGINNING)
         return new.is_ready
 
@@ -319,7 +319,7 @@ class Supervisor:
         insisted = self._ending
         self._announce()
         for is_last in (False, True):
-            leaving = [each for each in self._all if each.post.alone is is_last]
+            leaving = [each for each in self._all if each.slot.alone is is_last]
             for process in leaving:
                 process.end(signal.SIGTERM)
             end = time.monotonic() + _ENDING
@@ -335,7 +335,7 @@ class Supervisor:
 
     def _announce(self) -> None:
         """Let it be told that all is about to end, while everybody still answers."""
-        telling = [each for each in self._all if each.post.alone and each.is_ready]
+        telling = [each for each in self._all if each.slot.alone and each.is_ready]
         for process in telling:
             process.say(CLOSING)
         end = time.monotonic() + _CLOSING

@@ -11,9 +11,15 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from ibi.foundation.interprocess.forwarded_server import InnerDoor
-from ibi.foundation.processes.server import Server, Service, end_in_order, log_to_stderr, saying_so
-from ibi.foundation.processes.worker_slot import LOST, READY, RETIRE, Leash
+from ibi.foundation.interprocess.forwarded_server import ForwardedServer
+from ibi.foundation.processes.server import (
+    ServedApp,
+    Server,
+    end_in_order,
+    log_to_stderr,
+    saying_so,
+)
+from ibi.foundation.processes.worker_slot import LOST, READY, RETIRE, ControlChannel
 from ibi.foundation.web.bounded_http import BoundedHttp
 
 RETIRING: Final = 600.0
@@ -27,14 +33,14 @@ PARTING: Final = 1.0
 def run_worker(
     app: ASGIApp,
     listener: socket.socket,
-    leash: Leash,
-    door: InnerDoor,
+    control: ControlChannel,
+    door: ForwardedServer,
     http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
     """Serve an application beside others that do, who come by another door."""
     log_to_stderr(process=os.getpid())
     end_in_order()
-    server = _Worker(Service(app, listener, http).config, leash, door)
+    server = _Worker(ServedApp(app, listener, http).config, control, door)
     with suppress(KeyboardInterrupt), saying_so():
         server.run(sockets=[listener])
 
@@ -42,9 +48,11 @@ def run_worker(
 class _Worker(Server):
     """A server that others can take the place of, without anybody noticing."""
 
-    def __init__(self, config: uvicorn.Config, leash: Leash, door: InnerDoor) -> None:
-        super().__init__(config, lambda: leash.say(READY), lambda: None)
-        self._leash = leash
+    def __init__(
+        self, config: uvicorn.Config, control: ControlChannel, door: ForwardedServer
+    ) -> None:
+        super().__init__(config, lambda: control.say(READY), lambda: None)
+        self._control = control
         self._door = door
         self._is_retiring = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -52,7 +60,7 @@ class _Worker(Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = loop = asyncio.get_running_loop()
         loop.add_signal_handler(RETIRE, self._retire)
-        self._leash.attend(self._hear)
+        self._control.attend(self._hear)
         self._door.open()
         await super().startup(sockets)
 

@@ -24,7 +24,7 @@ RETIRE: Final = signal.SIGUSR1
 """Others answer by now: finish what is under way, however long it takes, and end."""
 
 
-class Leash:
+class ControlChannel:
     """A worker's end of it."""
 
     def __init__(self, line: socket.socket) -> None:
@@ -53,11 +53,11 @@ class Leash:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Post:
+class WorkerSlot:
     """What one process does, and others after it."""
 
     name: str
-    work: Callable[[Leash], None]
+    work: Callable[[ControlChannel], None]
     """Runs in a process of its own, until its end."""
     alone: bool = False
     """Whether there must never be two at it; all others end before it does."""
@@ -67,7 +67,7 @@ class Post:
 class WorkerProcess:
     """A process at a post."""
 
-    post: Post
+    slot: WorkerSlot
     pid: int
     line: socket.socket
     """Leads to it."""

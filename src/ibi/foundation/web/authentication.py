@@ -13,7 +13,7 @@ from ibi.model.token import Token
 _SECOND: Final = 1_000_000_000
 
 
-class Doorkeeper:
+class Authenticator:
     """Lets in whoever has a token for what they want."""
 
     def __init__(self, tokens: Tokens, clock: Clock) -> None:

@@ -20,7 +20,7 @@ _BITS: Final = {4: 24, 6: 48}
 """The network of a reader: as much of an address as a licence of an institution needs."""
 
 
-class Clients:
+class ClientAddresses:
     """Tells readers apart, and to archives as much of them as a setting says."""
 
     def __init__(self, trusted_proxies: Sequence[str], reveal: str) -> None:

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from ibi.archive.ports.catalogue import Kept, Reservation
-from ibi.archive.ports.file_store import Shelf, pieces_of
+from ibi.archive.ports.catalogue import ManifestItem, Reservation
+from ibi.archive.ports.file_store import BulkFiles, pieces_of
 from ibi.archive.rules.fixity import owners
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.reserved_labels import reserved_text
@@ -49,10 +49,12 @@ class _UnreadableError(Exception):
 class ArchiveBackup:
     """Backs up what a catalogue names; `place` is where the catalogue is."""
 
-    def __init__(self, place: str, shelf: Shelf, tree: BackupTree, progress: Progress) -> None:
+    def __init__(
+        self, place: str, bulk_files: BulkFiles, tree: BackupTree, progress: Progress
+    ) -> None:
         """Take from a shelf, and put into a tree."""
         self._place = place
-        self._shelf = shelf
+        self._bulk_files = bulk_files
         self._tree = tree
         self._progress = progress
         self._tables = tree.root / CATALOGUE
@@ -75,7 +77,7 @@ class ArchiveBackup:
             time.sleep(min(_PAUSE * 2**turn, _LONGEST_PAUSE))
             stored, missing = self._go_on(missing)
         reason = "more changes than can be followed, or an act was interrupted: start it once"
-        raise StorageError(self._shelf.name, reason)
+        raise StorageError(self._bulk_files.name, reason)
 
     def _dump(self) -> StoreFiles:
         stored = dump(self._place, "catalogue", self._tables)
@@ -85,7 +87,7 @@ class ArchiveBackup:
             )
         return stored
 
-    def _items(self) -> Iterator[Kept]:
+    def _items(self) -> Iterator[ManifestItem]:
         return items_of(table_in(self._tables))
 
     def _go_on(self, missing: set[int]) -> tuple[StoreFiles, set[int]]:
@@ -95,7 +97,7 @@ class ArchiveBackup:
             shutil.rmtree(before, ignore_errors=True)
             self._tables.rename(before)
         # Between its decision and its commit, an act is in the journal and not in the catalogue.
-        is_quiet = next(iter(self._shelf.keys("journal")), None) is None
+        is_quiet = next(iter(self._bulk_files.keys("journal")), None) is None
         stored = self._dump()
         left = set()
         for old, new in differences(items_of(table_in(before)), self._items(), missing):
@@ -115,7 +117,7 @@ class ArchiveBackup:
         shutil.rmtree(before, ignore_errors=True)
         return stored, left
 
-    def _put(self, kept: Kept) -> list[str]:
+    def _put(self, kept: ManifestItem) -> list[str]:
         """Put an item into the backup, and return the keys of those files that are missing."""
         place = _place(kept)
         text = manifest(kept.item, kept.files, kept.number, kept.version)
@@ -134,13 +136,13 @@ class ArchiveBackup:
 
     def _replaced(self, place: str, file: File) -> Iterator[str]:
         """Yield where the bytes of a file may lie that was replaced meanwhile."""
-        for key, size in self._shelf.keys(_key(place, "old")):
+        for key, size in self._bulk_files.keys(_key(place, "old")):
             if size == file.size and key.endswith(f"/{file.path}"):
                 yield key
 
     def _copy(self, source: str, key: str, file: File) -> bool:
         try:
-            with closing(self._shelf.open(source)) as opened:
+            with closing(self._bulk_files.open(source)) as opened:
                 is_whole = self._tree.write(key, _read(pieces_of(opened)), file)
         except (UnknownError, _UnreadableError):
             return False
@@ -162,7 +164,7 @@ class ArchiveBackup:
 
     def _keep_old(self) -> None:
         """Take replaced files that were kept, of items that are in the backup."""
-        for key, size in self._shelf.keys("col"):
+        for key, size in self._bulk_files.keys("col"):
             for place, name in owners(key.removeprefix("col/")):
                 if self._tree.path(_key(place, "ibi.json")).exists():
                     if name.startswith("old/") and not self._tree.find_unchanging(key, size):
@@ -171,7 +173,7 @@ class ArchiveBackup:
 
     def _copy_old(self, key: str) -> None:
         try:
-            with closing(self._shelf.open(key)) as opened:
+            with closing(self._bulk_files.open(key)) as opened:
                 file = File(key, opened.size, "", "", opened.modified)
                 self._tree.write(key, _read(pieces_of(opened)), file)
         except UnknownError:
@@ -219,7 +221,7 @@ def _read(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise _UnreadableError from failure
 
 
-def _place(kept: Kept) -> str:
+def _place(kept: ManifestItem) -> str:
     return kept.item.forms.label.spelling
 
 

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from ibi.archive.settings import ARCHIVE_FILE, read_archive
-from ibi.archive.wiring.stores import shelf_of
+from ibi.archive.wiring.stores import bulk_files_of
 from ibi.errors import InstanceHeldError
 from ibi.foundation.sql.schema_version import Part
 from ibi.foundation.system.disk import disk_errors
@@ -147,7 +147,7 @@ def _keep_settings(part: Part, place: Path, tree: BackupTree) -> None:
 def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRecord, int]:
     settings = read_archive(place)
     catalogue = settings.place(settings.catalogue)
-    backup = ArchiveBackup(catalogue, shelf_of(settings), tree, progress)
+    backup = ArchiveBackup(catalogue, bulk_files_of(settings), tree, progress)
     record = backup.make()
     # After the catalogue: every label that is in the one was given out by the other.
     ledger = dump(settings.place(settings.ledger), "ledger", tree.root / "ledger")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias
 
-from ibi.archive.ports.catalogue import Kept
+from ibi.archive.ports.catalogue import ManifestItem
 from ibi.archive.rules.manifest import read_document
 from ibi.errors import StorageError
 from ibi.model.item import File, Item
@@ -22,7 +22,7 @@ Table: TypeAlias = Callable[[str], Iterable[Row]]
 _FILE: Final = ("path", "size", "sha256", "sha512", "modified", "media_type")
 
 
-def items_of(table: Table) -> Iterator[Kept]:
+def items_of(table: Table) -> Iterator[ManifestItem]:
     """Return all items with their files; StorageError if one cannot be read."""
     with _as_ours():
         files = _Side(table("archive_file"), "item")
@@ -39,9 +39,9 @@ def _as_ours() -> Iterator[None]:
         raise StorageError("of the backup", "it has rows that no catalogue of ours has") from fault
 
 
-def _kept(row: Row, files: Iterable[Row]) -> Kept:
+def _kept(row: Row, files: Iterable[Row]) -> ManifestItem:
     item = read_document(row["document"])
-    return Kept(item, tuple(map(_file, files)), row["id"], row["version"])
+    return ManifestItem(item, tuple(map(_file, files)), row["id"], row["version"])
 
 
 def _file(row: Row) -> File:
@@ -49,8 +49,8 @@ def _file(row: Row) -> File:
 
 
 def differences(
-    before: Iterable[Kept], after: Iterable[Kept], also: Container[int] = ()
-) -> Iterator[tuple[Kept | None, Kept | None]]:
+    before: Iterable[ManifestItem], after: Iterable[ManifestItem], also: Container[int] = ()
+) -> Iterator[tuple[ManifestItem | None, ManifestItem | None]]:
     """Return the items that differ between two moments: as each was, and as it is.
 
     Those that have one of the numbers in `also` are returned if they are the same, too.
@@ -70,7 +70,7 @@ def differences(
             one, other = next(left, None), next(right, None)
 
 
-def is_same(one: Kept, other: Kept) -> bool:
+def is_same(one: ManifestItem, other: ManifestItem) -> bool:
     """Tell whether nothing happened to an item between two moments."""
     return (one.item.forms.label.spelling, one.version) == (
         other.item.forms.label.spelling,
@@ -107,7 +107,7 @@ def _disagreements(table: Table) -> Iterator[str]:
             yield f"{row['label']}: it is reserved, and not among the names"
 
 
-def _faults(row: Row, kept: Kept, names: set[str]) -> Iterator[str]:
+def _faults(row: Row, kept: ManifestItem, names: set[str]) -> Iterator[str]:
     item: Item = kept.item
     if (item.forms.label.canonical, item.kind, str(item.state)) != (
         row["label"],

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ibi.archive.ports.catalogue import HistoryEntry, Kept
+from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
@@ -31,9 +31,9 @@ from ibi.installation.backup.files import BackupTree, pieces_in
 from ibi.installation.backup.record import BackupRecord, PartRecord, check_tables, read_record
 from ibi.installation.backup.tables import Store, StoreFiles, load, version_of
 from ibi.installation.host_probe import rows_of
-from ibi.minting.rules.reservation import Limits, confirm
+from ibi.minting.rules.reservation import ReservationLimits, confirm
 from ibi.minting.storage.ledger import SqlLedger
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 from ibi.model.item import File, State
 from ibi.resolver.settings import ResolverSettings, read_resolver
 
@@ -41,7 +41,7 @@ _PARTS: Final[tuple[Part, ...]] = ("resolver", "archive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RestoreRequest:
     """Where databases are to be; empty: in a file of the folder, wherever they were."""
 
     catalogue: str = ""
@@ -70,7 +70,7 @@ class Restored:
 def restore(
     backup: Path,
     folder: Path,
-    wanted: Wanted,
+    wanted: RestoreRequest,
     progress: Progress = lambda *_: None,
 ) -> Restored:
     """Make again what is in a backup, in a folder that is new or empty.
@@ -154,7 +154,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def _archive_settings(source: Path, folder: Path, wanted: Wanted) -> ArchiveSettings:
+def _archive_settings(source: Path, folder: Path, wanted: RestoreRequest) -> ArchiveSettings:
     usual = ArchiveSettings(folder=folder, name="", address="", host="", port=1)
     return replace(
         read_archive(source),
@@ -167,7 +167,7 @@ def _archive_settings(source: Path, folder: Path, wanted: Wanted) -> ArchiveSett
     )
 
 
-def _resolver_settings(source: Path, folder: Path, wanted: Wanted) -> ResolverSettings:
+def _resolver_settings(source: Path, folder: Path, wanted: RestoreRequest) -> ResolverSettings:
     usual = ResolverSettings(folder=folder, name="", address="")
     database = wanted.database or usual.database
     return replace(read_resolver(source), folder=folder.absolute(), database=database)
@@ -255,7 +255,7 @@ def _restore_files(
     target.sync()
 
 
-def _note_item(kept: Kept, restored: Restored) -> None:
+def _note_item(kept: ManifestItem, restored: Restored) -> None:
     item = kept.item
     restored.items += 1
     if item.transfer is not None:
@@ -285,11 +285,11 @@ def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
     with _opened(place) as database:
         ledger = SqlLedger(database)
         load(database, "ledger", folder, _without("ibi_ledger", stored))
-        now = Reading(clock.wall(), clock.uptime(), clock.boot())
+        now = ClockReading(clock.wall(), clock.uptime(), clock.boot())
         marks = [now.wall]
         for (prefix,) in database.read("SELECT prefix FROM ibi_prefix"):
             entry = ledger.settle(
-                [prefix], now.boot, lambda entry: confirm(entry, None, now, Limits())
+                [prefix], now.boot, lambda entry: confirm(entry, None, now, ReservationLimits())
             )
             marks.append(entry.mark or 0)
     return max(marks)

@@ -12,7 +12,7 @@ import msgspec
 from click.core import ParameterSource
 
 from ibi.minting.cli.options import subsystem_options
-from ibi.minting.label_binding import Associations, Order
+from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.rules.granularity import AUTO, check_count
 from ibi.minting.settings import MinterSettings
 from ibi.minting.wiring import minter_of, remote_pool
@@ -75,7 +75,7 @@ def mint(  # noqa: PLR0913  # one argument an option
     """
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
-    order = Order(count, key, target, reserve)
+    order = MintOrder(count, key, target, reserve)
     if minters:
         if order.is_recorded or _is_given(*_OWN):
             message = "--minter goes with --count and --token only: the rest is the service's own."
@@ -110,10 +110,10 @@ def _is_given(*names: str) -> bool:
     return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
-def _from_ledger(settings: MinterSettings, order: Order) -> Iterator[list[Minted]]:
+def _from_ledger(settings: MinterSettings, order: MintOrder) -> Iterator[list[Minted]]:
     with minter_of(settings) as minter:
         if order.is_recorded:
-            yield Associations(minter).issue(order)
+            yield LabelBindings(minter).issue(order)
             return
         batch = min(_BATCH, minter.at_once())
         duration = order.count * minter.granularity.nanoseconds if batch < order.count else 0

@@ -16,7 +16,7 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import SCOPES, Tokens
 from ibi.identifier.label import parse
 from ibi.minting.cli.options import ledger_option, subsystem_options
-from ibi.minting.label_binding import Associations
+from ibi.minting.label_binding import LabelBindings
 from ibi.minting.rules.granularity import AUTO
 from ibi.minting.rules.label_generator import instant_of
 from ibi.minting.settings import MinterSettings, usual_ledger
@@ -111,9 +111,9 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
     Example: ibi minter unbound --host archive.example.org
     """
     with minter_of(settings, existing=True) as opened:
-        associations = Associations(opened)
+        bindings = LabelBindings(opened)
         after = 0
-        while page := associations.unbound(after, _PAGE):
+        while page := bindings.unbound(after, _PAGE):
             after = page[-1][1].instant
             for label, record in page:
                 when = instant_of(record.recorded).iso8601
@@ -137,7 +137,7 @@ def bind(settings: MinterSettings, *, label: str, target: str) -> None:
     Example: ibi minter bind --host archive.example.org example.org/archive/2026/11.15.12.00 URL
     """
     with minter_of(settings, existing=True) as opened:
-        Associations(opened).bind(parse(label), target)
+        LabelBindings(opened).bind(parse(label), target)
     click.echo(f"{label} is bound to {target}")
 
 

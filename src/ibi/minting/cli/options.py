@@ -10,13 +10,13 @@ import click
 
 from ibi.identifier import ibip, repository_name
 from ibi.minting.rules.granularity import SECOND
-from ibi.minting.rules.reservation import Limits
+from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.settings import MinterSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_LIMITS = Limits()
+_LIMITS = ReservationLimits()
 
 _LEDGER = click.option(
     "--ledger",
@@ -88,7 +88,7 @@ def subsystem_options(
     @wraps(command)
     def with_settings(*args: Any, **options: Any) -> R:  # noqa: ANN401  # what click hands over
         names = ("host", "port", "ip", "ip_port", "allow_private", "ledger")
-        limits = Limits(
+        limits = ReservationLimits(
             behind=options.pop("clock_behind") * SECOND, ahead=options.pop("clock_ahead") * SECOND
         )
         settings = MinterSettings(**{name: options.pop(name) for name in names}, limits=limits)

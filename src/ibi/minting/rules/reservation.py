@@ -16,11 +16,11 @@ from ibi.minting.ports import Commitment, Entry, Witness
 from ibi.minting.rules.distributor import create_dates
 from ibi.minting.rules.granularity import SECOND, Granularity
 from ibi.minting.rules.label_generator import EARLIEST, LATEST
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReservationLimits:
     """What an operator may set, in nanoseconds."""
 
     stretch: int = 4 * SECOND // 5
@@ -52,7 +52,7 @@ class Limits:
 JITTER: Final = 20_000_000
 
 
-def is_steady(seen: Reading, now: Reading) -> bool:
+def is_steady(seen: ClockReading, now: ClockReading) -> bool:
     """Tell whether the wall clock went as fast as the uptime between two readings.
 
     Either may be the earlier one: who waits for the ledger has read the clocks before.
@@ -61,7 +61,7 @@ def is_steady(seen: Reading, now: Reading) -> bool:
     return abs(drift) <= JITTER
 
 
-def check_clock(entry: Entry, now: Reading, limits: Limits) -> None:
+def check_clock(entry: Entry, now: ClockReading, limits: ReservationLimits) -> None:
     """Refuse a clock that jumped ahead since it was last seen, until an operator confirms it."""
     if now.wall < EARLIEST:
         raise ClockBehindError(EARLIEST - now.wall, 0)
@@ -82,7 +82,7 @@ class Stretch:
     last: int
     mark: int
     generation: int
-    reading: Reading
+    reading: ClockReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Request:
     """So many labels wanted at a moment."""
 
     count: int
-    now: Reading
+    now: ClockReading
     granularity: Granularity
     wait: int
     """How long their caller would wait."""
@@ -126,12 +126,12 @@ def reserve(
     own: Stretch | None,
     witness: Witness | None,
     request: Request,
-    limits: Limits,
+    limits: ReservationLimits,
 ) -> Reservation | Postponement:
     """Serve a request from the ledger: which instants, and how far to move the mark.
 
-    No mark is further ahead of the clock than `Limits.reach`: who must wait longer comes again.
-    Raises when nothing may be given out; then nothing is to be written either.
+    No mark is further ahead of the clock than `ReservationLimits.reach`: a caller that must wait
+    longer comes again. Raises when nothing may be given out; then nothing is to be written either.
     """
     now = request.now
     _check_history(entry, own, witness)
@@ -182,7 +182,9 @@ def _last(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | N
     return max((mark for mark in marks if mark is not None), default=None)
 
 
-def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: Reading) -> bool:
+def _is_known(
+    entry: Entry, own: Stretch | None, witness: Witness | None, now: ClockReading
+) -> bool:
     """Tell whether the past of this ledger is surely the past of this machine.
 
     After a restored disk, a restored snapshot, a move to another machine, labels may have been
@@ -197,7 +199,9 @@ def _is_known(entry: Entry, own: Stretch | None, witness: Witness | None, now: R
     return remembered and entry.seen is not None and is_steady(entry.seen, now)
 
 
-def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits) -> Commitment:
+def confirm(
+    entry: Entry, witness: Witness | None, now: ClockReading, limits: ReservationLimits
+) -> Commitment:
     """Take an operator's word that the clock is right and this ledger the one: go on after now.
 
     Whoever gives labels by the ledger that was there before may hold some, and the machine may
@@ -211,7 +215,9 @@ def confirm(entry: Entry, witness: Witness | None, now: Reading, limits: Limits)
     return Commitment(mark, max(entry.generation, seen) + 1, now)
 
 
-def release(entry: Entry, own: Stretch, witness: Witness | None, now: Reading) -> Commitment | None:
+def release(
+    entry: Entry, own: Stretch, witness: Witness | None, now: ClockReading
+) -> Commitment | None:
     """Give back what is left of a stretch, if nobody has reserved after it."""
     _check_history(entry, own, witness)  # or a machine would remember an old copy instead
     if (entry.generation, entry.mark) != (own.generation, own.mark) or own.mark == own.last:

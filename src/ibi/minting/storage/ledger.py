@@ -14,7 +14,7 @@ from ibi.errors import LedgerUnavailableError
 from ibi.foundation.sql import store
 from ibi.foundation.sql.database import Database, Execute
 from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord
-from ibi.model.clock import Reading
+from ibi.model.clock import ClockReading
 from ibi.model.token import Token
 
 _LABEL: Final = "SELECT instant, prefixes, recorded, target FROM ibi_label WHERE prefix = $1"
@@ -171,7 +171,9 @@ class SqlLedger:
                 "SELECT boot, wall, uptime FROM ibi_sighting WHERE prefix = $1", prefix
             )
         ]
-        here = [Reading(wall, uptime, boot) for where, wall, uptime in sightings if where == boot]
+        here = [
+            ClockReading(wall, uptime, boot) for where, wall, uptime in sightings if where == boot
+        ]
         [(history,)] = execute(self._database.history)
         return Entry(
             ledger=self._identity,

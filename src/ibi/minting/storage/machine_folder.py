@@ -21,7 +21,7 @@ from weakref import finalize
 import msgspec
 
 from ibi.errors import LedgerUnavailableError, PrefixHeldError
-from ibi.minting.ports import Claim, Witness
+from ibi.minting.ports import PrefixClaim, Witness
 
 FOLDER: Final = "IBI_MACHINE_FOLDER"
 """The variable that names another folder, for those who may not write to the usual one."""
@@ -53,7 +53,7 @@ class MachineFolder:
         usual = Path("/var/tmp") if Path("/var/tmp").is_dir() else Path(tempfile.gettempdir())  # noqa: S108
         self._folder = folder or Path(os.environ.get(FOLDER) or usual / "ibi")
 
-    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> Claim:
+    def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
         """Hold prefixes for a ledger; PrefixHeldError while another ledger holds one."""
         held = _Held()
         try:

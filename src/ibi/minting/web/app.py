@@ -17,13 +17,13 @@ from starlette.routing import Route
 
 from ibi.errors import IbiError
 from ibi.foundation.web import problems
-from ibi.foundation.web.authentication import Doorkeeper
+from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.json_response import FRESH, by_method, json_answer
 from ibi.foundation.web.request_body import body_of, decoded, hang_up_of, key_of, number_of
 from ibi.foundation.web.tokens import Tokens
 from ibi.identifier.description import describe
 from ibi.identifier.label import parse
-from ibi.minting.label_binding import Associations, Order
+from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.minter import Minter
 from ibi.minting.rules.granularity import SECOND, check_duration
 from ibi.minting.rules.label_generator import instant_of
@@ -32,7 +32,7 @@ from ibi.minting.web import metrics as minting_metrics
 from ibi.minting.web import openapi as minting_openapi
 from ibi.minting.web.messages import MintRequest
 from ibi.minting.web.metrics import MintingMetrics
-from ibi.minting.web.request_queue import SEATS, SHARE, WaitingLine
+from ibi.minting.web.request_queue import SEATS, SHARE, RequestQueue
 from ibi.model.clock import Clock
 from ibi.model.token import Token
 
@@ -61,9 +61,9 @@ class MintingService:
         self._clock = clock
         self._metrics = metrics
         self._openapi = _ENCODE(minting_openapi.document(version))
-        self._associations = Associations(minter)
+        self._bindings = LabelBindings(minter)
         self._seats = seats
-        self._door = Doorkeeper(self.tokens, clock)
+        self._door = Authenticator(self.tokens, clock)
         self._checking = asyncio.Lock()
         self._checked_at: int | None = None
         self._trouble: IbiError | None = None
@@ -71,7 +71,7 @@ class MintingService:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         """Open the waiting line while the server runs."""
-        self.line = WaitingLine(self._associations, self._seats)
+        self.line = RequestQueue(self._bindings, self._seats)
         self._metrics.watch(self.minter, self.line)
         self.line.open()
         try:
@@ -97,7 +97,7 @@ class MintingService:
         if labels is None:
             if not key:  # what has a key may have its labels already
                 check_duration(wanted.count, self.minter.granularity, int(SHARE * SECOND))
-            order = Order(wanted.count, key, wanted.target, wanted.reserve, token.name)
+            order = MintOrder(wanted.count, key, wanted.target, wanted.reserve, token.name)
             labels = await self.line.wait(token.name, order, hang_up_of(request))
         answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
         return json_answer(answer, HTTPStatus.CREATED)
@@ -108,7 +108,7 @@ class MintingService:
         limit = number_of(request.query_params.get("limit", "1000"), 1, 1000)
         after = request.query_params.get("after", "")
         start = number_of(after, 0, 2**63 - 1) if after else 0
-        found = await asyncio.to_thread(self._associations.unbound, start, limit)
+        found = await asyncio.to_thread(self._bindings.unbound, start, limit)
         more = str(found[-1][1].instant) if len(found) == limit else ""
         labels = [messages.recorded(minted, record) for minted, record in found]
         return json_answer(messages.UnboundAnswer(labels, more))
@@ -117,7 +117,7 @@ class MintingService:
         """Tell what is recorded of a label."""
         await self._token(request, "mint")
         label = parse(request.path_params["label"])
-        found = await asyncio.to_thread(self._associations.find, label)
+        found = await asyncio.to_thread(self._bindings.find, label)
         if found is None:
             text = "Nothing is recorded of this label here."
             raise HTTPException(HTTPStatus.NOT_FOUND, text)
@@ -129,7 +129,7 @@ class MintingService:
         label = parse(request.path_params["label"])
         decode = msgspec.json.Decoder(messages.BindRequest).decode
         wanted = decoded(decode, await body_of(request))
-        bound = await asyncio.to_thread(self._associations.bind, label, wanted.target)
+        bound = await asyncio.to_thread(self._bindings.bind, label, wanted.target)
         return json_answer(messages.recorded(*bound))
 
     async def describe(self, request: Request) -> Response:

@@ -9,7 +9,7 @@ import msgspec
 from ibi.minting.label_binding import LONGEST_TARGET, MOST_A_REQUEST
 from ibi.minting.ports import LabelRecord
 from ibi.minting.rules.label_generator import Minted, instant_of
-from ibi.minting.stretch_allocator import Health
+from ibi.minting.stretch_allocator import MinterHealth
 
 
 class MintRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,7 +91,9 @@ def recorded(minted: Minted, record: LabelRecord) -> Recorded:
     )
 
 
-def subsystem_answer(prefixes: tuple[str, ...], health: Health, waiting: int) -> SubsystemAnswer:
+def subsystem_answer(
+    prefixes: tuple[str, ...], health: MinterHealth, waiting: int
+) -> SubsystemAnswer:
     """Say how a subsystem fares."""
     return SubsystemAnswer(
         list(prefixes),

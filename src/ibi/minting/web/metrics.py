@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from ibi.minting.minter import Minter
-    from ibi.minting.web.request_queue import WaitingLine
+    from ibi.minting.web.request_queue import RequestQueue
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -34,7 +34,7 @@ class MintingMetrics:
         )
         self.observe = latency.observe
 
-    def watch(self, minter: Minter, line: WaitingLine) -> None:
+    def watch(self, minter: Minter, line: RequestQueue) -> None:
         """Report a minter and those who wait for it."""
         self._registry.register(_Minting(minter, line))
 
@@ -44,7 +44,7 @@ class MintingMetrics:
 
 
 class _Minting(Collector):
-    def __init__(self, minter: Minter, line: WaitingLine) -> None:
+    def __init__(self, minter: Minter, line: RequestQueue) -> None:
         self._minter = minter
         self._line = line
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ibi.errors import BusyError, MinterClosedError, ShareError
-from ibi.minting.label_binding import Associations, Order
+from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.label_generator import Minted
 
@@ -35,26 +35,26 @@ class Waiting:
     """Somebody who waits: for how many labels, and until when."""
 
     client: str
-    order: Order
+    order: MintOrder
     answer: asyncio.Future[list[Minted]]
     deadline: float
 
 
-class WaitingLine:
+class RequestQueue:
     """The waiting room of the service."""
 
     def __init__(
-        self, associations: Associations, seats: int = SEATS, seats_a_client: int = SEATS_A_CLIENT
+        self, bindings: LabelBindings, seats: int = SEATS, seats_a_client: int = SEATS_A_CLIENT
     ) -> None:
         """Let so many wait, and so many of one client."""
-        self._associations = associations
+        self._bindings = bindings
         self._seats = seats
         self._seats_a_client = seats_a_client
         self._line: deque[Waiting] = deque()
         self._inside: set[Waiting] = set()
         """Those in the line and those at the desk."""
         self._arrival = asyncio.Event()
-        self._desk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ibi-mint")
+        self._allocator = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ibi-mint")
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -81,10 +81,10 @@ class WaitingLine:
         if self._task is not None:
             with suppress(asyncio.CancelledError):
                 await self._task
-        await asyncio.to_thread(self._desk.shutdown)
+        await asyncio.to_thread(self._allocator.shutdown)
 
     async def wait(
-        self, client: str, order: Order, hang_up: Callable[[], Coroutine[object, object, None]]
+        self, client: str, order: MintOrder, hang_up: Callable[[], Coroutine[object, object, None]]
     ) -> list[Minted]:
         """Wait for labels; BusyError if it takes too long or the room is full."""
         self._check_seats(client, order)
@@ -108,7 +108,7 @@ class WaitingLine:
                     self._line.remove(waiting)
             self._inside.discard(waiting)
 
-    def _check_seats(self, client: str, order: Order) -> None:
+    def _check_seats(self, client: str, order: MintOrder) -> None:
         """Refuse at the door who could not be served in time, or takes more than a share."""
         if self._closed:
             raise MinterClosedError
@@ -118,9 +118,9 @@ class WaitingLine:
         if len(self._line) >= self._seats or self._seconds(self._inside, order) > PATIENCE:
             raise BusyError(self._later(self._inside), len(self._line))
 
-    def _seconds(self, others: Iterable[Waiting], order: Order | None = None) -> float:
+    def _seconds(self, others: Iterable[Waiting], order: MintOrder | None = None) -> float:
         """Return how long the labels of others take, and all of an order's but the first."""
-        granularity = self._associations.minter.granularity
+        granularity = self._bindings.minter.granularity
         if not granularity.fixed:
             return 0.0  # it becomes as fine as the crowd needs
         if order is not None and (order.key or order.count == 1):
@@ -149,7 +149,7 @@ class WaitingLine:
         outcomes: Sequence[list[Minted] | Exception] = [MinterClosedError()] * len(group)
         try:
             outcomes = await loop.run_in_executor(
-                self._desk, self._associations.issue_all, orders, left
+                self._allocator, self._bindings.issue_all, orders, left
             )
         except Exception as error:  # noqa: BLE001  # it reaches every caller, and the line goes on
             outcomes = [error] * len(group)
@@ -158,7 +158,7 @@ class WaitingLine:
 
     def _next_group(self) -> list[Waiting]:
         """Take those who are served together: as many as one durable step allows, at least one."""
-        room = self._associations.minter.at_once()
+        room = self._bindings.minter.at_once()
         group: list[Waiting] = []
         while self._line and len(group) < _GROUP:
             first = self._line[0]

@@ -19,7 +19,7 @@ from ibi.errors import StorageError
 from ibi.model.clock import Clock
 from ibi.resolver.ports.store import AcknowledgmentStore, PendingAcknowledgment
 from ibi.resolver.rules import access_sheet
-from ibi.resolver.rules.access_sheet import Clients, SheetInHand
+from ibi.resolver.rules.access_sheet import Clients, OpenSheet
 from ibi.resolver.rules.acknowledgment import (
     SECOND,
     Referral,
@@ -30,12 +30,12 @@ from ibi.resolver.rules.acknowledgment import (
     is_sheet,
     subject,
 )
-from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.wire.access_counts import MOST_ACCESSES
 
 MOST: Final = 100_000
 """Different accesses that wait for the store."""
-FEW: Final = 20
+SMALL_BATCH: Final = 20
 """Different ones of which each is kept by itself."""
 OFTEN: Final = 100
 """So many of the same are worth a row of their own."""
@@ -44,23 +44,23 @@ SLICE: Final = 500
 
 
 @dataclass(slots=True)
-class Taken:
+class TakenAccesses:
     """What was noted, as it is to be kept."""
 
     sheets: list[PendingAcknowledgment] = field(default_factory=list)
     referrals: list[tuple[Referral, int]] = field(default_factory=list)
 
 
-class NotedAccesses:
+class AccessCounter:
     """Counts accesses by what is known and by whom they are; of one event loop."""
 
     def __init__(self) -> None:
         """Count from nothing."""
-        self._counts: dict[tuple[Known, Clients], int] = {}
+        self._counts: dict[tuple[CachedRedirect, Clients], int] = {}
         self.lost = 0
         """Accesses for which there was no room."""
 
-    def note(self, known: Known, clients: Clients) -> None:
+    def note(self, known: CachedRedirect, clients: Clients) -> None:
         """Count an access."""
         counts = self._counts
         access = known, clients
@@ -79,20 +79,20 @@ class NotedAccesses:
         """How many accesses there are."""
         return sum(self._counts.values())
 
-    async def take(self, since: int) -> Taken:
+    async def take(self, since: int) -> TakenAccesses:
         """Return what was noted, and begin anew; readers get their turn in between."""
         counts, self._counts = self._counts, {}
-        taken = Taken()
-        sheets: dict[Terms, SheetInHand] = {}
-        written: list[SheetInHand] = []
-        are_few = len(counts) <= FEW
+        taken = TakenAccesses()
+        sheets: dict[Terms, OpenSheet] = {}
+        written: list[OpenSheet] = []
+        are_few = len(counts) <= SMALL_BATCH
         for place, ((known, clients), count) in enumerate(counts.items(), 1):
             if are_few or count >= OFTEN or known.asked is not None:
                 taken.referrals.append((known.referral(clients), count))
             else:
                 sheet = sheets.get(known.terms)
                 if sheet is None or sheet.count + count > MOST_ACCESSES:
-                    sheet = sheets[known.terms] = SheetInHand(known.terms)
+                    sheet = sheets[known.terms] = OpenSheet(known.terms)
                     written.append(sheet)
                 sheet.add(known, clients, count)
             if place % SLICE == 0:
@@ -129,7 +129,7 @@ class _Write:
 _NOTHING: Final = _Write()
 
 
-class AcknowledgmentQueue:
+class AcknowledgmentOutbox:
     """What was noted, and what the store has of it."""
 
     def __init__(self, store: AcknowledgmentStore, clock: Clock, keeper: Callable[[], str]) -> None:
@@ -156,7 +156,7 @@ class AcknowledgmentQueue:
         """Set when there are new rows."""
         self.are_others = False
         """Whether the rows that were read last have another keeper by now."""
-        self.known = NotedAccesses()
+        self.known = AccessCounter()
         """Accesses of what is known."""
         self._lost = 0
 

@@ -18,25 +18,25 @@ from ibi.errors import IbiError, StorageError
 from ibi.model.clock import Clock
 from ibi.model.pace import Backoff, Pace, RetryTimes
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.acknowledgments.outbox import AcknowledgmentQueue
-from ibi.resolver.ports.outbound import ArchiveClient, Silence
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
+from ibi.resolver.ports.outbound import ArchiveClient, NoReply
 from ibi.resolver.ports.store import AcknowledgmentStore, PendingAcknowledgment
 from ibi.resolver.rules import access_sheet
 from ibi.resolver.rules.acknowledgment import (
     SECOND,
+    NextStep,
     Referral,
-    Step,
     acknowledgment_of,
     is_ours,
     is_sheet,
     is_there,
     left_to_gather,
-    most_at_once,
+    max_accesses,
     next_step,
     refreshed,
     request_of,
 )
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 
 FLUSH: Final = 0.5
 """Seconds in which accesses are only noted: what a crash can lose."""
@@ -60,7 +60,7 @@ FOREIGN_RATE: Final = 50
 _LOG: Final = structlog.get_logger()
 
 
-class Archives(Protocol):
+class ArchiveLookup(Protocol):
     """The archives that are on record."""
 
     def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
@@ -68,19 +68,19 @@ class Archives(Protocol):
         ...
 
 
-class Acknowledging:
+class AcknowledgmentSender:
     """Notes accesses and tells the archives, while it is open."""
 
     def __init__(
         self,
         store: AcknowledgmentStore,
         client: ArchiveClient,
-        registry: Archives,
+        registry: ArchiveLookup,
         clock: Clock,
         keeper: Callable[[], str],
     ) -> None:
         """Get ready; `keeper` tells the name of this process, by which it keeps its rows."""
-        self._queue = AcknowledgmentQueue(store, clock, keeper)
+        self._queue = AcknowledgmentOutbox(store, clock, keeper)
         self._client = client
         self._registry = registry
         self._clock = clock
@@ -102,7 +102,7 @@ class Acknowledging:
         """Note that readers were sent to a URL; its key is for the first, and later `again`."""
         self._queue.note(referral, count)
 
-    def note_known(self, known: Known, clients: tuple[str, ...]) -> None:
+    def note_known(self, known: CachedRedirect, clients: tuple[str, ...]) -> None:
         """Note that a reader was sent to a URL that is known."""
         self._queue.known.note(known, clients)
 
@@ -223,9 +223,9 @@ class Acknowledging:
                 rested = max(rested, now + RETURN)
             rested = max(rested, now + left_to_gather(row, GATHER, self._clock.wall()))
             step = next_step(row, self._clock.wall(), ready=rested <= now)
-            if step is Step.GIVE_UP:
+            if step is NextStep.GIVE_UP:
                 await self._give_up(row)
-            elif step is Step.WAIT or archive is None:
+            elif step is NextStep.WAIT or archive is None:
                 self._come_back(rested)
             else:
                 # What stood on a sheet is told before the next one is divided.
@@ -238,7 +238,7 @@ class Acknowledging:
         One that failed comes last, or it would keep its archive from the others. A key does not
         live for long; accesses without one can wait, and those on sheets for the longest.
         """
-        asks = next_step(row, self._clock.wall(), ready=True) is Step.ASK
+        asks = next_step(row, self._clock.wall(), ready=True) is NextStep.ASK
         return bool(self._retries.retry_at(row.id)), is_sheet(row), asks
 
     async def _give_up(self, row: PendingAcknowledgment) -> None:
@@ -246,11 +246,11 @@ class Acknowledging:
         self._retries.forget(row.id)
 
     async def _tell(
-        self, archive: RegisteredArchive, row: PendingAcknowledgment, step: Step
+        self, archive: RegisteredArchive, row: PendingAcknowledgment, step: NextStep
     ) -> list[PendingAcknowledgment]:
         """Send one acknowledgment; return what remains to be told of the row."""
         try:
-            if step is Step.ASK:
+            if step is NextStep.ASK:
                 return await self._ask(archive, row)
             await self._send(archive, row)
         except StorageError:
@@ -268,7 +268,7 @@ class Acknowledging:
         request = request_of(first)
         await self._wait_for_turn(archive)
         heard = await self._client.ask(archive, request, PATIENCE)
-        if isinstance(heard, Silence):
+        if isinstance(heard, NoReply):
             self._failed(archive, row)
             return []
         acknowledgment = refreshed(first, heard.listed)
@@ -277,7 +277,7 @@ class Acknowledging:
         if not acknowledgment:
             await self._give_up(row)
             return []
-        keyed, rest = await self._queue.key(row, acknowledgment, most_at_once(archive))
+        keyed, rest = await self._queue.key(row, acknowledgment, max_accesses(archive))
         if keyed is not None:
             await self._send(archive, keyed)
         return [] if rest is None else [rest]

@@ -19,14 +19,14 @@ from ibi.errors import IbiError
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests.locations import SECOND, Locations
-from ibi.resolver.ports.outbound import ArchiveClient, Silence
-from ibi.resolver.ports.store import KeptDigest, LocationStore
+from ibi.resolver.ports.outbound import ArchiveClient, NoReply
+from ibi.resolver.ports.store import DigestProgress, LocationStore
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.acknowledgment import is_ours
 from ibi.resolver.rules.digest_paging import (
     MOST_PAGES,
-    Meaning,
-    Turn,
+    FetchTurn,
+    PageMeaning,
     after_failure,
     after_page,
     after_refusal,
@@ -51,7 +51,7 @@ _TOLD: Final = 2048
 _LOG: Final = structlog.get_logger()
 
 
-class Digests:
+class DigestFetcher:
     """Fetches digests until it is cancelled; of one event loop."""
 
     def __init__(  # noqa: PLR0913  # what it works with
@@ -77,7 +77,7 @@ class Digests:
         self._most_names = most_names
         self._on_duty = on_duty
         self._tick = tick
-        self._turns: dict[str, Turn] = {}
+        self._turns: dict[str, FetchTurn] = {}
         self._line: list[tuple[float, str]] = []
         self._seen = -1
         """The version of the registry whose archives stand in line."""
@@ -132,11 +132,11 @@ class Digests:
         for gone in self._turns.keys() - {each.id for each in ours}:
             del self._turns[gone]
 
-    def _first_turn(self, archive: str, now: float) -> Turn:
+    def _first_turn(self, archive: str, now: float) -> FetchTurn:
         """Return the turn of an archive: at once if little or nothing of its digest is here."""
-        return Turn(now) if self._locations.publishes(archive) else Turn()
+        return FetchTurn(now) if self._locations.publishes(archive) else FetchTurn()
 
-    def _wait(self, archive: str, turn: Turn) -> None:
+    def _wait(self, archive: str, turn: FetchTurn) -> None:
         self._turns[archive] = turn
         heappush(self._line, (turn.due, archive))
 
@@ -154,7 +154,7 @@ class Digests:
             self._fetching.add(task)
             task.add_done_callback(self._fetching.discard)
 
-    async def _fetch(self, archive: RegisteredArchive, turn: Turn) -> None:
+    async def _fetch(self, archive: RegisteredArchive, turn: FetchTurn) -> None:
         """Fetch a page, and let the archive stand in line again."""
         now = asyncio.get_running_loop().time
         next_ = after_failure(turn, now(), self._seconds)
@@ -167,12 +167,12 @@ class Digests:
             if archive.id in self._turns:
                 self._wait(archive.id, next_)
 
-    async def _turn_after(self, archive: RegisteredArchive, turn: Turn) -> Turn:
+    async def _turn_after(self, archive: RegisteredArchive, turn: FetchTurn) -> FetchTurn:
         now = asyncio.get_running_loop().time
         digest = self._locations.digest(archive.id)
         epoch, after = (digest.epoch, digest.last) if digest is not None else ("", 0)
         page = await self._client.digest(archive, epoch, after, PATIENCE)
-        if isinstance(page, Silence):
+        if isinstance(page, NoReply):
             if not page.asked:
                 return replace(turn, due=now() + self._seconds)
             return after_failure(turn, now(), self._seconds)
@@ -182,27 +182,27 @@ class Digests:
         return await self._take_in(archive.id, digest, page, turn)
 
     async def _take_in(
-        self, archive: str, digest: KeptDigest | None, page: DigestPage, turn: Turn
-    ) -> Turn:
+        self, archive: str, digest: DigestProgress | None, page: DigestPage, turn: FetchTurn
+    ) -> FetchTurn:
         now = asyncio.get_running_loop().time
         means = meaning(digest, page)
-        if means is Meaning.NONSENSE:
+        if means is PageMeaning.NONSENSE:
             return await self._refuse(archive)
-        if digest is None or means is Meaning.ANEW:
+        if digest is None or means is PageMeaning.ANEW:
             digest = await self._begin(archive)
             if digest is None:
                 return after_failure(turn, now(), self._seconds)
         count = await self._keep(digest, page)
         if count > self._most_names or turn.pages > MOST_PAGES:
             return await self._refuse(archive)
-        return after_page(turn, page, now(), self._seconds, anew=means is Meaning.ANEW)
+        return after_page(turn, page, now(), self._seconds, anew=means is PageMeaning.ANEW)
 
-    async def _refuse(self, archive: str) -> Turn:
+    async def _refuse(self, archive: str) -> FetchTurn:
         _LOG.warning("a digest makes no sense, or has no end", archive=archive)
         await self._drop(archive)
         return after_refusal(asyncio.get_running_loop().time())
 
-    async def _begin(self, archive: str) -> KeptDigest | None:
+    async def _begin(self, archive: str) -> DigestProgress | None:
         """Begin a digest anew; None while as much as one may list waits to be swept away."""
         digest = await asyncio.to_thread(self._store.begin_digest, archive, self._most_names)
         if digest is None:
@@ -213,7 +213,7 @@ class Digests:
             self._locations.learn(digest)
         return digest
 
-    async def _keep(self, digest: KeptDigest, page: DigestPage) -> int:
+    async def _keep(self, digest: DigestProgress, page: DigestPage) -> int:
         """Keep a page, and tell of its news; return how many fingerprints there are."""
         at = self._clock.wall()
         if self._is_as_written(digest, page, at):
@@ -228,7 +228,7 @@ class Digests:
         await self._tell((*page.held, *page.dropped))
         return kept.count
 
-    def _is_as_written(self, digest: KeptDigest, page: DigestPage, at: int) -> bool:
+    def _is_as_written(self, digest: DigestProgress, page: DigestPage, at: int) -> bool:
         """Tell whether a page says nothing that is not written down, or not for long."""
         is_same = digest.whole and page.last == digest.last
         return is_same and at - self._written.get(digest.archive, 0) < CONFIRMED

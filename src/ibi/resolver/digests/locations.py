@@ -18,7 +18,7 @@ from ibi.errors import IbiError
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.clock import Clock
-from ibi.resolver.ports.store import KeptDigest, LocationStore
+from ibi.resolver.ports.store import DigestProgress, LocationStore
 
 SECOND: Final = 1_000_000_000
 BOUND: Final = 7200 * SECOND
@@ -40,7 +40,7 @@ class Locations:
         self._store = store
         self._clock = clock
         self._quick = quick
-        self._digests: dict[str, KeptDigest] = {}
+        self._digests: dict[str, DigestProgress] = {}
         self._archives: dict[int, str] = {}
         """By the numbers of their digests."""
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ibi-locations")
@@ -79,11 +79,11 @@ class Locations:
         """Name archives; a number that stands for none belonged to a digest that is forgotten."""
         return frozenset(self._archives[number] for number in numbers if number in self._archives)
 
-    def digest(self, archive: str) -> KeptDigest | None:
+    def digest(self, archive: str) -> DigestProgress | None:
         """Return how much of an archive's digest is here."""
         return self._digests.get(archive)
 
-    def digests(self) -> tuple[KeptDigest, ...]:
+    def digests(self) -> tuple[DigestProgress, ...]:
         """Return how much is here of all."""
         return tuple(self._digests.values())
 
@@ -104,12 +104,12 @@ class Locations:
         now = self._clock.wall()
         return (now - min(confirmed, default=now)) / SECOND
 
-    def take(self, digests: Iterable[KeptDigest]) -> None:
+    def take(self, digests: Iterable[DigestProgress]) -> None:
         """Know these digests, and no others."""
         self._digests = {digest.archive: digest for digest in digests}
         self._archives = {digest.number: archive for archive, digest in self._digests.items()}
 
-    def learn(self, digest: KeptDigest) -> None:
+    def learn(self, digest: DigestProgress) -> None:
         """Know one digest as it is by now."""
         self.forget(digest.archive)
         self._digests[digest.archive] = digest

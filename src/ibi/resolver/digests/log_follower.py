@@ -15,7 +15,7 @@ import structlog
 
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.rules.lease import ArchiveLeases, Lease
 from ibi.wire.digest import DigestPage
 
@@ -34,7 +34,7 @@ _MOST_WANTED: Final = 10_000
 _LOG: Final = structlog.get_logger()
 
 
-class Archives(Protocol):
+class ArchiveLookup(Protocol):
     """The archives that are on record."""
 
     def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
@@ -42,26 +42,26 @@ class Archives(Protocol):
         ...
 
 
-class Digests(Protocol):
+class DigestIndex(Protocol):
     """How far the digests of archives are known."""
 
     def publishes(self, archive: str) -> bool:
         """Tell whether the whole digest of an archive is here."""
         ...
 
-    def digest(self, archive: str) -> KeptDigest | None:
+    def digest(self, archive: str) -> DigestProgress | None:
         """Return how much of it is here."""
         ...
 
 
-class Vigil:
+class LogFollower:
     """Reads the logs of some archives; of one event loop."""
 
     def __init__(  # noqa: PLR0913  # where it reads, and whom it tells
         self,
         client: ArchiveClient,
-        archives: Archives,
-        digests: Digests,
+        archives: ArchiveLookup,
+        digests: DigestIndex,
         forget: Callable[[int, float], None],
         *,
         seconds: float,

@@ -24,18 +24,18 @@ from ibi.identifier.label import Label
 from ibi.identifier.limits import MAX_PORT
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.peers.bounded_response import (
-    BoundedAnswers,
     BoundedPages,
+    BoundedResponses,
     NoAnswerError,
-    NoPlaceError,
-    Places,
+    NoSlotError,
     RefusalError,
+    Slots,
     message_of,
     page_of,
     proof_of,
     words,
 )
-from ibi.resolver.ports.outbound import Answer, Heard, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.wire import digest, responses
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
@@ -57,7 +57,7 @@ class ArchiveConnections:
     """Connections for requests of one kind, which are kept; for one event loop."""
 
     def __init__(
-        self, guard: OutboundGuard, places: Places, answers: type[ResponseHandler], accept: str
+        self, guard: OutboundGuard, places: Slots, answers: type[ResponseHandler], accept: str
     ) -> None:
         """Open nothing yet: that needs the event loop."""
         self._guard = guard
@@ -151,28 +151,28 @@ class HttpArchiveClient:
         self, guard: OutboundGuard, *, connections: int = 512, per_archive: int = 32
     ) -> None:
         """Open nothing yet: that needs the event loop."""
-        places = Places(connections, per_archive)
-        self._messages = ArchiveConnections(guard, places, BoundedAnswers, _TEXT)
-        pages = Places(_MOST_PAGES, _PAGES_PER_ARCHIVE)
+        places = Slots(connections, per_archive)
+        self._messages = ArchiveConnections(guard, places, BoundedResponses, _TEXT)
+        pages = Slots(_MOST_PAGES, _PAGES_PER_ARCHIVE)
         self._pages = ArchiveConnections(guard, pages, BoundedPages, digest.MEDIA_TYPE)
         self.page_octets = 0
         """Of the pages of digests that came."""
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
         if not archive.address:
-            return Silence(archive.id, "it is not included", asked=False)
+            return NoReply(archive.id, "it is not included", asked=False)
         begun = time.monotonic()
         try:
             url = url_of(archive.address, archive.service.spelling, encode(request))
             said, is_personal = await self._said(url, seconds)
             listed = _url_list(said)
         except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
-            was_asked = not isinstance(failure, NoPlaceError)
+            was_asked = not isinstance(failure, NoSlotError)
             is_alive = isinstance(failure, RefusalError)
             seconds = time.monotonic() - begun
-            return Silence(archive.id, words(failure), seconds, asked=was_asked, alive=is_alive)
-        return Answer(archive.id, listed, time.monotonic() - begun, personal=is_personal)
+            return NoReply(archive.id, words(failure), seconds, asked=was_asked, alive=is_alive)
+        return ArchiveReply(archive.id, listed, time.monotonic() - begun, personal=is_personal)
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
         """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
@@ -190,7 +190,7 @@ class HttpArchiveClient:
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Fetch what changed after a cursor, "" and 0 for all; None if it publishes no digest."""
         begun = time.monotonic()
         try:
@@ -203,8 +203,8 @@ class HttpArchiveClient:
             # In a thread: to read a page takes longer than others should wait for the loop.
             return await asyncio.to_thread(_page, octets)
         except Exception as failure:  # noqa: BLE001  # likewise
-            was_asked = not isinstance(failure, NoPlaceError)
-            return Silence(archive.id, words(failure), time.monotonic() - begun, asked=was_asked)
+            was_asked = not isinstance(failure, NoSlotError)
+            return NoReply(archive.id, words(failure), time.monotonic() - begun, asked=was_asked)
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
         """Return what stands at http://host/path, a short text; ProofError says why it cannot."""

@@ -18,15 +18,15 @@ from weakref import WeakValueDictionary
 from aiohttp import ClientConnectorError, ClientOSError, ClientResponse
 from aiohttp.client_proto import ResponseHandler
 
-from ibi.resolver.ports.outbound import NO_PLACE
+from ibi.resolver.ports.outbound import NO_SLOT
 from ibi.wire.digest import MAX_PAGE
 
 
-class NoPlaceError(Exception):
+class NoSlotError(Exception):
     """There was no place in time."""
 
 
-class Places:
+class Slots:
     """So many at once in all, and for each address; of one event loop."""
 
     def __init__(self, in_all: int, for_each: int) -> None:
@@ -51,7 +51,7 @@ class Places:
                     line.release()
                     raise
         except TimeoutError:
-            raise NoPlaceError from None
+            raise NoSlotError from None
         try:
             yield
         finally:
@@ -75,7 +75,7 @@ class RefusalError(NoAnswerError):
     """The archive is there, and did not serve this request."""
 
 
-class BoundedAnswers(ResponseHandler):
+class BoundedResponses(ResponseHandler):
     """Reads the answers on a connection, each up to a number of bytes, whatever they are.
 
     There are many ways to be long in HTTP that never become a body: beginnings before the
@@ -103,7 +103,7 @@ class BoundedAnswers(ResponseHandler):
             body.set_exception(failure)
 
 
-class BoundedPages(BoundedAnswers):
+class BoundedPages(BoundedResponses):
     """Reads pages of digests, which are longer than all else."""
 
     most = 2 * MAX_PAGE
@@ -186,7 +186,7 @@ def words(failure: BaseException) -> str:
     """Say what happened without a word of the failure's own, which may repeat a stranger's."""
     if isinstance(failure, NoAnswerError):
         return str(failure)
-    if isinstance(failure, NoPlaceError):
-        return NO_PLACE
+    if isinstance(failure, NoSlotError):
+        return NO_SLOT
     cause = failure.__cause__ if isinstance(failure, ClientConnectorError) else None
     return next(said for kind, said in _WORDS if isinstance(cause or failure, kind))

@@ -13,7 +13,7 @@ from ibi.wire.url_list import UrlList
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ArchiveReply:
     """What an archive said of an item."""
 
     archive: str
@@ -29,7 +29,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class NoReply:
     """An archive that did not answer, or not as an archive does."""
 
     archive: str
@@ -42,16 +42,16 @@ class Silence:
     """Whether this is not for want of an answer: it refused."""
 
 
-Heard: TypeAlias = Answer | Silence
+Reply: TypeAlias = ArchiveReply | NoReply
 
-NO_PLACE: Final = "too much is asked of it at once"
+NO_SLOT: Final = "too much is asked of it at once"
 """Why an archive was not asked: that is no silence of its own."""
 
 
 class ArchiveClient(Protocol):
     """Speaks to archives; never raises for what an archive does, and never waits for long."""
 
-    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Heard:
+    async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
         ...
 
@@ -67,7 +67,7 @@ class ArchiveClient(Protocol):
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
-    ) -> DigestPage | Silence | None:
+    ) -> DigestPage | NoReply | None:
         """Fetch what changed after a cursor, "" and 0 for all; None if it publishes no digest."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
 from ibi.model.token import TokenStore
-from ibi.resolver.ports.workers import NewsStore, ProcessStore
+from ibi.resolver.ports.workers import FeedStore, ProcessStore
 from ibi.wire.digest import DigestPage
 
 
@@ -79,7 +79,7 @@ ChangeArchive: TypeAlias = Callable[[RegisteredArchive | None], ArchiveChange | 
 while all others wait, and does nothing else."""
 
 
-class RegistryStore(NewsStore, Protocol):
+class RegistryStore(FeedStore, Protocol):
     """Registered archives, and what happened to them. Every change is news."""
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
@@ -197,7 +197,7 @@ class AcknowledgmentStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDigest:
+class DigestProgress:
     """How much of an archive's digest is here."""
 
     archive: str
@@ -217,18 +217,18 @@ class KeptDigest:
 class LocationStore(Protocol):
     """Which archive holds what, as their digests say."""
 
-    def digests(self) -> list[KeptDigest]:
+    def digests(self) -> list[DigestProgress]:
         """Return how much is here of each archive's digest."""
         ...
 
-    def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
+    def begin_digest(self, archive: str, most: int) -> DigestProgress | None:
         """Begin a digest anew; what was kept of it counts no more, and is swept away later.
 
         None, and it is not begun, while more than `most` fingerprints wait to be swept away.
         """
         ...
 
-    def keep_page(self, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:
+    def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
         """Keep what a page says that came at some time, and return how far the digest has come.
 
         Whoever is interrupted keeps the same page again. None, and no more of it is kept, if

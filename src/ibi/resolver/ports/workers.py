@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class FeedEntry:
     """Something that changed on record: numbered without a gap, in the order of the changes."""
 
     number: int
@@ -18,20 +18,20 @@ class News:
     """The canonical label of the item of which no memory holds any more."""
 
 
-class NewsStore(Protocol):
+class FeedStore(Protocol):
     """What every process follows."""
 
     def newest(self) -> int:
         """Return the number of the last news, 0 before there are any."""
         ...
 
-    def news(self, after: int, limit: int) -> list[News]:
+    def news(self, after: int, limit: int) -> list[FeedEntry]:
         """Return news by number; those of long ago are forgotten."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Roll:
+class WorkerList:
     """Who serves, and what one of them has to do for all."""
 
     beats: Mapping[str, int]
@@ -51,7 +51,7 @@ class ProcessStore(Protocol):
         """Begin with a process, by a name that was never used."""
         ...
 
-    def beat(self, process: str, gone: Mapping[str, int]) -> Roll | None:
+    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
         """Say that a process is there, and that others are gone if they were not heard since.
 
         Duties that nobody has are its own from then on. None if it counts as gone itself.

@@ -21,7 +21,7 @@ RECENT: Final = 5 * SECOND
 """For which an answer that was had here counts more than what others say."""
 
 
-class Presence:
+class Availability:
     """Opens and ends outages in a roster; `tell` gets the archive, what happened, and why."""
 
     def __init__(

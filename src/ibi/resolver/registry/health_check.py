@@ -14,7 +14,7 @@ import structlog
 
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import NO_PLACE, ArchiveClient
+from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import SECOND, SILENCES, is_due
 
@@ -28,7 +28,7 @@ MOST_AT_ONCE: Final = 64
 _LOG: Final = structlog.get_logger()
 
 
-class Watch:
+class HealthCheck:
     """Asks archives whether they are there, until it is cancelled."""
 
     def __init__(
@@ -115,7 +115,7 @@ class Watch:
                 now = self._registry.find(archive.id)
                 if now is None or now.address != archive.address:
                     return  # it has moved, or is gone
-                if silence == NO_PLACE:
+                if silence == NO_SLOT:
                     return
                 if not silence:
                     self._registry.returned(archive.id)

@@ -18,7 +18,7 @@ from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
-from ibi.resolver.registry.registration_key import Guesses, fits
+from ibi.resolver.registry.registration_key import KeyGuessLimit, fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import good_keys
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
@@ -37,7 +37,7 @@ class InclusionService:
     """Serves the requests of archives to be included and excluded; of one event loop."""
 
     def __init__(
-        self, registry: Registry, client: ArchiveClient, guesses: Guesses, clock: Clock
+        self, registry: Registry, client: ArchiveClient, guesses: KeyGuessLimit, clock: Clock
     ) -> None:
         """Serve by a registry."""
         self._registry = registry

@@ -20,7 +20,7 @@ RESOLVER: Final = "resolver"
 _LOG: Final = structlog.get_logger()
 
 
-class OutageJournal:
+class OutageWriter:
     """What is still to be written: of each archive only what happened last."""
 
     def __init__(self, write: Callable[[RegistryEvent], Awaitable[None]], clock: Clock) -> None:

@@ -147,7 +147,7 @@ class _Tallies:
                 del self._tallies[name]
 
 
-class Guesses:
+class KeyGuessLimit:
     """Who may try a key, and who has to wait first; pure, for one thread.
 
     A try counts as failed from the moment in which it is admitted, so that a thousand at once are

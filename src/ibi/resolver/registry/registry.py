@@ -21,8 +21,8 @@ from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
 from ibi.model.registration import Origin, RegisteredArchive
 from ibi.resolver.ports.store import ArchiveChange, ChangeArchive, RegistryEvent, RegistryStore
-from ibi.resolver.registry.availability import Presence
-from ibi.resolver.registry.outage_writer import OutageJournal
+from ibi.resolver.registry.availability import Availability
+from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import issue, kept
 from ibi.resolver.rules import archive_transitions
 from ibi.resolver.rules.roster import Roster
@@ -31,7 +31,7 @@ from ibi.wire.mail_address import is_mail_address
 _Done = TypeVar("_Done")
 
 
-class Turns:
+class SerialExecutor:
     """One act at a time; of one event loop."""
 
     def __init__(self) -> None:
@@ -73,11 +73,11 @@ class Registry:
         """Get ready; `open` reads the store."""
         self._store = store
         self._clock = clock
-        self._turns = Turns()
-        self._journal = OutageJournal(self._put_on_record, clock)
+        self._turns = SerialExecutor()
+        self._journal = OutageWriter(self._put_on_record, clock)
         self._writer: asyncio.Task[None] | None = None
         self._roster = roster = Roster()
-        self._presence = presence = Presence(roster, clock, self._journal.add, jitter)
+        self._presence = presence = Availability(roster, clock, self._journal.add, jitter)
         # What is read at every question is read without a call in between.
         self.all = roster.all
         self.included = roster.included

@@ -18,7 +18,7 @@ from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import Referral, pending, with_others
-from ibi.resolver.rules.cached_redirect import Known, Terms
+from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.wire.access_counts import LONGEST_OTHERS
 from ibi.wire.requests import UrlRequest
 
@@ -39,7 +39,7 @@ class _Sheet(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class SheetInHand:
+class OpenSheet:
     """A sheet that is being written, of items that have their terms in common."""
 
     terms: Terms
@@ -47,7 +47,7 @@ class SheetInHand:
     count: int = 0
     _clients: dict[Clients, int] = field(default_factory=dict)
 
-    def add(self, known: Known, clients: Clients, count: int) -> None:
+    def add(self, known: CachedRedirect, clients: Clients, count: int) -> None:
         """Write a line."""
         reader = self._clients.setdefault(clients, len(self._clients))
         self.lines.append((known.path.decode(), known.url.decode(), count, reader))

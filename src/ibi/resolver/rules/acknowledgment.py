@@ -174,7 +174,7 @@ def acknowledgment_of(row: PendingAcknowledgment) -> Acknowledgment:
     )
 
 
-class Step(Enum):
+class NextStep(Enum):
     """What is to be done about a row."""
 
     WAIT = auto()
@@ -184,7 +184,7 @@ class Step(Enum):
     GIVE_UP = auto()
 
 
-def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
+def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> NextStep:
     """Decide about a row; `ready` if its archive can be spoken to, and neither has to rest.
 
     The time of a row is that of its key, once it has one.
@@ -192,12 +192,12 @@ def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> Step:
     try:
         keyed = is_keyed(row)
     except MessageError:  # kept by a version that wrote otherwise
-        return Step.GIVE_UP
+        return NextStep.GIVE_UP
     if now - row.since >= (KEY_LIFE if keyed else LONGEST_WAIT):
-        return Step.GIVE_UP
+        return NextStep.GIVE_UP
     if not ready:
-        return Step.WAIT
-    return Step.SEND if keyed else Step.ASK
+        return NextStep.WAIT
+    return NextStep.SEND if keyed else NextStep.ASK
 
 
 def left_to_gather(row: PendingAcknowledgment, gather: int, now: int) -> int:
@@ -225,7 +225,7 @@ def is_ours(archive: RegisteredArchive) -> bool:
     return included is not None and included.platform_version.startswith(OUR_PLATFORM)
 
 
-def most_at_once(archive: RegisteredArchive) -> int:
+def max_accesses(archive: RegisteredArchive) -> int:
     """Return how many accesses one acknowledgment to an archive may tell of."""
     return MOST_ACCESSES if is_ours(archive) else 1
 

@@ -39,7 +39,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFor:
     """What was asked, where it was more than an item alone or led by way of others."""
 
     question: Question
@@ -48,7 +48,7 @@ class Asked:
     """The clients for whom alone the answer is; none if it is for everybody."""
 
 
-class Known(msgspec.Struct, gc=False, eq=False):
+class CachedRedirect(msgspec.Struct, gc=False, eq=False):
     """A URL that readers are sent to, for as long as its lease runs.
 
     It is part of no cycle: the garbage collector need not look at a million of them.
@@ -60,11 +60,11 @@ class Known(msgspec.Struct, gc=False, eq=False):
     """Of the persistent URL: a slash, the canonical label, and what is asked of it."""
     url: bytes
     """As the archive listed it."""
-    asked: Asked | None
+    asked: AskedFor | None
     """None if the item alone was asked for, and found where it was asked for."""
 
     @classmethod
-    def of(cls, resolution: Resolution, outcome: Redirect, resolver: str) -> Known:
+    def of(cls, resolution: Resolution, outcome: Redirect, resolver: str) -> CachedRedirect:
         """Keep what matters of a resolution that leads to a URL."""
         related = outcome.served.related
         content = related.content or ContentType.DATA
@@ -73,7 +73,7 @@ class Known(msgspec.Struct, gc=False, eq=False):
         asked = None
         if not is_plain(resolution):
             last = resolution.last.question
-            asked = Asked(resolution.question, last, resolution.only_for)
+            asked = AskedFor(resolution.question, last, resolution.only_for)
         return cls(ENDED, terms, path, related.url.encode(), asked)
 
     @property
@@ -130,7 +130,9 @@ def is_plain(resolution: Resolution) -> bool:
     )
 
 
-def first_referral(known: Known, resolution: Resolution, clients: tuple[str, ...]) -> Referral:
+def first_referral(
+    known: CachedRedirect, resolution: Resolution, clients: tuple[str, ...]
+) -> Referral:
     """Return what an archive is told of the reader for whom it was asked.
 
     A key is good for whom it was asked for: who joined another's search needs another.

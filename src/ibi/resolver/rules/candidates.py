@@ -14,7 +14,7 @@ from typing import Protocol
 from ibi.identifier.label import Label
 
 
-class Whereabouts(Protocol):
+class LocationIndex(Protocol):
     """What is known of who holds which item, by the digests that archives publish."""
 
     def publishes(self, archive: str) -> bool:
@@ -27,7 +27,7 @@ class Whereabouts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Likely:
+class Candidates:
     """Who is likely to have an item."""
 
     first: frozenset[str]
@@ -36,12 +36,12 @@ class Likely:
     """Those of them that have said beforehand that they have it."""
 
 
-def likely(
+def candidates_for(
     homes: AbstractSet[str],
     owner: str | None,
     unpublished: AbstractSet[str],
     holders: AbstractSet[str],
-) -> Likely:
+) -> Candidates:
     """Return who is likely to have an item; `unpublished` are those that publish no digest."""
     on_record = () if owner is None else (owner,)
-    return Likely(frozenset().union(homes, on_record, unpublished, holders), frozenset(holders))
+    return Candidates(frozenset().union(homes, on_record, unpublished, holders), frozenset(holders))

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from ibi.identifier.label import Label
 from ibi.identifier.verbs import Verb
 from ibi.model.item import State
-from ibi.resolver.ports.outbound import Answer, Silence
-from ibi.resolver.rules.evidence import Hearing, Offer, by_rank, of_one_item, offers_of
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
+from ibi.resolver.rules.evidence import Evidence, OfferedTarget, by_rank, of_one_item, offers_of
 from ibi.wire.answer_choice import Lead, Served
 from ibi.wire.question import Question
 
@@ -31,7 +31,7 @@ class Why(StrEnum):
 class Redirect:
     """The reader is sent to a URL."""
 
-    answer: Answer
+    answer: ArchiveReply
     served: Served
     why: Why
 
@@ -40,7 +40,7 @@ class Redirect:
 class Hop:
     """The same is asked again, from another item on, by the verbs that remain."""
 
-    answer: Answer
+    answer: ArchiveReply
     label: Label
     verbs: tuple[Verb, ...]
     why: Why
@@ -50,21 +50,21 @@ class Hop:
 class Alert:
     """Two or more archives claim the Original that a reader wants: nobody is sent to any."""
 
-    claimants: tuple[Answer, ...]
+    claimants: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
     """The item was deleted, and nobody else has it."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
     """The item is there, but not what was asked of it."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class NotFound:
 class Unsure:
     """Nobody has the item who answered, and not all have answered."""
 
-    silences: tuple[Silence, ...]
-    doubted: tuple[Answer, ...] = ()
+    silences: tuple[NoReply, ...]
+    doubted: tuple[ArchiveReply, ...] = ()
     """Claims that were not believed because the owner is silent."""
 
 
@@ -94,40 +94,42 @@ class Widen:
 Decision: TypeAlias = Redirect | Hop | Alert | Gone | Unserved | NotFound | Unsure | Wait | Widen
 
 
-def _taken(offer: Offer, why: Why) -> Redirect | Hop:
+def _taken(offer: OfferedTarget, why: Why) -> Redirect | Hop:
     if isinstance(offer.choice, Served):
         return Redirect(offer.answer, offer.choice, why)
     return Hop(offer.answer, offer.choice.label, offer.choice.verbs, why)
 
 
-def decide(question: Question, hearing: Hearing) -> Decision:
+def decide(question: Question, evidence: Evidence) -> Decision:
     """Decide; Wait if what is awaited may change the outcome, Widen if those held back may."""
-    offers = offers_of(question, hearing)
-    if hearing.held:
-        return _of_the_likely(question, hearing, offers)
+    offers = offers_of(question, evidence)
+    if evidence.held:
+        return _of_the_likely(question, evidence, offers)
     if question.original_required:
-        return _original(question, hearing, offers)
-    return _any(question, hearing, offers)
+        return _original(question, evidence, offers)
+    return _any(question, evidence, offers)
 
 
-def _of_the_likely(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> Decision:
+def _of_the_likely(
+    question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
+) -> Decision:
     """Decide while others are held back: by whom they could not make doubtful, or by nobody.
 
     That nobody has the item takes the word of all, and so does it that only one has the Original.
     """
     if question.original_required:
         return Widen()
-    decision = _any(question, hearing, offers)
+    decision = _any(question, evidence, offers)
     if not isinstance(decision, Wait):
-        return decision if _is_conclusive(hearing, decision) else Widen()
-    if hearing.patient and hearing.may_conclude:
+        return decision if _is_conclusive(evidence, decision) else Widen()
+    if evidence.patient and evidence.may_conclude:
         return decision
     # Somebody may be awaited only because he would be believed before one who is enough.
-    so_far = _any(question, replace(hearing, awaited=frozenset()), offers)
-    return decision if _is_conclusive(hearing, so_far) else Widen()
+    so_far = _any(question, replace(evidence, awaited=frozenset()), offers)
+    return decision if _is_conclusive(evidence, so_far) else Widen()
 
 
-def _is_conclusive(hearing: Hearing, decision: Decision) -> bool:
+def _is_conclusive(evidence: Evidence, decision: Decision) -> bool:
     """Tell whether those held back need not be asked: the Original is where it is said to be.
 
     The owner and homes are believed whatever others say, and all of them were asked. So it is as
@@ -140,114 +142,120 @@ def _is_conclusive(hearing: Hearing, decision: Decision) -> bool:
         return False
     archive = decision.answer.archive
     claims = isinstance(decision, Redirect) and decision.served.related.state is State.ORIGINAL
-    if hearing.is_owner(archive) or (hearing.owner is None and archive in hearing.homes):
+    if evidence.is_owner(archive) or (evidence.owner is None and archive in evidence.homes):
         return claims or isinstance(decision, Hop)
-    if archive in hearing.homes:
-        return claims and not hearing.is_settled
-    is_known_to_have_none = hearing.owner is None and hearing.is_on_record
-    return claims and is_known_to_have_none and archive in hearing.listed
+    if archive in evidence.homes:
+        return claims and not evidence.is_settled
+    is_known_to_have_none = evidence.owner is None and evidence.is_on_record
+    return claims and is_known_to_have_none and archive in evidence.listed
 
 
 def _original(  # noqa: PLR0911  # as many as there are cases
-    question: Question, hearing: Hearing, offers: Sequence[Offer]
+    question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> Decision:
     """Look at every answer; exactly one archive must claim the Original."""
-    if hearing.awaited:
+    if evidence.awaited:
         return Wait()
-    claims = by_rank(hearing, [each for each in offers if each.claims])
+    claims = by_rank(evidence, [each for each in offers if each.claims])
     first = claims[0].answer.archive if claims else ""
-    deleted = _deleted_by_owner(hearing)
-    if deleted is not None and first not in hearing.homes and not question.verbs:
+    deleted = _deleted_by_owner(evidence)
+    if deleted is not None and first not in evidence.homes and not question.verbs:
         return Gone((deleted,))
     if claims:
-        is_owner = hearing.is_owner(first)
-        if hearing.is_settled and is_owner and not question.verbs:
+        is_owner = evidence.is_owner(first)
+        if evidence.is_settled and is_owner and not question.verbs:
             return _taken(claims[0], Why.SETTLED)
         rivals = of_one_item(question, claims)
         if len(rivals) > 1:
             return Alert(tuple(each.answer for each in rivals))
-        is_believed = hearing.may_others_claim or (
-            first in hearing.homes and not hearing.is_settled
+        is_believed = evidence.may_others_claim or (
+            first in evidence.homes and not evidence.is_settled
         )
         if question.verbs or is_owner or is_believed:
             return _taken(claims[0], Why.ONLY_ORIGINAL)
-    heard = hearing.owner is None or hearing.of_owner is not None
+    heard = evidence.owner is None or evidence.of_owner is not None
     leads = [each for each in offers if isinstance(each.choice, Lead)]
-    leads = [each for each in leads if heard or hearing.is_owner(each.answer.archive)]
+    leads = [each for each in leads if heard or evidence.is_owner(each.answer.archive)]
     if leads:
-        return _most_senior(hearing, leads)
-    return _nothing(hearing, claims, is_enough=False)
+        return _most_senior(evidence, leads)
+    return _nothing(evidence, claims, is_enough=False)
 
 
 def _any(  # noqa: PLR0911  # likewise
-    question: Question, hearing: Hearing, offers: Sequence[Offer]
+    question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> Decision:
     """Take the first answer that serves, of whoever is to be believed."""
-    of_owner = [each for each in offers if hearing.is_owner(each.answer.archive)]
-    if of_owner and hearing.is_settled:
+    of_owner = [each for each in offers if evidence.is_owner(each.answer.archive)]
+    if of_owner and evidence.is_settled:
         return _taken(of_owner[0], Why.SETTLED)
-    of_homes = [each for each in offers if each.answer.archive in hearing.homes]
-    if hearing.owner is not None:
+    of_homes = [each for each in offers if each.answer.archive in evidence.homes]
+    if evidence.owner is not None:
         of_homes = [each for each in of_homes if each.claims]
-    if of_homes and not hearing.is_settled:
-        return _most_senior(hearing, of_homes)
-    if hearing.awaited & hearing.homes and not hearing.is_settled:
+    if of_homes and not evidence.is_settled:
+        return _most_senior(evidence, of_homes)
+    if evidence.awaited & evidence.homes and not evidence.is_settled:
         return Wait()
     if of_owner:
         return _taken(of_owner[0], Why.OWNER)
-    believed = _believed(question, hearing, offers)
-    if hearing.awaited and (hearing.patient or not believed):
+    believed = _believed(question, evidence, offers)
+    if evidence.awaited and (evidence.patient or not believed):
         return Wait()
     if not believed:
-        return _nothing(hearing, offers)
+        return _nothing(evidence, offers)
     claims = [each for each in believed if each.claims]
     # Who knows a label that leads on knows more than a copy that was made before.
     leads = [each for each in believed if isinstance(each.choice, Lead)]
     return (
-        _most_senior(hearing, claims or leads) if claims or leads else _taken(believed[0], Why.COPY)
+        _most_senior(evidence, claims or leads)
+        if claims or leads
+        else _taken(believed[0], Why.COPY)
     )
 
 
-def _believed(question: Question, hearing: Hearing, offers: Sequence[Offer]) -> list[Offer]:
+def _believed(
+    question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
+) -> list[OfferedTarget]:
     """Return what others than the owner offer, as far as it is believed.
 
     While the owner may still answer, only a copy is. If it is silent, related items are what
     others say that they are: the owner of this one does not own those.
     """
-    is_awaited = hearing.owner is not None and hearing.owner.archive in hearing.awaited
+    is_awaited = evidence.owner is not None and evidence.owner.archive in evidence.awaited
     if is_awaited:
         return [each for each in offers if isinstance(each.choice, Served) and not each.claims]
-    if question.verbs or hearing.may_others_claim:
+    if question.verbs or evidence.may_others_claim:
         return list(offers)
     return [each for each in offers if not each.claims]
 
 
-def _deleted_by_owner(hearing: Hearing) -> Answer | None:
-    answer = hearing.of_owner
+def _deleted_by_owner(evidence: Evidence) -> ArchiveReply | None:
+    answer = evidence.of_owner
     return answer if answer is not None and answer.listed and answer.listed.deleted else None
 
 
-def _most_senior(hearing: Hearing, offers: Sequence[Offer]) -> Redirect | Hop:
-    first = by_rank(hearing, offers)[0]
-    if first.answer.archive in hearing.homes:
+def _most_senior(evidence: Evidence, offers: Sequence[OfferedTarget]) -> Redirect | Hop:
+    first = by_rank(evidence, offers)[0]
+    if first.answer.archive in evidence.homes:
         return _taken(first, Why.HOME)
     only = first.claims and sum(each.claims for each in offers) == 1
     return _taken(first, Why.ONLY_ORIGINAL if only else Why.SENIOR)
 
 
-def _nothing(hearing: Hearing, doubted: Sequence[Offer], *, is_enough: bool = True) -> Decision:
+def _nothing(
+    evidence: Evidence, doubted: Sequence[OfferedTarget], *, is_enough: bool = True
+) -> Decision:
     """Say why nobody is sent anywhere: that nobody has the item takes everybody's word.
 
     `is_enough` says that it is settled where somebody has the item, and not what was asked of it.
     """
     claims = tuple(each.answer for each in doubted if each.claims)
-    if claims and hearing.is_settled and hearing.of_owner is not None:
+    if claims and evidence.is_settled and evidence.of_owner is not None:
         return Alert(claims)
-    known = [each for each in hearing.answers if each.listed is not None and each not in claims]
+    known = [each for each in evidence.answers if each.listed is not None and each not in claims]
     deleted = tuple(each for each in known if each.listed and each.listed.deleted)
     there = tuple(each for each in known if each not in deleted)
-    if hearing.silences and (claims or not there or not is_enough):
-        return Unsure(hearing.silences, claims)
+    if evidence.silences and (claims or not there or not is_enough):
+        return Unsure(evidence.silences, claims)
     if deleted and not (there and is_enough):
         return Gone(deleted)
     return Unserved(there) if there else NotFound()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 
 LONGEST: Final = 3600.0
@@ -22,7 +22,7 @@ PAGES: Final = 30
 half a second, and they may change all the time."""
 
 
-class Meaning(Enum):
+class PageMeaning(Enum):
     """What a page is to what is here."""
 
     NEXT = "next"
@@ -33,18 +33,18 @@ class Meaning(Enum):
     """It follows nothing that was asked for."""
 
 
-def meaning(digest: KeptDigest | None, page: DigestPage) -> Meaning:
+def meaning(digest: DigestProgress | None, page: DigestPage) -> PageMeaning:
     """Tell what a page is that was asked for after what is here."""
     if digest is None or not digest.last:
-        return Meaning.NONSENSE if page.after else Meaning.NEXT
+        return PageMeaning.NONSENSE if page.after else PageMeaning.NEXT
     if not page.after:
-        return Meaning.ANEW
+        return PageMeaning.ANEW
     follows = page.after == digest.last and page.epoch == digest.epoch
-    return Meaning.NEXT if follows else Meaning.NONSENSE
+    return PageMeaning.NEXT if follows else PageMeaning.NONSENSE
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class FetchTurn:
     """When an archive's digest is asked for again."""
 
     due: float = 0.0
@@ -55,7 +55,9 @@ class Turn:
     """That came in a row, each followed by another."""
 
 
-def after_page(turn: Turn, page: DigestPage, now: float, seconds: float, *, anew: bool) -> Turn:
+def after_page(
+    turn: FetchTurn, page: DigestPage, now: float, seconds: float, *, anew: bool
+) -> FetchTurn:
     """Return the turn after a page: at once for the next, soon after a change, then ever later.
 
     Who begins anew time and again is asked ever later too, and so is who says very much.
@@ -68,17 +70,17 @@ def after_page(turn: Turn, page: DigestPage, now: float, seconds: float, *, anew
     return after_failure(turn, now, seconds)
 
 
-def after_failure(turn: Turn, now: float, seconds: float) -> Turn:
+def after_failure(turn: FetchTurn, now: float, seconds: float) -> FetchTurn:
     """Return the turn after no page came: later than the time before."""
     return _after(min(max(2 * turn.interval, seconds), LONGEST), turn, now, seconds)
 
 
-def _after(interval: float, turn: Turn, now: float, seconds: float) -> Turn:
+def _after(interval: float, turn: FetchTurn, now: float, seconds: float) -> FetchTurn:
     """Return a turn after an interval, and after a rest from the pages that came in a row."""
     rest = min(seconds * turn.pages / PAGES, LONGEST)
-    return Turn(now + max(interval, rest), interval)
+    return FetchTurn(now + max(interval, rest), interval)
 
 
-def after_refusal(now: float) -> Turn:
+def after_refusal(now: float) -> FetchTurn:
     """Return the turn of who publishes none, or none that makes sense: in a while."""
-    return Turn(now + LONGEST, LONGEST)
+    return FetchTurn(now + LONGEST, LONGEST)

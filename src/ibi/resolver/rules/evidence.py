@@ -19,19 +19,19 @@ from dataclasses import dataclass, field
 
 from ibi.identifier.label import Label
 from ibi.model.item import State
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.wire.answer_choice import Lead, Served, choose
 from ibi.wire.question import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hearing:
+class Evidence:
     """What was heard of a question so far."""
 
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ArchiveReply, ...] = ()
     """In the order in which they came."""
-    silences: tuple[Silence, ...] = ()
+    silences: tuple[NoReply, ...] = ()
     """Who will not answer any more."""
     awaited: frozenset[str] = frozenset()
     """Who may still answer."""
@@ -86,7 +86,7 @@ class Hearing:
         return self.held or any(self.rank(each) < self.rank(archive) for each in self.awaited)
 
     @property
-    def of_owner(self) -> Answer | None:
+    def of_owner(self) -> ArchiveReply | None:
         """What the owner answered."""
         return next((each for each in self.answers if self.is_owner(each.archive)), None)
 
@@ -105,10 +105,10 @@ class Hearing:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTarget:
     """Something that serves or leads on, and whose answer it stands in."""
 
-    answer: Answer
+    answer: ArchiveReply
     choice: Served | Lead
 
     @property
@@ -127,23 +127,23 @@ class Offer:
         return not question.verbs or (forms is not None and label in tuple(forms))
 
 
-def offers_of(question: Question, hearing: Hearing) -> list[Offer]:
+def offers_of(question: Question, evidence: Evidence) -> list[OfferedTarget]:
     """Return what is offered, in the order in which it came."""
     return [
-        Offer(answer, choice)
-        for answer in hearing.answers
+        OfferedTarget(answer, choice)
+        for answer in evidence.answers
         if answer.listed is not None
         and not answer.listed.deleted
         and (choice := choose(answer.listed, question)) is not None
     ]
 
 
-def by_rank(hearing: Hearing, offers: Sequence[Offer]) -> list[Offer]:
+def by_rank(evidence: Evidence, offers: Sequence[OfferedTarget]) -> list[OfferedTarget]:
     """Return offers, those first that are to be believed before others."""
-    return sorted(offers, key=lambda each: hearing.rank(each.answer.archive))
+    return sorted(offers, key=lambda each: evidence.rank(each.answer.archive))
 
 
-def of_one_item(question: Question, claims: Sequence[Offer]) -> list[Offer]:
+def of_one_item(question: Question, claims: Sequence[OfferedTarget]) -> list[OfferedTarget]:
     """Return the claims to the item that the first one is to."""
     label = claims[0].claimed(question)
     return [each for each in claims if each.is_of(question, label)]

@@ -15,7 +15,7 @@ LOOKS: Final = 6
 """In a row that see no beat of a process, after which it counts as gone."""
 
 
-class Attendance:
+class Liveness:
     """What one process has seen of the others."""
 
     def __init__(self) -> None:

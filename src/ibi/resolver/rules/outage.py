@@ -12,7 +12,7 @@ from typing import Final
 from ibi.identifier.instant import Instant
 from ibi.model.pace import Backoff
 from ibi.model.registration import Outage, RegisteredArchive
-from ibi.resolver.ports.outbound import Silence
+from ibi.resolver.ports.outbound import NoReply
 
 SECOND: Final = 1_000_000_000
 SILENCES: Final = 3
@@ -60,8 +60,8 @@ def is_due(outage: Outage, now: int) -> bool:
     return not now < outage.next_try <= now + LONGEST_RETRY
 
 
-def silence_of(archive: RegisteredArchive) -> Silence:
+def silence_of(archive: RegisteredArchive) -> NoReply:
     """Return what a search hears of an archive that is down, and is not asked therefore."""
     outage = archive.outage
     since = f" since {Instant(outage.since // SECOND)}" if outage is not None else ""
-    return Silence(archive.id, f"it is down{since}", asked=False)
+    return NoReply(archive.id, f"it is down{since}", asked=False)

@@ -17,18 +17,18 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.item import State
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Gone, NotFound, Redirect, Unserved
 from ibi.resolver.rules.lease import ENDED, Lease
 from ibi.resolver.rules.ownership import is_sure
 from ibi.resolver.rules.resolution import Chain, Resolution
-from ibi.wire.question import Question, Search
+from ibi.wire.question import Question, SearchKey
 
 MOST: Final = 50_000
 """Then it is forgotten which items, and all answers that were asked for before may be old."""
 
 
-class Unsettled:
+class RecentChanges:
     """When there were news of an item, by the fingerprint of its label."""
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ MOST_ABSENT: Final = 2_000
 """Fewer: each has the answers of all archives with it."""
 MOST_KNOWN: Final = 1_000_000
 
-Key: TypeAlias = tuple[Search, bool, tuple[str, ...], tuple[str, ...]]
-_Value = TypeVar("_Value", Known, Resolution)
+Key: TypeAlias = tuple[SearchKey, bool, tuple[str, ...], tuple[str, ...]]
+_Value = TypeVar("_Value", CachedRedirect, Resolution)
 
 
 class Leases(Protocol):
@@ -150,19 +150,19 @@ class _Lasting:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: dict[int, Known] = {}
+        self._kept: dict[int, CachedRedirect] = {}
         self._ring: list[int] = []
         """Every fingerprint that is kept has a place; one that is forgotten may have one too."""
         self._next = 0
 
-    def find(self, label: Label, now: float) -> Known | None:
+    def find(self, label: Label, now: float) -> CachedRedirect | None:
         known = self._kept.get(fingerprint(label.canonical))
         if known is None or now >= known.lease.until:
             return None
         # Two labels may have one fingerprint.
         return known if known.path[1:].decode() == label.canonical else None
 
-    def put(self, print_: int, known: Known) -> None:
+    def put(self, print_: int, known: CachedRedirect) -> None:
         before = self._kept.get(print_)
         if before is not None:
             before.lease = ENDED
@@ -180,7 +180,7 @@ class _Lasting:
             known.lease = ENDED
 
 
-class Memory:
+class RedirectCache:
     """Remembers resolutions."""
 
     def __init__(
@@ -195,10 +195,10 @@ class Memory:
         self._version = version
         self._seen = version()
         self._forgotten = 0
-        self._hot: _Shelf[Known] = _Shelf(hot_seconds, MOST_HOT)
+        self._hot: _Shelf[CachedRedirect] = _Shelf(hot_seconds, MOST_HOT)
         self._absent: _Shelf[Resolution] = _Shelf(absent_seconds, MOST_ABSENT)
         self._lasting = _Lasting(most_known)
-        self._unsettled = Unsettled()
+        self._unsettled = RecentChanges()
         self.leases: Leases = NoLeases()
         """Where it is known how long answers last."""
 
@@ -217,7 +217,7 @@ class Memory:
 
     def recall(
         self, question: Question, clients: tuple[str, ...], now: float
-    ) -> Known | Resolution | None:
+    ) -> CachedRedirect | Resolution | None:
         """Return what was resolved before and holds, for everybody or for these clients."""
         self.keep_up()
         key = _key(question)
@@ -233,7 +233,7 @@ class Memory:
 
     def keep(
         self, resolution: Resolution, resolver: str, version: tuple[int, int], now: float
-    ) -> Known | Resolution:
+    ) -> CachedRedirect | Resolution:
         """Return what is said of a resolution below an address, and remember it if that is well.
 
         For how long counts from its beginning; `version` is from before that, and `now` is after.
@@ -241,7 +241,7 @@ class Memory:
         is_kept = version == self.version
         match resolution.outcome:
             case Redirect() as outcome:
-                known = Known.of(resolution, outcome, resolver)
+                known = CachedRedirect.of(resolution, outcome, resolver)
                 if is_kept:
                     self._keep(known, resolution, now)
                 return known
@@ -250,7 +250,7 @@ class Memory:
                 self._absent.put(key, resolution, resolution, now)
         return resolution
 
-    def _keep(self, known: Known, resolution: Resolution, now: float) -> None:
+    def _keep(self, known: CachedRedirect, resolution: Resolution, now: float) -> None:
         lease = self._lease(known, resolution, now)
         if lease is None:
             key = _key(resolution.question, known.only_for)
@@ -259,17 +259,17 @@ class Memory:
             self._lasting.put(fingerprint(resolution.question.label.canonical), known)
         known.lease = lease
 
-    def _lease(self, known: Known, resolution: Resolution, now: float) -> Lease | None:
+    def _lease(self, known: CachedRedirect, resolution: Resolution, now: float) -> Lease | None:
         """Return the lease of what lasts: an Original that was asked for alone, beyond doubt."""
         if known.asked is not None or known.terms.state is not State.ORIGINAL:
             return None
-        if not is_sure(known.terms.archive, resolution.last.hearing):
+        if not is_sure(known.terms.archive, resolution.last.evidence):
             return None
         print_ = fingerprint(resolution.question.label.canonical)
         if self._unsettled.since(print_, resolution.began):
             return None
         # A stranger's word is enough for now. Nobody tells when another would come before him.
-        if resolution.last.hearing.may_be_overruled(known.terms.archive):
+        if resolution.last.evidence.may_be_overruled(known.terms.archive):
             return None
         return self.leases.lease(known.terms.archive, resolution.began, now)
 

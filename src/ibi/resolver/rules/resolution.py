@@ -16,7 +16,7 @@ from ibi.resolver.rules.decision import (
     Unserved,
     Unsure,
 )
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 
@@ -33,12 +33,12 @@ Outcome: TypeAlias = Redirect | Alert | Gone | Unserved | NotFound | Unsure | Ch
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ResolutionStep:
     """One question on the way, what was heard of it, and what was decided."""
 
     question: Question
     request: UrlRequest
-    hearing: Hearing
+    evidence: Evidence
     decision: Decision
     began: float
     """When its search was begun, by the clock of the event loop."""
@@ -54,7 +54,7 @@ class Resolution:
     """What became of a question, and how."""
 
     question: Question
-    steps: tuple[Step, ...]
+    steps: tuple[ResolutionStep, ...]
     outcome: Outcome
 
     @property
@@ -68,6 +68,6 @@ class Resolution:
         return next((step.request.clients for step in self.steps if step.personal), ())
 
     @property
-    def last(self) -> Step:
+    def last(self) -> ResolutionStep:
         """The last step."""
         return self.steps[-1]

@@ -10,12 +10,12 @@ from typing import Final
 from ibi.identifier.verbs import GetMetadata
 from ibi.model.item import ContentType
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules.acknowledgment import is_ours
 from ibi.resolver.rules.decision import Decision, Hop, Redirect, Unserved
 
 
-def marked(answer: Answer, archive: RegisteredArchive) -> Answer:
+def marked(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply:
     """Return an answer that says whether it is for one client.
 
     Our archives say so. Of others it is assumed where metadata are offered that nobody asked for.
@@ -72,7 +72,7 @@ def _place(text: str, scheme: str) -> tuple[str, str]:
     return host, port
 
 
-def vetted(answer: Answer, archive: RegisteredArchive) -> Answer | Silence:
+def vetted(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply | NoReply:
     """Return an answer without the URLs that nobody may be sent to; it says so.
 
     If no other URL is left, it is no answer.
@@ -83,7 +83,7 @@ def vetted(answer: Answer, archive: RegisteredArchive) -> Answer | Silence:
     ):
         return answer
     if not any(is_permitted(each.url, archive) for each in listed.related.values() if each.url):
-        return Silence(answer.archive, OFF_HOST, answer.seconds, alive=True)
+        return NoReply(answer.archive, OFF_HOST, answer.seconds, alive=True)
     related = {
         relation: each if is_permitted(each.url, archive) else replace(each, url="")
         for relation, each in listed.related.items()

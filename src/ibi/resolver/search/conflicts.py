@@ -21,7 +21,7 @@ from ibi.identifier.label import parse
 from ibi.model.clock import Clock
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.relation import Relation
-from ibi.resolver.ports.outbound import Answer
+from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.ports.store import ConflictChange, ConflictStore, Owner, RegistryEvent
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import SECOND
@@ -64,7 +64,9 @@ class Conflicts:
         self._clock = clock
         self._sightings: OrderedDict[str, _Sighting] = OrderedDict()
 
-    async def record(self, label: str, contending: tuple[Answer, ...], owner: Owner | None) -> None:
+    async def record(
+        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
+    ) -> None:
         """Note that archives contend for an item, the incumbent's answer first.
 
         An owner that is not among them is a claimant too, the first: it did not say so just now.
@@ -152,7 +154,7 @@ class Conflicts:
         self._conflicts.change_conflict(label, seen)
 
     def _claims(
-        self, label: str, contending: tuple[Answer, ...], owner: Owner | None
+        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
     ) -> tuple[Claim, ...]:
         now = self._clock.wall()
         claims = {

@@ -22,41 +22,41 @@ import structlog
 from ibi.errors import OverloadError, TooManyRequestsError
 from ibi.identifier.instant import Instant
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import NO_PLACE, Answer, ArchiveClient, Heard, Silence
+from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient, ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import Likely, Whereabouts, likely
+from ibi.resolver.rules.candidates import Candidates, LocationIndex, candidates_for
 from ibi.resolver.rules.outage import silence_of
 from ibi.resolver.rules.target import marked, vetted
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.search import RunningSearch
-from ibi.resolver.search.undigested import Unpublished
-from ibi.wire.question import Question, Search
+from ibi.resolver.search.search import Search
+from ibi.resolver.search.undigested import UndigestedArchives
+from ibi.wire.question import Question, SearchKey
 
-MOMENT: Final = 0.3
+CLAIM_GRACE_SECONDS: Final = 0.3
 """Seconds that others get to speak up before the first claim of a stranger is believed."""
-MOST_AT_ONCE: Final = 256
-MOST_OF_ONE: Final = 64
+MAX_SEARCHES: Final = 256
+MAX_SEARCHES_PER_CLIENT: Final = 64
 """Of them for one share: nobody alone keeps all others out, with however slow an archive."""
-MOST_OF_THE_CROWD: Final = 384
+MAX_OTHER_ASKS: Final = 384
 """Archives whose word alone decides nothing, asked at once by all searches: when hundreds hang,
 there is still room to ask those whose word does,"""
-MOST_OF_STRANGERS: Final = 64
+MAX_LISTED_ASKS: Final = 64
 """and so many of those who only say by their digests that they have an item. Anybody can say that
 of any item, and hang: there is still room to ask homes and owners."""
-AT_A_TIME: Final = 32
+ASK_BATCH: Final = 32
 """Archives that a search asks before others get their turn."""
-FEW: Final = 8
+IDLE_BATCH: Final = 8
 """Of them when no reader waits for it; more if it would else take longer than three seconds,"""
-PAUSE: Final = 0.05
+IDLE_PAUSE_SECONDS: Final = 0.05
 """after each of which it rests for so many seconds."""
 _PAUSES: Final = 60
-MOST_FOR_THE_RECORD: Final = 100
+MAX_RECORD_ASKS: Final = 100
 """Archives that are asked, for one search on average, only to put an owner on record,"""
-MOST_AT_LEISURE: Final = 2
+MAX_IDLE_SEARCHES: Final = 2
 """by no more than so many searches at once."""
-UNFORESEEN: Final = "its answer makes no sense"
-WIDE: Final = 0.01
+UNEXPECTED_FAILURE: Final = "its answer makes no sense"
+FULL_SEARCH_SHARE: Final = 0.01
 """The part of searches that ask all in any case: so rivals are noticed of whom no digest tells, and
 an archive that is asked for what it does not have cannot tell that an Original is looked at. Fewer
 among more than a hundred archives: they cost one message a search on average."""
@@ -64,16 +64,16 @@ _SECOND: Final = 1_000_000_000
 
 _LOG: Final = structlog.get_logger()
 
-_Key: TypeAlias = tuple[Search, tuple[str, ...]]
+_Key: TypeAlias = tuple[SearchKey, tuple[str, ...]]
 """What is searched for, and for which clients alone."""
 
 
-def widening(archives: int) -> float:
+def full_search_share(archives: int) -> float:
     """Return the part of searches that ask all in any case, among so many archives."""
-    return min(WIDE, 1 / max(1, archives))
+    return min(FULL_SEARCH_SHARE, 1 / max(1, archives))
 
 
-class Searching:
+class SearchPool:
     """All searches that are under way."""
 
     def __init__(  # noqa: PLR0913  # its parts
@@ -81,10 +81,10 @@ class Searching:
         registry: Registry,
         client: ArchiveClient,
         owners: Owners,
-        on_end: Callable[[RunningSearch], None],
+        on_end: Callable[[Search], None],
         *,
         seconds: float,
-        locations: Whereabouts | None = None,
+        locations: LocationIndex | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Ask the archives of a registry; each may take so many seconds.
@@ -98,11 +98,11 @@ class Searching:
         self._seconds = seconds
         self._locations = locations
         self._chance = chance
-        self._unpublished = Unpublished(registry, locations.publishes) if locations else None
-        self._crowd = asyncio.Semaphore(MOST_OF_THE_CROWD)
-        self._strangers = asyncio.Semaphore(MOST_OF_STRANGERS)
-        self._running: dict[_Key, RunningSearch] = {}
-        self._tasks: dict[RunningSearch, asyncio.Task[None]] = {}
+        self._unpublished = UndigestedArchives(registry, locations.publishes) if locations else None
+        self._crowd = asyncio.Semaphore(MAX_OTHER_ASKS)
+        self._strangers = asyncio.Semaphore(MAX_LISTED_ASKS)
+        self._running: dict[_Key, Search] = {}
+        self._tasks: dict[Search, asyncio.Task[None]] = {}
         self._shares: Counter[str] = Counter()
         self.begun = 0
         """How many searches were begun."""
@@ -118,7 +118,7 @@ class Searching:
 
     def join(
         self, question: Question, clients: tuple[str, ...] = (), *, to_all: bool = False
-    ) -> RunningSearch | None:
+    ) -> Search | None:
         """Listen to the search for the same, if there is one and somebody is still to be heard.
 
         With clients, to that which was begun for them alone. If the question needs those who are
@@ -138,16 +138,16 @@ class Searching:
         *,
         alone: bool = False,
         to_all: bool = False,
-    ) -> RunningSearch:
+    ) -> Search:
         """Begin a search, and listen to it; `share` is whose, if it counts against anybody.
 
         One that is for the clients `alone` is joined by nobody else. `to_all` holds nobody back.
         """
-        if share and self._shares[share] >= MOST_OF_ONE:
+        if share and self._shares[share] >= MAX_SEARCHES_PER_CLIENT:
             raise TooManyRequestsError(1)
-        if len(self._running) >= MOST_AT_ONCE:
+        if len(self._running) >= MAX_SEARCHES:
             self._give_one_up()
-        running = RunningSearch(question, clients, self._registry, MOMENT, self._asks_all)
+        running = Search(question, clients, self._registry, CLAIM_GRACE_SECONDS, self._asks_all)
         running.listen(question, to_all=to_all)
         key = (question.search, clients if alone else ())
         self._running[key] = running
@@ -173,13 +173,13 @@ class Searching:
     def _asks_all(self, for_the_record: bool) -> bool:  # noqa: FBT001  # it is called back
         """Tell whether a search asks the others too, at leisure, when its readers are content."""
         chance, archives = self._chance(), len(self._registry.by_name)
-        if chance < widening(archives):
+        if chance < full_search_share(archives):
             return True
         average = chance * archives
         at_leisure = sum(not running.hurries for running in self._running.values())
-        return for_the_record and average < MOST_FOR_THE_RECORD and at_leisure < MOST_AT_LEISURE
+        return for_the_record and average < MAX_RECORD_ASKS and at_leisure < MAX_IDLE_SEARCHES
 
-    def _ended(self, running: RunningSearch, share: str, _: asyncio.Task[None]) -> None:
+    def _ended(self, running: Search, share: str, _: asyncio.Task[None]) -> None:
         del self._tasks[running]
         self._shares[share] -= 1
         if not self._shares[share]:
@@ -192,7 +192,7 @@ class Searching:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _run(self, running: RunningSearch, key: _Key) -> None:
+    async def _run(self, running: Search, key: _Key) -> None:
         try:
             owner, silence, is_read = await self._owner(running)
             running.start(owner, silence, is_read, await self._likely(running, owner))
@@ -206,7 +206,7 @@ class Searching:
             running.end()
             self._on_end(running)
 
-    async def _likely(self, running: RunningSearch, owner: Owner | None) -> Likely | None:
+    async def _likely(self, running: Search, owner: Owner | None) -> Candidates | None:
         """Return who is likely to have the item; None if nothing tells."""
         if self._locations is None or self._unpublished is None:
             return None
@@ -214,26 +214,26 @@ class Searching:
         if holders is None:
             return None
         unpublished = self._unpublished.names(asyncio.get_running_loop().time())
-        return likely(running.homes, owner.archive if owner else None, unpublished, holders)
+        return candidates_for(running.homes, owner.archive if owner else None, unpublished, holders)
 
     async def _ask_each(
         self,
         group: asyncio.TaskGroup,
-        running: RunningSearch,
+        running: Search,
         archives: Mapping[str, RegisteredArchive],
     ) -> None:
-        few = max(FEW, len(archives) // _PAUSES)
+        few = max(IDLE_BATCH, len(archives) // _PAUSES)
         for number, (name, archive) in enumerate(archives.items()):
-            if running.hurries and not number % AT_A_TIME:
+            if running.hurries and not number % ASK_BATCH:
                 await asyncio.sleep(0)
             elif not running.hurries and not number % few:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(IDLE_PAUSE_SECONDS)
             if self._registry.is_asked(name):
                 group.create_task(self._ask(running, name, archive))
             else:
                 running.hear(silence_of(archive))
 
-    async def _owner(self, running: RunningSearch) -> tuple[Owner | None, Silence | None, bool]:
+    async def _owner(self, running: Search) -> tuple[Owner | None, NoReply | None, bool]:
         """Return the owner on record; one that is registered and switched off is silent."""
         owner, is_read = await self._owners.owner(running.question.label.canonical)
         if owner is None or owner.archive in self._registry.by_name:
@@ -242,9 +242,9 @@ class Searching:
         if archive is None or not archive.key:  # the operator has done away with it
             return None, None, True
         since = Instant(archive.since // _SECOND).iso8601
-        return owner, Silence(archive.id, f"it is switched off since {since}", asked=False), True
+        return owner, NoReply(archive.id, f"it is switched off since {since}", asked=False), True
 
-    async def _ask(self, running: RunningSearch, name: str, archive: RegisteredArchive) -> None:
+    async def _ask(self, running: Search, name: str, archive: RegisteredArchive) -> None:
         try:
             if name in running.believed:
                 heard = await self._client.ask(archive, running.request, self._seconds)
@@ -253,23 +253,23 @@ class Searching:
                 heard = await self._ask_in_line(line, running, archive)
         except Exception:  # noqa: BLE001  # whatever one archive does, the others are heard
             _LOG.exception("an archive could not be asked")
-            heard = Silence(name, UNFORESEEN)
-        if isinstance(heard, Answer) or heard.alive:
+            heard = NoReply(name, UNEXPECTED_FAILURE)
+        if isinstance(heard, ArchiveReply) or heard.alive:
             self._registry.heard(name, "")
         elif heard.asked:
             self._registry.heard(name, heard.reason)
-        if isinstance(heard, Answer):
+        if isinstance(heard, ArchiveReply):
             heard = vetted(marked(heard, archive), archive)
         running.hear(heard)
 
     async def _ask_in_line(
-        self, line: asyncio.Semaphore, running: RunningSearch, archive: RegisteredArchive
-    ) -> Heard:
+        self, line: asyncio.Semaphore, running: Search, archive: RegisteredArchive
+    ) -> Reply:
         try:
             async with asyncio.timeout(self._seconds):
                 await line.acquire()
         except TimeoutError:
-            return Silence(archive.id, NO_PLACE, asked=False)
+            return NoReply(archive.id, NO_SLOT, asked=False)
         try:
             return await self._client.ask(archive, running.request, self._seconds)
         finally:

@@ -15,11 +15,11 @@ from ibi.resolver.rules.decision import (
     Widen,
     decide,
 )
-from ibi.resolver.rules.evidence import Hearing
-from ibi.resolver.rules.resolution import Chain, Resolution, Step
+from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.rules.target import is_personal
-from ibi.resolver.search.fan_out import Searching
-from ibi.resolver.search.search import RunningSearch
+from ibi.resolver.search.fan_out import SearchPool
+from ibi.resolver.search.search import Search
 from ibi.wire.question import Question
 
 MOST_HOPS: Final = 32
@@ -36,11 +36,11 @@ async def _knows_all() -> None:
     """Nobody else puts archives on record."""
 
 
-class Resolving:
+class HopResolver:
     """Resolves questions."""
 
     def __init__(
-        self, searching: Searching, catch_up: Callable[[], Awaitable[None]] = _knows_all
+        self, searching: SearchPool, catch_up: Callable[[], Awaitable[None]] = _knows_all
     ) -> None:
         """Search by these searches; `catch_up` learns of archives that others put on record."""
         self._searching = searching
@@ -61,7 +61,7 @@ class Resolving:
         `hear_all` decides nothing before every archive has been heard: so it can be explained.
         """
         began = asyncio.get_running_loop().time()
-        steps: list[Step] = []
+        steps: list[ResolutionStep] = []
         seen = {question.search}
         current = question
         while True:
@@ -91,26 +91,26 @@ class Resolving:
         share: str,
         *,
         hear_all: bool,
-    ) -> Step:
+    ) -> ResolutionStep:
         began = asyncio.get_running_loop().time()
         running = self._search(question, clients, spend, share, to_all=hear_all)
-        hearing, decision = await _decided(question, running, hear_all=hear_all)
+        evidence, decision = await _decided(question, running, hear_all=hear_all)
         if isinstance(decision, NotFound):
             # It takes the word of all: of those too who were included meanwhile, here or elsewhere.
             await self._catch_up()
             if running.version != self._searching.version:
                 running = self._search(question, clients, spend, share, to_all=hear_all)
-                hearing, decision = await _decided(question, running, hear_all=hear_all)
+                evidence, decision = await _decided(question, running, hear_all=hear_all)
         personal = is_personal(decision)
         if personal and running.request.clients != clients:  # it was for who came before
             running = self._search(question, clients, spend, share, alone=True, to_all=hear_all)
-            hearing, decision = await _decided(question, running, hear_all=hear_all)
+            evidence, decision = await _decided(question, running, hear_all=hear_all)
         key = None
         if isinstance(decision, Redirect) and not hear_all:
             key = running.take_key(decision.answer, clients)
         seconds = asyncio.get_running_loop().time() - began
-        return Step(
-            question, running.request, hearing, decision, running.began, seconds, key, personal
+        return ResolutionStep(
+            question, running.request, evidence, decision, running.began, seconds, key, personal
         )
 
     def _search(  # noqa: PLR0913  # what a search is begun with
@@ -122,7 +122,7 @@ class Resolving:
         *,
         to_all: bool,
         alone: bool = False,
-    ) -> RunningSearch:
+    ) -> Search:
         running = self._searching.join(question, clients if alone else (), to_all=to_all)
         if running is not None:
             return running
@@ -131,17 +131,17 @@ class Resolving:
 
 
 async def _decided(
-    question: Question, running: RunningSearch, *, hear_all: bool
-) -> tuple[Hearing, Decision]:
+    question: Question, running: Search, *, hear_all: bool
+) -> tuple[Evidence, Decision]:
     running.readers += 1
     try:
         while not running.begun:
             await running.more()
         while True:
-            hearing = running.hearing()
-            decision = decide(question, hearing)
+            evidence = running.evidence()
+            decision = decide(question, evidence)
             if running.ended or not (hear_all or isinstance(decision, Wait | Widen)):
-                return hearing, decision
+                return evidence, decision
             await running.more()
     finally:
         running.readers -= 1

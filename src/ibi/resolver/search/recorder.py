@@ -15,12 +15,12 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.ownership import owner_after, rivals
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.search import RunningSearch
+from ibi.resolver.search.search import Search
 
 _LOG: Final = structlog.get_logger()
 
 
-class Bookkeeping:
+class SearchRecorder:
     """Learns from searches."""
 
     def __init__(  # where it is put on record
@@ -39,22 +39,22 @@ class Bookkeeping:
         self._forget = forget
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def learn(self, running: RunningSearch) -> None:
+    def learn(self, running: Search) -> None:
         """Learn from a search that has ended."""
-        question, hearing = running.question, running.hearing()
+        question, evidence = running.question, running.evidence()
         label = question.label.canonical
-        owner = owner_after(question, hearing, self._clock.wall())
-        if owner is not None and owner != hearing.owner:
+        owner = owner_after(question, evidence, self._clock.wall())
+        if owner is not None and owner != evidence.owner:
             self._owners.learn(label, owner)
-            if hearing.owner is not None:
+            if evidence.owner is not None:
                 self._forget(label)
-                self._begin(self._tell(label, hearing.owner, owner))
-        contention = rivals(question, hearing)
+                self._begin(self._tell(label, evidence.owner, owner))
+        contention = rivals(question, evidence)
         if contention is not None:
             contended, answers = contention[0].canonical, contention[1]
             self._forget(label)
             self._forget(contended)
-            incumbent = hearing.owner if contended == label else None
+            incumbent = evidence.owner if contended == label else None
             self._begin(self._conflicts.record(contended, answers, incumbent))
 
     async def _tell(self, label: str, before: Owner, after: Owner) -> None:

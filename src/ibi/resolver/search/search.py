@@ -16,20 +16,20 @@ from typing import Final
 from ibi.identifier.language import LanguagePreference
 from ibi.model.archive_record import UrlKey
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import Likely
+from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Widen, decide
-from ibi.resolver.rules.evidence import Hearing
+from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import waits_for_all
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 
-BROKEN_OFF: Final = "its answer was not waited for"
+NOT_AWAITED_ANY_MORE: Final = "its answer was not waited for"
 
 
-class RunningSearch:
+class Search:
     """One question on its way."""
 
     def __init__(
@@ -64,12 +64,12 @@ class RunningSearch:
         self._moment = moment
         self._asks_all = asks_all
         self._questions: set[Question] = set()
-        self._answers: list[Answer] = []
-        self._silences: list[Silence] = []
+        self._answers: list[ArchiveReply] = []
+        self._silences: list[NoReply] = []
         self._awaited: set[str] = set()
         self._held = False
         self._wide = False
-        self._likely: Likely | None = None
+        self._likely: Candidates | None = None
         self._patient = True
         self._patience: asyncio.TimerHandle | None = None
         self._owner: Owner | None = None
@@ -84,9 +84,9 @@ class RunningSearch:
         self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
-    def hearing(self) -> Hearing:
+    def evidence(self) -> Evidence:
         """Return what was heard so far."""
-        return Hearing(
+        return Evidence(
             answers=tuple(self._answers),
             silences=tuple(self._silences),
             awaited=frozenset(self._awaited),
@@ -125,9 +125,9 @@ class RunningSearch:
     def start(
         self,
         owner: Owner | None,
-        silence: Silence | None,
+        silence: NoReply | None,
         is_on_record: bool,  # noqa: FBT001  # as `_owner` finds it
-        likely: Likely | None,
+        likely: Candidates | None,
     ) -> None:
         """Begin with who is on record as the owner, and who is likely to have the item.
 
@@ -148,7 +148,7 @@ class RunningSearch:
         self._consider()
         self._tell()
 
-    def _divide(self, likely: Likely | None) -> None:
+    def _divide(self, likely: Candidates | None) -> None:
         """Hold all back but those who are likely to have it; those whose word decides go first."""
         everybody = self._registry.by_name
         rest = everybody if likely is None else sorted(likely.first - self.weighty)
@@ -175,13 +175,13 @@ class RunningSearch:
         """Look whether those who are held back are needed."""
         if self._turn.done() or not self.begun:
             return
-        hearing = self.hearing()
-        needed = (isinstance(decide(each, hearing), Widen) for each in self._questions)
+        evidence = self.evidence()
+        needed = (isinstance(decide(each, evidence), Widen) for each in self._questions)
         if self._wide or any(needed):
             self._widen()
         elif not self._awaited:
             # Readers are content. But no owner is put on record before all were asked.
-            if self._asks_all(waits_for_all(self.question, hearing)):
+            if self._asks_all(waits_for_all(self.question, evidence)):
                 self._widen()
                 self._patient = self.hurries = False
             else:
@@ -195,14 +195,14 @@ class RunningSearch:
         self._turn.set_result(True)
         self._tell()
 
-    def hear(self, heard: Answer | Silence) -> None:
+    def hear(self, heard: ArchiveReply | NoReply) -> None:
         """Take in what came, or did not, of one archive."""
         self._awaited.discard(heard.archive)
-        if isinstance(heard, Answer):
+        if isinstance(heard, ArchiveReply):
             self._answers.append(heard)
         else:
             self._silences.append(heard)
-        says_something = isinstance(heard, Answer) and heard.listed is not None
+        says_something = isinstance(heard, ArchiveReply) and heard.listed is not None
         if says_something or heard.archive in self.weighty or not self._awaited:
             self._consider()
             self._tell()
@@ -219,7 +219,7 @@ class RunningSearch:
             heard = {answer.archive for answer in self._answers}
             heard |= {silence.archive for silence in self._silences}
             missing = sorted({*self._registry.by_name, *self._awaited} - heard)
-            self._silences += (Silence(name, BROKEN_OFF) for name in missing)
+            self._silences += (NoReply(name, NOT_AWAITED_ANY_MORE) for name in missing)
             self._held = False
         if self._patience is not None:
             self._patience.cancel()
@@ -233,7 +233,7 @@ class RunningSearch:
         if not change.done():
             change.set_result(None)
 
-    def take_key(self, answer: Answer, clients: tuple[str, ...]) -> UrlKey | None:
+    def take_key(self, answer: ArchiveReply, clients: tuple[str, ...]) -> UrlKey | None:
         """Return the key of an answer to the first for whom it was asked: it counts one access."""
         is_for = clients == self.request.clients and answer.archive not in self._keys
         if answer.listed is None or not is_for:

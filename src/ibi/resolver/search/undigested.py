@@ -19,7 +19,7 @@ PAUSE: Final = 0.1
 """and then none for so many seconds."""
 
 
-class Unpublished:
+class UndigestedArchives:
     """The included archives that publish no digest, as far as was looked."""
 
     def __init__(self, registry: Registry, publishes: Callable[[str], bool]) -> None:

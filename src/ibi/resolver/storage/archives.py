@@ -9,13 +9,13 @@ from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, is_storable, marks, storable
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
-from ibi.resolver.storage.change_feed import SqlNews, alone, tell
+from ibi.resolver.storage.change_feed import SqlChangeFeed, alone, tell
 from ibi.resolver.storage.documents import archive_document, read_archive
 
 _CHALLENGE: Final = "token, service, host, administrator, made, until"
 
 
-class SqlRegistry(SqlNews):
+class SqlRegistry(SqlChangeFeed):
     """What a resolver knows of archives."""
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:

@@ -13,13 +13,13 @@ from typing import Final
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows
 from ibi.foundation.sql.store import SqlStore
-from ibi.resolver.ports.workers import News
+from ibi.resolver.ports.workers import FeedEntry
 
 KEPT: Final = 10_000
 """News that are kept: a process that missed more begins anew."""
 
 
-class SqlNews(SqlStore):
+class SqlChangeFeed(SqlStore):
     """What is new."""
 
     def newest(self) -> int:
@@ -27,7 +27,7 @@ class SqlNews(SqlStore):
         rows = self._read("SELECT number FROM resolver_newest")
         return int(rows[0][0]) if rows else 0
 
-    def news(self, after: int, limit: int) -> list[News]:
+    def news(self, after: int, limit: int) -> list[FeedEntry]:
         """Return news by number, those later than `after`."""
         rows = self._read(
             "SELECT number, archive, label FROM resolver_news "
@@ -35,7 +35,7 @@ class SqlNews(SqlStore):
             after,
             limit,
         )
-        return [News(*row) for row in rows]
+        return [FeedEntry(*row) for row in rows]
 
 
 def alone(execute: Execute) -> int:

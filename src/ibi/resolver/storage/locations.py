@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, insert_rows
 from ibi.foundation.sql.store import SqlStore
-from ibi.resolver.ports.store import KeptDigest
+from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 
 _COLUMNS: Final = "archive, number, epoch, last, whole, confirmed, count"
@@ -32,20 +32,20 @@ _Change: TypeAlias = Callable[[Execute, int, Sequence[int]], int]
 class SqlLocations(SqlStore):
     """What a resolver has of the digests of archives."""
 
-    def digests(self) -> list[KeptDigest]:
+    def digests(self) -> list[DigestProgress]:
         """Return how much is here of each archive's digest."""
         select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
         # There may be 100,000, and readers of items would wait for as long.
         return [_kept(row) for row in self._survey(select)]
 
-    def begin_digest(self, archive: str, most: int) -> KeptDigest | None:
+    def begin_digest(self, archive: str, most: int) -> DigestProgress | None:
         """Begin a digest anew; what was kept of it counts no more, and is swept away later.
 
         None, and it is not begun, while more than `most` fingerprints wait to be swept away: who
         begins anew time and again fills no disk.
         """
 
-        def work(execute: Execute) -> KeptDigest | None:
+        def work(execute: Execute) -> DigestProgress | None:
             _forget(execute, archive)
             waiting = "SELECT coalesce(sum(count), 0) FROM resolver_digest WHERE archive = ''"
             if int(execute(waiting)[0][0]) > most:
@@ -63,7 +63,7 @@ class SqlLocations(SqlStore):
         """Forget a digest; its fingerprints are swept away later."""
         self._write(lambda execute: _forget(execute, archive))
 
-    def keep_page(self, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:
+    def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
         """Keep what a page says that came at some time, and return how far the digest has come.
 
         A part of it at a time, and its cursor with the last: until then it is the same page.
@@ -76,7 +76,7 @@ class SqlLocations(SqlStore):
         return self._write(lambda execute: _advance(execute, digest, page, at))
 
     def _keep(
-        self, digest: KeptDigest, change: _Change, part: Sequence[int], execute: Execute
+        self, digest: DigestProgress, change: _Change, part: Sequence[int], execute: Execute
     ) -> bool:
         """Write a part of a page; False if somebody else was at the digest."""
         select = "SELECT last FROM resolver_digest WHERE number = $1 AND archive <> ''"
@@ -109,16 +109,18 @@ class SqlLocations(SqlStore):
         return [number for (number,) in rows]
 
 
-def _kept(row: tuple[Any, ...]) -> KeptDigest:
+def _kept(row: tuple[Any, ...]) -> DigestProgress:
     archive, number, epoch, last, whole, confirmed, count = row
-    return KeptDigest(archive, number, epoch, last, bool(whole), confirmed, count)
+    return DigestProgress(archive, number, epoch, last, bool(whole), confirmed, count)
 
 
 def _forget(execute: Execute, archive: str) -> None:
     execute("UPDATE resolver_digest SET archive = '', epoch = '' WHERE archive = $1", archive)
 
 
-def _advance(execute: Execute, digest: KeptDigest, page: DigestPage, at: int) -> KeptDigest | None:
+def _advance(
+    execute: Execute, digest: DigestProgress, page: DigestPage, at: int
+) -> DigestProgress | None:
     """Say how far a digest has come; None if somebody else was at it."""
     rows = execute(
         "UPDATE resolver_digest SET epoch = $1, last = $2, whole = $3, confirmed = $4 "  # noqa: S608  # ours

@@ -7,14 +7,14 @@ from typing import Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.store import SqlStore
-from ibi.resolver.ports.workers import Roll
+from ibi.resolver.ports.workers import WorkerList
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
 from ibi.resolver.storage.archives import SqlRegistry
 from ibi.resolver.storage.conflicts import SqlConflicts
 from ibi.resolver.storage.locations import SqlLocations
 
 _THERE: Final = "(SELECT id FROM resolver_process WHERE gone = FALSE)"
-MOST_GONE: Final = 1000
+MAX_GONE_WORKERS: Final = 1000
 """Processes that are gone and remembered: they may only be asleep, with a question to ask."""
 
 
@@ -39,10 +39,10 @@ class SqlProcesses(SqlStore):
 
         self._write(work)
 
-    def beat(self, process: str, gone: Mapping[str, int]) -> Roll | None:
+    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
         """Say that a process is there, and that others are gone if they were not heard since."""
 
-        def work(execute: Execute) -> Roll | None:
+        def work(execute: Execute) -> WorkerList | None:
             self._one_by_one(execute)
             is_there = execute(
                 "UPDATE resolver_process SET beat = beat + 1 WHERE id = $1 AND gone = FALSE "
@@ -81,7 +81,7 @@ class SqlProcesses(SqlStore):
         execute(f"SELECT name FROM resolver_duty ORDER BY name{self._database.for_update}")  # noqa: S608  # our own names
 
 
-def _roll(execute: Execute, process: str) -> Roll:
+def _roll(execute: Execute, process: str) -> WorkerList:
     """Take the duties that nobody has, and see who is there."""
     execute(
         f"UPDATE resolver_duty SET holder = $1 WHERE holder NOT IN {_THERE}",  # noqa: S608  # our own names
@@ -90,11 +90,11 @@ def _roll(execute: Execute, process: str) -> Roll:
     execute(
         "DELETE FROM resolver_process WHERE gone = TRUE "
         "AND number <= (SELECT max(number) FROM resolver_process) - $1",
-        MOST_GONE,
+        MAX_GONE_WORKERS,
     )
     there = execute("SELECT id, beat FROM resolver_process WHERE gone = FALSE")
     duties = execute("SELECT name FROM resolver_duty WHERE holder = $1", process)
-    return Roll(dict(there), frozenset(name for (name,) in duties))
+    return WorkerList(dict(there), frozenset(name for (name,) in duties))
 
 
 class SqlResolverStore(SqlRegistry, SqlConflicts, SqlAcknowledgments, SqlProcesses, SqlLocations):

@@ -18,28 +18,28 @@ from ibi.foundation.interprocess.worker_metrics import numbers, page_for, tell
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.json_response import FRESH
 from ibi.model.registration import ArchiveState
-from ibi.resolver.acknowledgments.sender import Acknowledging
-from ibi.resolver.digests.fetcher import Digests
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
-from ibi.resolver.digests.log_follower import Vigil
+from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.ports.store import ConflictStore
-from ibi.resolver.registry.health_check import Watch
+from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import Searching
+from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.recorder import Bookkeeping
+from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.web import metrics as resolver_metrics
 from ibi.resolver.web import openapi as resolver_openapi
-from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.metrics import ResolverMetrics
-from ibi.resolver.web.public_routes import ResolverReading
-from ibi.resolver.workers.change_feed import Following
-from ibi.resolver.workers.leases import Duties
+from ibi.resolver.web.public_routes import ResolverPublicRoutes
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import WorkerLeases
 
 
-class Part(Protocol):
+class RouteGroup(Protocol):
     """A part of the API, or a page that is no reading."""
 
     @property
@@ -49,21 +49,21 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class BackgroundServices:
     """What runs in the background while a resolver serves."""
 
     registry: Registry
-    duties: Duties
-    following: Following
-    searching: Searching
+    worker_leases: WorkerLeases
+    change_feed: ChangeFeed
+    searching: SearchPool
     owners: Owners
     conflicts: Conflicts
-    bookkeeping: Bookkeeping
-    acknowledging: Acknowledging
-    watch: Watch
+    recorder: SearchRecorder
+    acknowledgments: AcknowledgmentSender
+    watch: HealthCheck
     locations: Locations
-    digests: Digests
-    vigil: Vigil
+    digests: DigestFetcher
+    log_follower: LogFollower
     client: ArchiveClient
 
     @asynccontextmanager
@@ -73,18 +73,18 @@ class Running:
             stack.push_async_callback(self.client.close)
             await self.registry.open()
             stack.push_async_callback(self.registry.close)
-            await self.duties.open()
-            stack.push_async_callback(self.duties.close)
-            following = asyncio.create_task(self.following.run(), name="ibi-following")
-            stack.push_async_callback(_end, following)
+            await self.worker_leases.open()
+            stack.push_async_callback(self.worker_leases.close)
+            change_feed = asyncio.create_task(self.change_feed.run(), name="ibi-following")
+            stack.push_async_callback(_end, change_feed)
             stack.push_async_callback(self.conflicts.close)
             self.owners.open()
             stack.push_async_callback(self.owners.close)
-            stack.push_async_callback(self.bookkeeping.close)
-            self.acknowledging.open()
-            stack.push_async_callback(self.acknowledging.close)
+            stack.push_async_callback(self.recorder.close)
+            self.acknowledgments.open()
+            stack.push_async_callback(self.acknowledgments.close)
             stack.callback(self.locations.close)
-            stack.push_async_callback(self.vigil.close)
+            stack.push_async_callback(self.log_follower.close)
             stack.push_async_callback(self.searching.close)
             watching = asyncio.create_task(self.watch.run(), name="ibi-watch")
             stack.push_async_callback(_end, watching)
@@ -103,11 +103,11 @@ class ResolverApp:
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
-        running: Running,
-        parts: Sequence[Part],
-        reading: ResolverReading,
+        running: BackgroundServices,
+        parts: Sequence[RouteGroup],
+        reading: ResolverPublicRoutes,
         metrics: ResolverMetrics,
-        warm: WarmAnswers,
+        warm: FastRedirects,
         store: ConflictStore,
         version: str,
     ) -> None:
@@ -121,8 +121,8 @@ class ResolverApp:
         self._openapi = msgspec.json.encode(resolver_openapi.document(version))
         self._watch(warm)
 
-    def _watch(self, warm: WarmAnswers) -> None:
-        registry, told = self._running.registry, self._running.acknowledging
+    def _watch(self, warm: FastRedirects) -> None:
+        registry, told = self._running.registry, self._running.acknowledgments
         where = self._running.locations
         self._metrics.watch_states(
             lambda state: sum(archive.state == state for archive in registry.all()),
@@ -131,7 +131,11 @@ class ResolverApp:
         for name, what, read in (
             ("warm_answers", "Redirections given again at once", lambda: warm.given),
             ("warm_targets", "Addresses whose redirection is known", lambda: len(warm)),
-            ("logs_read", "Archives whose changes are followed", lambda: len(self._running.vigil)),
+            (
+                "logs_read",
+                "Archives whose changes are followed",
+                lambda: len(self._running.log_follower),
+            ),
             ("searches", "Searches begun", lambda: self._running.searching.begun),
             ("searches_under_way", "Searches", lambda: len(self._running.searching)),
             ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),

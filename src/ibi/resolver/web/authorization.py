@@ -7,8 +7,8 @@ from typing import Final
 from starlette.requests import Request
 
 from ibi.errors import UnauthenticatedError
-from ibi.foundation.web.authentication import Doorkeeper
-from ibi.foundation.web.client_address import Clients, network_of
+from ibi.foundation.web.authentication import Authenticator
+from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock
 
@@ -17,10 +17,12 @@ REGISTRATIONS_AN_HOUR: Final = 10
 """For one client's network: nobody has more archives to register in an hour."""
 
 
-class ResolverDoor:
+class ResolverAuthorizer:
     """Admits whoever has a token for what they want, and strangers within their share."""
 
-    def __init__(self, doorkeeper: Doorkeeper, clients: Clients, clock: Clock, rate: int) -> None:
+    def __init__(
+        self, doorkeeper: Authenticator, clients: ClientAddresses, clock: Clock, rate: int
+    ) -> None:
         """Let so many requests a second come from one token, bursts of five times that."""
         self.tokens = doorkeeper.tokens
         self._doorkeeper = doorkeeper

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import Answer, Silence
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules.decision import (
     Alert,
     Decision,
@@ -19,8 +19,8 @@ from ibi.resolver.rules.decision import (
     Unserved,
     Unsure,
 )
-from ibi.resolver.rules.evidence import Hearing
-from ibi.resolver.rules.resolution import Chain, Resolution, Step
+from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.web.explanation import (
     DOUBTED,
     Asked,
@@ -82,7 +82,7 @@ def _short(question: Question) -> str:
     return wanted.at("")[1:]
 
 
-def _step(step: Step, find: Find) -> ExplainedStep:
+def _step(step: ResolutionStep, find: Find) -> ExplainedStep:
     decision, why = _NAMES[type(step.decision)], _why(step.decision)
     verbs = [*map(str, step.question.verbs), *(["GetFileList"] if step.question.file_list else [])]
     return ExplainedStep(
@@ -104,17 +104,17 @@ def _why(decision: Decision) -> str:
     return DOUBTED if isinstance(decision, Unsure) and decision.doubted else ""
 
 
-def _everybody(step: Step, find: Find) -> Iterator[Asked]:
-    hearing = step.hearing
-    for answer in hearing.answers:
+def _everybody(step: ResolutionStep, find: Find) -> Iterator[Asked]:
+    evidence = step.evidence
+    for answer in evidence.answers:
         yield _answered(answer, step, find)
-    for silence in hearing.silences:
-        yield _silent(silence, hearing, find)
-    for archive in sorted(hearing.awaited):
-        yield _silent(Silence(archive, NOT_AWAITED), hearing, find)
+    for silence in evidence.silences:
+        yield _silent(silence, evidence, find)
+    for archive in sorted(evidence.awaited):
+        yield _silent(NoReply(archive, NOT_AWAITED), evidence, find)
 
 
-def _answered(answer: Answer, step: Step, find: Find) -> Asked:
+def _answered(answer: ArchiveReply, step: ResolutionStep, find: Find) -> Asked:
     said, detail, leads_to = _said(answer, step.question)
     decision = step.decision
     chosen = isinstance(decision, (Redirect, Hop)) and decision.answer.archive == answer.archive
@@ -127,14 +127,14 @@ def _answered(answer: Answer, step: Step, find: Find) -> Asked:
         fault=answer.fault,
         next=leads_to,
         seconds=answer.seconds,
-        is_owner=_is_owner(answer.archive, step.hearing),
-        is_home=answer.archive in step.hearing.homes,
-        is_likely=_is_likely(answer.archive, step.hearing),
+        is_owner=_is_owner(answer.archive, step.evidence),
+        is_home=answer.archive in step.evidence.homes,
+        is_likely=_is_likely(answer.archive, step.evidence),
         chosen=chosen,
     )
 
 
-def _said(answer: Answer, question: Question) -> tuple[Said, str, str]:
+def _said(answer: ArchiveReply, question: Question) -> tuple[Said, str, str]:
     """Return what an answer says, its detail, and the label that it leads on to."""
     listed = answer.listed
     if listed is None:
@@ -151,7 +151,7 @@ def _said(answer: Answer, question: Question) -> tuple[Said, str, str]:
     return said, choice.related.url, ""
 
 
-def _silent(silence: Silence, hearing: Hearing, find: Find) -> Asked:
+def _silent(silence: NoReply, evidence: Evidence, find: Find) -> Asked:
     name, address = _named(silence.archive, find)
     return Asked(
         archive=name,
@@ -159,18 +159,18 @@ def _silent(silence: Silence, hearing: Hearing, find: Find) -> Asked:
         said="silent",
         detail=silence.reason,
         seconds=silence.seconds,
-        is_owner=_is_owner(silence.archive, hearing),
-        is_home=silence.archive in hearing.homes,
-        is_likely=_is_likely(silence.archive, hearing),
+        is_owner=_is_owner(silence.archive, evidence),
+        is_home=silence.archive in evidence.homes,
+        is_likely=_is_likely(silence.archive, evidence),
     )
 
 
-def _is_owner(archive: str, hearing: Hearing) -> bool:
-    return hearing.owner is not None and hearing.owner.archive == archive
+def _is_owner(archive: str, evidence: Evidence) -> bool:
+    return evidence.owner is not None and evidence.owner.archive == archive
 
 
-def _is_likely(archive: str, hearing: Hearing) -> bool:
-    return hearing.likely is not None and archive in hearing.likely
+def _is_likely(archive: str, evidence: Evidence) -> bool:
+    return evidence.likely is not None and archive in evidence.likely
 
 
 def _named(archive: str, find: Find) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeAlias
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from ibi.foundation.web.bounded_http import BoundedHttp
-from ibi.resolver.rules.cached_redirect import Known
+from ibi.resolver.rules.cached_redirect import CachedRedirect
 
 LONGEST_TARGET: Final = 1024
 MOST_SPELLINGS: Final = 100_000
@@ -47,7 +47,7 @@ Told: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 
-class Readers(Protocol):
+class ClientAddresses(Protocol):
     """Knows what archives are told of readers."""
 
     @property
@@ -64,12 +64,12 @@ class _Targets:
     """What is known of so many targets; the first in are the first out."""
 
     def __init__(self, most: int) -> None:
-        self.known: dict[bytes, Known] = {}
+        self.known: dict[bytes, CachedRedirect] = {}
         self._most = most
         self._ring: list[bytes] = []
         self._next = 0
 
-    def put(self, target: bytes, known: Known) -> None:
+    def put(self, target: bytes, known: CachedRedirect) -> None:
         if target not in self.known:
             self._make_room(target)
         self.known[target] = known
@@ -83,14 +83,14 @@ class _Targets:
         self._next = (self._next + 1) % self._most
 
 
-class WarmAnswers:
+class FastRedirects:
     """Redirections by the target of a request, as it was written."""
 
     def __init__(
         self,
         keep_up: Callable[[], None],
-        note: Callable[[Known, Told], None],
-        readers: Readers,
+        note: Callable[[CachedRedirect, Told], None],
+        readers: ClientAddresses,
         *,
         most: int,
     ) -> None:
@@ -111,7 +111,7 @@ class WarmAnswers:
         """Return how many targets are known, be it that some hold no more."""
         return len(self._targets.known)
 
-    def keep(self, target: bytes, fields: Fields, known: Known) -> None:
+    def keep(self, target: bytes, fields: Fields, known: CachedRedirect) -> None:
         """Keep a redirection, as the usual way has just given it."""
         before, location, rest = _written(fields).partition(known.url)
         between, cited, behind = rest.partition(known.path)
@@ -128,7 +128,7 @@ class WarmAnswers:
         else:
             self._spellings.put(target, known)
 
-    def find(self, target: bytes, now: float) -> Known | None:
+    def find(self, target: bytes, now: float) -> CachedRedirect | None:
         """Return what is known of a target, if it still holds."""
         known = self._targets.known.get(target) or self._spellings.known.get(target)
         if known is None:
@@ -136,7 +136,7 @@ class WarmAnswers:
         self._keep_up()
         return known if now < known.lease.until else None
 
-    def answer(self, known: Known, default: Fields) -> bytes:
+    def answer(self, known: CachedRedirect, default: Fields) -> bytes:
         """Write a redirection, with the fields that all answers of the server have at the time."""
         if default is not self._default:
             self._default = default
@@ -157,10 +157,10 @@ def _written(fields: Fields) -> bytes:
     return b"".join([b"%b: %b\r\n" % field for field in fields]) + b"\r\n"
 
 
-class WarmHttp(BoundedHttp):
+class FastRedirectHttp(BoundedHttp):
     """Looks for a warm answer first."""
 
-    answers: WarmAnswers
+    answers: FastRedirects
     _plain: bytes = b""
     """The last head of a plain request but for its target: readers send the same again."""
     _told: Told = ()
@@ -201,7 +201,7 @@ class WarmHttp(BoundedHttp):
             and not self.transport.is_closing()
         )
 
-    def _give(self, known: Known, now: float) -> None:
+    def _give(self, known: CachedRedirect, now: float) -> None:
         answers = self.answers
         self.transport.write(answers.answer(known, self.server_state.default_headers))
         answers.note(known, self._told)
@@ -229,6 +229,6 @@ class WarmHttp(BoundedHttp):
         super().connection_lost(exc)
 
 
-def warm_http(answers: WarmAnswers) -> type[WarmHttp]:
+def fast_redirect_http(answers: FastRedirects) -> type[FastRedirectHttp]:
     """Return the protocol of a server that gives these answers again."""
-    return type("WarmHttpOfOneServer", (WarmHttp,), {"answers": answers})
+    return type("WarmHttpOfOneServer", (FastRedirectHttp,), {"answers": answers})

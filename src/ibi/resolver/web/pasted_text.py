@@ -53,7 +53,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Pasted:
+class PastedText:
     """A text, and what it was found to be."""
 
     given: str
@@ -74,22 +74,22 @@ class Pasted:
     """Why it cannot be read, in English."""
 
 
-def what_is(text: str, now: Instant) -> Pasted:
+def what_is(text: str, now: Instant) -> PastedText:
     """Say what a text is; nothing that a person pastes is an error."""
     given = text.strip()
     if not given:
-        return Pasted(text, Kind.NOTHING)
+        return PastedText(text, Kind.NOTHING)
     return _of_another_system(text, given) or _of_ours(text, given, now)
 
 
-def _of_ours(text: str, given: str, now: Instant) -> Pasted:
+def _of_ours(text: str, given: str, now: Instant) -> PastedText:
     try:
         wanted = PersistentUrl.parse(text, now=now)
     except ReadingError as fault:
         return _unreadable(text, given, fault, now)
     description = describe(wanted.label.spelling, strict=True, now=now)
     bare = PersistentUrl(wanted.label)
-    return Pasted(
+    return PastedText(
         text,
         Kind.LABEL if replace(wanted, passed_on=()) == bare else Kind.PERSISTENT_URL,
         address=wanted.at(""),
@@ -100,12 +100,12 @@ def _of_ours(text: str, given: str, now: Instant) -> Pasted:
     )
 
 
-def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pasted:
+def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
     suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MOST)))
     # Of an address on the Web only what stands in it is of interest, not why it is no label.
     told = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
-    return Pasted(text, kind, suggestions=tuple(suggestions)[:_MOST], fault=str(told))
+    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MOST], fault=str(told))
 
 
 def _inside(text: str, now: Instant) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _is_likely(label: Label, now: Instant) -> bool:
     return EPOCH <= label.instant <= now
 
 
-def _of_another_system(text: str, given: str) -> Pasted | None:
+def _of_another_system(text: str, given: str) -> PastedText | None:
     system, rest = _divided(given)
     if not system or len(given) > MAX_TEXT:
         return None
@@ -138,8 +138,8 @@ def _of_another_system(text: str, given: str) -> Pasted | None:
     try:
         onward(address, {system: _UPSTREAM})
     except ResolverRequestError as fault:
-        return Pasted(text, Kind.UNKNOWN, system=system, fault=str(fault))
-    return Pasted(text, Kind.GATEWAY, address=address, system=system)
+        return PastedText(text, Kind.UNKNOWN, system=system, fault=str(fault))
+    return PastedText(text, Kind.GATEWAY, address=address, system=system)
 
 
 def _divided(given: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from ibi.errors import (
     StorageError,
     TooManyRequestsError,
 )
-from ibi.foundation.web.client_address import Clients
+from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.label import Label, longest_match
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.wire import requests, responses
@@ -33,10 +33,12 @@ _SUBJECT: Final = b"servicesubject="
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
 
 
-class InclusionDoor:
+class InclusionEndpoint:
     """Answers inclusionRequest and exclusionRequest."""
 
-    def __init__(self, inclusion: InclusionService, service: Label, clients: Clients) -> None:
+    def __init__(
+        self, inclusion: InclusionService, service: Label, clients: ClientAddresses
+    ) -> None:
         """Answer at the label of the resolver service."""
         self._inclusion = inclusion
         self._service = service

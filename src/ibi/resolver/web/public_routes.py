@@ -34,8 +34,14 @@ from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.metrics import ResolverMetrics
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.pasted_text import what_is
-from ibi.resolver.web.protocol import InclusionDoor
-from ibi.resolver.web.redirect import LONGEST_URL, ResolvingDoor, question_of, target_of, wanted_of
+from ibi.resolver.web.protocol import InclusionEndpoint
+from ibi.resolver.web.redirect import (
+    LONGEST_URL,
+    RedirectEndpoint,
+    question_of,
+    target_of,
+    wanted_of,
+)
 from ibi.resolver.web.views import ArchivesView, ExplainView, OutcomeView, ResolverHomeView, counted
 
 RETRY_AFTER: Final = 5
@@ -77,15 +83,15 @@ class OutcomeProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     retry_after: int = 0
 
 
-class ResolverReading:
+class ResolverPublicRoutes:
     """Its handlers."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         base: str,
         gateways: Mapping[str, str],
-        resolving: ResolvingDoor,
-        inclusion: InclusionDoor,
+        resolving: RedirectEndpoint,
+        inclusion: InclusionEndpoint,
         registry: Registry,
         conflicts: ConflictStore,
         clock: Clock,

@@ -12,18 +12,18 @@ from starlette.responses import Response
 
 from ibi.errors import RequestError
 from ibi.foundation.pages.language import preference_of
-from ibi.foundation.web.client_address import Clients, network_of
+from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.header_values import link, uri
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.instant import Instant
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.resolver.acknowledgments.sender import Acknowledging
-from ibi.resolver.rules.cached_redirect import Known, first_referral
-from ibi.resolver.rules.redirect_cache import Memory
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.rules.cached_redirect import CachedRedirect, first_referral
+from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.rules.target import with_pairs
-from ibi.resolver.search.hops import Resolving
-from ibi.resolver.web.fast_redirects import WarmAnswers
+from ibi.resolver.search.hops import HopResolver
+from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.question import Question
 from ibi.wire.requests import encode
 
@@ -34,17 +34,17 @@ _FORMS: Final = ("/ibi/", "/rep/")
 """What may stand before a label, as in links of old."""
 
 
-class ResolvingDoor:
+class RedirectEndpoint:
     """Resolves for readers: remembers, limits, acknowledges."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         base: str,
-        resolving: Resolving,
-        memory: Memory,
-        warm: WarmAnswers,
-        acknowledging: Acknowledging,
-        clients: Clients,
+        resolving: HopResolver,
+        memory: RedirectCache,
+        warm: FastRedirects,
+        acknowledging: AcknowledgmentSender,
+        clients: ClientAddresses,
         budget: RateLimit,
     ) -> None:
         """Resolve below the public address `base`."""
@@ -66,7 +66,7 @@ class ResolvingDoor:
         found = self._memory.recall(question, told, now)
         if found is None:
             found = await self._find(request, question, told if is_access else None)
-        elif isinstance(found, Known) and is_access:
+        elif isinstance(found, CachedRedirect) and is_access:
             self._acknowledging.note_known(found, told)
         if isinstance(found, Resolution):
             return found
@@ -79,13 +79,13 @@ class ResolvingDoor:
 
     async def _find(
         self, request: Request, question: Question, reader: tuple[str, ...] | None
-    ) -> Known | Resolution:
+    ) -> CachedRedirect | Resolution:
         """Resolve a question, and remember what became of it."""
         version = self._memory.version
         resolution = await self._resolve(request, question)
         now = asyncio.get_running_loop().time()
         found = self._memory.keep(resolution, self._base, version, now)
-        if isinstance(found, Known) and reader is not None:
+        if isinstance(found, CachedRedirect) and reader is not None:
             self._acknowledging.note(first_referral(found, resolution, reader))
         return found
 
@@ -112,7 +112,7 @@ class ResolvingDoor:
             hear_all=hear_all,
         )
 
-    def _redirection(self, known: Known, wanted: PersistentUrl) -> Response:
+    def _redirection(self, known: CachedRedirect, wanted: PersistentUrl) -> Response:
         headers = {
             "Location": uri(with_pairs(known.url.decode(), wanted.passed_on)),
             # Every reader comes here: so a location holds no longer than it is remembered here.

@@ -33,7 +33,7 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.web.authorization import ResolverDoor
+from ibi.resolver.web.authorization import ResolverAuthorizer
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.registrations_api import OpenRegistration
 from ibi.resolver.web.views import ChallengeView, FilledForm, KeyView, RegisterView
@@ -60,7 +60,7 @@ class RegisterPage:
         self,
         registry: Registry,
         opening: OpenRegistration,
-        door: ResolverDoor,
+        door: ResolverAuthorizer,
         pages: ResolverPages,
         address: str,
         service: Label,

@@ -27,14 +27,14 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules import registration_mail
 from ibi.resolver.web import messages
 from ibi.resolver.web import responses as answers
-from ibi.resolver.web.authorization import ResolverDoor
+from ibi.resolver.web.authorization import ResolverAuthorizer
 
 
 class OpenRegistration:
     """Challenges strangers, and registers the archives of those who meet a challenge."""
 
     def __init__(
-        self, registry: Registry, proof: DomainProof, door: ResolverDoor, *, is_open: bool
+        self, registry: Registry, proof: DomainProof, door: ResolverAuthorizer, *, is_open: bool
     ) -> None:
         """Let nobody in unless the operator opened it."""
         self._registry = registry
@@ -80,7 +80,7 @@ ReadMail = Callable[[BinaryIO], Iterator[tuple[str, str, str]]]
 """Reads a message as it came: subject, sender and text; nothing of one that a program sent."""
 
 
-class Notices:
+class AdministratorNotices:
     """Messages to administrators, of which the answer says whether they were sent."""
 
     def __init__(self, mailer: Mailer, address: str) -> None:
@@ -120,8 +120,8 @@ class RegistrationsApi:
         self,
         registry: Registry,
         opening: OpenRegistration,
-        door: ResolverDoor,
-        notices: Notices,
+        door: ResolverAuthorizer,
+        notices: AdministratorNotices,
         read_mail: ReadMail,
         about: messages.ResolverAnswer,
     ) -> None:

@@ -20,13 +20,13 @@ from ibi.foundation.web.tokens_api import TokensApi
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.resolver.ports.store import KeptDigest, ResolverStore
+from ibi.resolver.ports.store import DigestProgress, ResolverStore
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web import messages
 from ibi.resolver.web import responses as answers
-from ibi.resolver.web.authorization import ResolverDoor
-from ibi.resolver.web.registrations_api import Notices
+from ibi.resolver.web.authorization import ResolverAuthorizer
+from ibi.resolver.web.registrations_api import AdministratorNotices
 
 _MOST: Final = 1000
 _LOG: Final = structlog.get_logger()
@@ -44,10 +44,10 @@ class RegistryApi:
         registry: Registry,
         conflicts: Conflicts,
         store: ResolverStore,
-        door: ResolverDoor,
-        notices: Notices,
+        door: ResolverAuthorizer,
+        notices: AdministratorNotices,
         about: messages.ResolverAnswer,
-        digest: Callable[[str], KeptDigest | None],
+        digest: Callable[[str], DigestProgress | None],
     ) -> None:
         """Act on a registry and its conflicts; `digest` tells how much of an archive's is here."""
         self._registry = registry

@@ -11,7 +11,7 @@ import msgspec
 from ibi.identifier.instant import Instant
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.resolver.ports.store import Challenge, KeptDigest, RegistryEvent
+from ibi.resolver.ports.store import Challenge, DigestProgress, RegistryEvent
 from ibi.resolver.registry.domain_proof import http_proof, text_proof
 from ibi.resolver.web import messages
 
@@ -44,7 +44,7 @@ def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
 
 
 def whole_archive(
-    archive: RegisteredArchive, digest: KeptDigest | None = None
+    archive: RegisteredArchive, digest: DigestProgress | None = None
 ) -> messages.ArchiveAnswer:
     """Write what the operator knows of an archive: not its key, which nobody knows here."""
     return msgspec.structs.replace(
@@ -58,7 +58,7 @@ def whole_archive(
     )
 
 
-def _digest_answer(digest: KeptDigest) -> messages.DigestAnswer:
+def _digest_answer(digest: DigestProgress) -> messages.DigestAnswer:
     return messages.DigestAnswer(digest.whole, digest.count, moment(digest.confirmed))
 
 

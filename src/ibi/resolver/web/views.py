@@ -18,7 +18,7 @@ from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
 from ibi.resolver.web.explanation import Asked, Explanation
-from ibi.resolver.web.pasted_text import Pasted
+from ibi.resolver.web.pasted_text import PastedText
 from ibi.wire.service_labels import DEFAULT_SERVICE
 
 
@@ -125,7 +125,7 @@ class ResolverHomeView:
 
     archives: Mapping[ArchiveState, int] = field(default_factory=dict)
     """How many stand how."""
-    pasted: Pasted | None = None
+    pasted: PastedText | None = None
     examples: tuple[str, ...] = EXAMPLES
 
 
@@ -139,41 +139,43 @@ class ArchivesView:
     open_conflicts: int = 0
 
 
-class Words(NamedTuple):
+class OutcomeText(NamedTuple):
     """How an outcome is told to people, in English: what it is, and what to do next."""
 
     heading: str
     advice: str
 
 
-OUTCOME_WORDS: Final[dict[str, Words]] = {
-    "redirect": Words("The item was found", "Open it by its persistent URL, which stays the same."),
-    "not-found": Words(
+OUTCOME_TEXTS: Final[dict[str, OutcomeText]] = {
+    "redirect": OutcomeText(
+        "The item was found", "Open it by its persistent URL, which stays the same."
+    ),
+    "not-found": OutcomeText(
         "No archive has this item",
         "Look at the identifier again: every character counts. Its archive may also be one that "
         "this resolver does not know.",
     ),
-    "gone": Words(
+    "gone": OutcomeText(
         "This item was deleted", "The identifier stays, but what it named is no longer kept."
     ),
-    "unserved": Words(
+    "unserved": OutcomeText(
         "The item does not have what was asked for",
         "Ask for the item itself, or for its metadata.",
     ),
-    "conflict": Words(
+    "conflict": OutcomeText(
         "Archives disagree about who has the Original",
         "The conflict is on record for the operator of this resolver. Until it is settled, ask "
         "for the item without requiring the Original.",
     ),
-    "unsure": Words(
+    "unsure": OutcomeText(
         "Not all archives have answered",
         "The item may be in an archive that did not answer. Try again in a moment.",
     ),
-    "loop": Words(
+    "loop": OutcomeText(
         "This identifier leads in a circle",
         "Open one of the items by itself, and tell the archives that keep them.",
     ),
-    "endless": Words(
+    "endless": OutcomeText(
         "This identifier leads on without an end",
         "Open one of the items by itself, and tell the archives that keep them.",
     ),
@@ -214,9 +216,9 @@ class OutcomeView:
         return tuple(FORMATS) if has_format and self.explanation.outcome == "unserved" else ()
 
     @property
-    def words(self) -> Words:
+    def words(self) -> OutcomeText:
         """How the outcome is told."""
-        return OUTCOME_WORDS[self.explanation.outcome]
+        return OUTCOME_TEXTS[self.explanation.outcome]
 
     @property
     def concerned(self) -> tuple[Asked, ...]:
@@ -243,7 +245,7 @@ class ExplainView:
     @property
     def heading(self) -> str:
         """How the outcome is told, in English."""
-        return OUTCOME_WORDS[self.explanation.outcome].heading
+        return OUTCOME_TEXTS[self.explanation.outcome].heading
 
 
 # Why an archive is silent, as the resolver words it; what changes stands at the end.

@@ -46,46 +46,50 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
     from ibi.foundation.system.dns import DnsTexts
     from ibi.foundation.system.mailbox import messages
-    from ibi.foundation.web.authentication import Doorkeeper
-    from ibi.foundation.web.client_address import Clients
+    from ibi.foundation.web.authentication import Authenticator
+    from ibi.foundation.web.client_address import ClientAddresses
     from ibi.foundation.web.rate_limit import RateLimit
     from ibi.foundation.web.tokens import RESOLVER_SCOPES, STALE, Tokens
-    from ibi.resolver.acknowledgments.sender import Acknowledging
-    from ibi.resolver.digests.fetcher import Digests
+    from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+    from ibi.resolver.digests.fetcher import DigestFetcher
     from ibi.resolver.digests.locations import Locations
-    from ibi.resolver.digests.log_follower import Vigil
+    from ibi.resolver.digests.log_follower import LogFollower
     from ibi.resolver.peers.archive_client import HttpArchiveClient
     from ibi.resolver.registry.domain_proof import DomainProof
-    from ibi.resolver.registry.health_check import Watch
+    from ibi.resolver.registry.health_check import HealthCheck
     from ibi.resolver.registry.inclusion import InclusionService
-    from ibi.resolver.registry.registration_key import Guesses
+    from ibi.resolver.registry.registration_key import KeyGuessLimit
     from ibi.resolver.registry.registry import Registry
-    from ibi.resolver.rules.redirect_cache import Memory
+    from ibi.resolver.rules.redirect_cache import RedirectCache
     from ibi.resolver.search.conflicts import Conflicts
-    from ibi.resolver.search.fan_out import Searching
-    from ibi.resolver.search.hops import Resolving
+    from ibi.resolver.search.fan_out import SearchPool
+    from ibi.resolver.search.hops import HopResolver
     from ibi.resolver.search.owners import Owners
-    from ibi.resolver.search.recorder import Bookkeeping
-    from ibi.resolver.web.app import ResolverApp, Running
-    from ibi.resolver.web.authorization import ResolverDoor
-    from ibi.resolver.web.fast_redirects import WarmAnswers, warm_http
+    from ibi.resolver.search.recorder import SearchRecorder
+    from ibi.resolver.web.app import BackgroundServices, ResolverApp
+    from ibi.resolver.web.authorization import ResolverAuthorizer
+    from ibi.resolver.web.fast_redirects import FastRedirects, fast_redirect_http
     from ibi.resolver.web.messages import ResolverAnswer
     from ibi.resolver.web.metrics import ResolverMetrics
     from ibi.resolver.web.pages import ResolverPages
-    from ibi.resolver.web.protocol import InclusionDoor
-    from ibi.resolver.web.public_routes import ResolverReading
-    from ibi.resolver.web.redirect import ResolvingDoor
+    from ibi.resolver.web.protocol import InclusionEndpoint
+    from ibi.resolver.web.public_routes import ResolverPublicRoutes
+    from ibi.resolver.web.redirect import RedirectEndpoint
     from ibi.resolver.web.register_page import RegisterPage
-    from ibi.resolver.web.registrations_api import Notices, OpenRegistration, RegistrationsApi
+    from ibi.resolver.web.registrations_api import (
+        AdministratorNotices,
+        OpenRegistration,
+        RegistrationsApi,
+    )
     from ibi.resolver.web.registry_api import RegistryApi
-    from ibi.resolver.workers.change_feed import Following
-    from ibi.resolver.workers.leases import DIGESTS, WATCH, Duties
+    from ibi.resolver.workers.change_feed import ChangeFeed
+    from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
 
     settings, store, clock = instance.settings, instance.store, instance.clock
     version = metadata.version("ibi")
     registry = Registry(store, clock)
     client = HttpArchiveClient(OutboundGuard(settings.allowed_networks))
-    memory = Memory(
+    memory = RedirectCache(
         lambda: registry.version,
         hot_seconds=settings.hot_seconds,
         absent_seconds=settings.absent_seconds,
@@ -94,7 +98,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     owners = Owners(store, quick=store.quick)
     locations = Locations(store, clock, quick=store.quick)
 
-    vigil = Vigil(
+    log_follower = LogFollower(
         client,
         registry,
         locations,
@@ -102,45 +106,47 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         seconds=settings.hot_seconds,
         longest=settings.known_seconds,
     )
-    memory.leases = vigil
-    locations.on_news.append(vigil.forget)
+    memory.leases = log_follower
+    locations.on_news.append(log_follower.forget)
 
     def settled(label: str, owner: Owner) -> None:
         owners.learn(label, owner)
         memory.forget(label)
 
     conflicts = Conflicts(store, registry, clock, settled)
-    bookkeeping = Bookkeeping(owners, conflicts, registry, clock, memory.forget)
-    searching = Searching(
+    recorder = SearchRecorder(owners, conflicts, registry, clock, memory.forget)
+    searching = SearchPool(
         registry,
         client,
         owners,
-        bookkeeping.learn,
+        recorder.learn,
         seconds=settings.archive_seconds,
         locations=locations,
     )
-    clients = Clients(settings.trusted_proxies, settings.client_address)
-    duties = Duties(store, clock)
-    acknowledging = Acknowledging(store, client, registry, clock, lambda: duties.process)
-    duties.on_adoption.append(acknowledging.adopted)
-    warm = WarmAnswers(memory.keep_up, acknowledging.note_known, clients, most=settings.known)
-    following = Following(store, registry, memory.forget)
+    clients = ClientAddresses(settings.trusted_proxies, settings.client_address)
+    worker_leases = WorkerLeases(store, clock)
+    acknowledgments = AcknowledgmentSender(
+        store, client, registry, clock, lambda: worker_leases.process
+    )
+    worker_leases.on_adoption.append(acknowledgments.adopted)
+    warm = FastRedirects(memory.keep_up, acknowledgments.note_known, clients, most=settings.known)
+    change_feed = ChangeFeed(store, registry, memory.forget)
     rate = settings.searches_a_second
-    resolving = ResolvingDoor(
+    resolving = RedirectEndpoint(
         settings.address,
-        Resolving(searching, following.catch_up),
+        HopResolver(searching, change_feed.catch_up),
         memory,
         warm,
-        acknowledging,
+        acknowledgments,
         clients,
         RateLimit(clock, rate, 10 * rate),
     )
-    inclusion = InclusionDoor(
-        InclusionService(registry, client, Guesses(lambda: duties.processes), clock),
+    inclusion = InclusionEndpoint(
+        InclusionService(registry, client, KeyGuessLimit(lambda: worker_leases.processes), clock),
         settings.service_label,
         clients,
     )
-    digests = Digests(
+    digests = DigestFetcher(
         registry,
         client,
         store,
@@ -148,21 +154,23 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         clock,
         seconds=settings.digest_seconds,
         most_names=settings.digest_names,
-        on_duty=lambda: duties.holds(DIGESTS),
+        on_duty=lambda: worker_leases.holds(DIGESTS),
     )
     metrics = ResolverMetrics()
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     # One that another worker made or removed is so at once.
     trusted_for = 0 if instance.is_one_of_several else STALE
     tokens = Tokens(store, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
-    door = ResolverDoor(Doorkeeper(tokens, clock), clients, clock, settings.requests_a_second)
-    notices = Notices(_mailer(settings), settings.address)
+    door = ResolverAuthorizer(
+        Authenticator(tokens, clock), clients, clock, settings.requests_a_second
+    )
+    notices = AdministratorNotices(_mailer(settings), settings.address)
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)
     is_private = bool(settings.allowed_networks)
     proof = DomainProof(store, client, DnsTexts(), clock, allow_private=is_private)
     opening = OpenRegistration(registry, proof, door, is_open=settings.open_registration)
     pages = ResolverPages(settings.name, settings.address)
-    reading = ResolverReading(
+    reading = ResolverPublicRoutes(
         settings.address,
         settings.gateways,
         resolving,
@@ -173,19 +181,19 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         pages,
         metrics,
     )
-    running = Running(
+    running = BackgroundServices(
         registry,
-        duties,
-        following,
+        worker_leases,
+        change_feed,
         searching,
         owners,
         conflicts,
-        bookkeeping,
-        acknowledging,
-        Watch(registry, client, clock, on_duty=lambda: duties.holds(WATCH)),
+        recorder,
+        acknowledgments,
+        HealthCheck(registry, client, clock, on_duty=lambda: worker_leases.holds(WATCH)),
         locations,
         digests,
-        vigil,
+        log_follower,
         client,
     )
     app = ResolverApp(
@@ -201,7 +209,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         store,
         version,
     )
-    return app.asgi(), warm_http(warm)
+    return app.asgi(), fast_redirect_http(warm)
 
 
 def _mailer(settings: ResolverSettings) -> Mailer:

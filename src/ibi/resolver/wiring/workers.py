@@ -11,13 +11,13 @@ from typing import Final
 
 import click
 
-from ibi.foundation.interprocess.forwarded_server import InnerDoor
-from ibi.foundation.interprocess.frames import Doorbell
-from ibi.foundation.interprocess.worker_metrics import Colleagues, join, told_by
+from ibi.foundation.interprocess.forwarded_server import ForwardedServer
+from ibi.foundation.interprocess.frames import FdChannel
+from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join, metrics_of
 from ibi.foundation.processes.server import address_of, log_to_stderr
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker import run_worker
-from ibi.foundation.processes.worker_slot import Leash, Post
+from ibi.foundation.processes.worker_slot import ControlChannel, WorkerSlot
 from ibi.foundation.system import instance_lock
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, resolver_app
@@ -40,9 +40,10 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         import_module(name)
     log_to_stderr()
     names = [str(number) for number in range(1, count + 1)]
-    bells = {name: Doorbell() for name in names}
+    bells = {name: FdChannel() for name in names}
     posts = [
-        Post(name, partial(_resolve, folder, listener, Colleagues(name, bells))) for name in names
+        WorkerSlot(name, partial(_resolve, folder, listener, WorkerMetrics(name, bells)))
+        for name in names
     ]
     address = address_of(listener)
     with instance_lock.serving(folder, address):
@@ -50,10 +51,12 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         Supervisor(posts, lambda: click.echo(ready), lambda: read_resolver(folder)).run()
 
 
-def _resolve(folder: Path, listener: socket.socket, colleagues: Colleagues, leash: Leash) -> None:
+def _resolve(
+    folder: Path, listener: socket.socket, processes: WorkerMetrics, control: ControlChannel
+) -> None:
     """Be a worker."""
-    instance_ = ResolverInstance(read_resolver(folder), workers=len(colleagues.bells))
+    instance_ = ResolverInstance(read_resolver(folder), workers=len(processes.bells))
     with closing(instance_) as opened:
         app, http = resolver_app(opened)
-        join(app, colleagues)
-        run_worker(app, listener, leash, InnerDoor(colleagues.bell, told_by(app)), http)
+        join(app, processes)
+        run_worker(app, listener, control, ForwardedServer(processes.bell, metrics_of(app)), http)

@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from ibi.errors import IbiError
-from ibi.resolver.ports.workers import News, NewsStore
+from ibi.resolver.ports.workers import FeedEntry, FeedStore
 from ibi.resolver.registry.registry import Registry
 
 INTERVAL: Final = 0.5
@@ -24,12 +24,12 @@ PAGE: Final = 1000
 _LOG: Final = structlog.get_logger()
 
 
-class Following:
+class ChangeFeed:
     """Looks for news, until it is cancelled."""
 
     def __init__(
         self,
-        store: NewsStore,
+        store: FeedStore,
         registry: Registry,
         forget: Callable[[str], None],
         interval: float = INTERVAL,
@@ -85,7 +85,7 @@ class Following:
                     self._forget(each.label)
             registry.followed = news[-1].number
 
-    async def _news(self) -> list[News] | None:
+    async def _news(self) -> list[FeedEntry] | None:
         """Return the next news; None if all are known."""
         newest = await self._read(self._store.newest)
         if newest == self._registry.followed:

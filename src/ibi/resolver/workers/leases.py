@@ -19,8 +19,8 @@ import structlog
 
 from ibi.errors import IbiError
 from ibi.model.clock import Clock
-from ibi.resolver.ports.workers import ProcessStore, Roll
-from ibi.resolver.rules.liveness import Attendance
+from ibi.resolver.ports.workers import ProcessStore, WorkerList
+from ibi.resolver.rules.liveness import Liveness
 
 SECOND: Final = 1_000_000_000
 BEAT: Final = 2.5
@@ -37,7 +37,7 @@ _LOG: Final = structlog.get_logger()
 _Done = TypeVar("_Done")
 
 
-class Duties:
+class WorkerLeases:
     """This process among those that serve one resolver; of one event loop."""
 
     def __init__(
@@ -50,8 +50,8 @@ class Duties:
         self._store = store
         self._clock = clock
         self._beat = beat
-        self._attendance = Attendance()
-        self._roll = Roll({})
+        self._attendance = Liveness()
+        self._roll = WorkerList({})
         self._told = -HELD
         self._fails = False
         self._task: asyncio.Task[None] | None = None
@@ -139,7 +139,7 @@ class Duties:
 
     async def _join(self) -> None:
         self._told = -HELD
-        self._attendance = Attendance()
+        self._attendance = Liveness()
         name = secrets.token_hex(8)
         await self._do(lambda: self._store.join(name, ALL))
         self.process = name

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ibi.archive.rules import bagit
-from ibi.archive.rules.incoming_item import Incoming, read_incoming
+from ibi.archive.rules.incoming_item import IncomingItem, read_incoming
 from ibi.archive.rules.manifest import read_manifest
 from ibi.archive.storage.bags.index import BagIndex
 from ibi.errors import BagError, IbiError, shown
@@ -245,7 +245,7 @@ class BagFolder:
             item, _ = read_manifest(self._content(path, LARGEST_MANIFEST), path)
             return item.kind
 
-    def item(self, place: str) -> tuple[Incoming, bytes, bytes | None]:
+    def item(self, place: str) -> tuple[IncomingItem, bytes, bytes | None]:
         """Return an item, its manifest, and that of what describes it."""
         text = self.read(f"{bagit.ITEMS}{place}/{bagit.MANIFEST}")
         with _wrong_manifest(place):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ibi.archive.ports.catalogue import WHOLE, HistoryChoice, HistoryEntry
-from ibi.archive.storage.catalogue.deposits import SqlIntake
-from ibi.archive.storage.catalogue.digest_log import SqlDigest
+from ibi.archive.storage.catalogue.deposits import SqlDeposits
+from ibi.archive.storage.catalogue.digest_log import SqlDigestLog
 from ibi.archive.storage.catalogue.items import SqlItems
-from ibi.archive.storage.catalogue.maintenance import SqlUpkeep
-from ibi.archive.storage.catalogue.rebuild import SqlRenewal
+from ibi.archive.storage.catalogue.maintenance import SqlMaintenance
+from ibi.archive.storage.catalogue.rebuild import SqlRebuild
 from ibi.archive.storage.catalogue.statistics import SqlStatistics
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable
@@ -75,7 +75,9 @@ def _where(choice: HistoryChoice, first: tuple[str, int]) -> tuple[str, list[obj
     return f"WHERE {' AND '.join(texts)}", [first[1], *(value for _, value in conditions)]
 
 
-class SqlCatalogue(SqlStore, SqlItems, SqlHistory, SqlIntake, SqlStatistics, SqlUpkeep, SqlDigest):
+class SqlCatalogue(
+    SqlStore, SqlItems, SqlHistory, SqlDeposits, SqlStatistics, SqlMaintenance, SqlDigestLog
+):
     """A catalogue on a database."""
 
     token_table = "archive_token"  # noqa: S105  # the name of a table
@@ -99,9 +101,9 @@ class SqlCatalogue(SqlStore, SqlItems, SqlHistory, SqlIntake, SqlStatistics, Sql
 
         return self._write(work)
 
-    def renewal(self) -> SqlRenewal:
+    def renewal(self) -> SqlRebuild:
         """Begin to write all items anew, or find what somebody began and could not finish."""
-        return SqlRenewal(self._write, self._read, self._database)
+        return SqlRebuild(self._write, self._read, self._database)
 
     def links(self) -> dict[str, str]:
         """Return what is kept of each resolver."""

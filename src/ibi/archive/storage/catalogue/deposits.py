@@ -15,7 +15,7 @@ _DEPOSIT = "SELECT id, opened, who, request, completed FROM archive_deposit"
 _RESERVATION = "SELECT forms, reserved, who, note FROM archive_reservation"
 
 
-class SqlIntake:
+class SqlDeposits:
     """What a catalogue knows of that which is to come."""
 
     _write: Callable[[Callable[[Execute], Any]], Any]

@@ -35,7 +35,7 @@ _WHOLE: Final = 2**62
 """Up to which item a log is filled that lacks none."""
 
 
-class SqlDigest:
+class SqlDigestLog:
     """The log of names."""
 
     _database: Database

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ibi.archive.ports.catalogue import Held, HistoryEntry, Kept, StoredChange
+from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.errors import StateError
@@ -28,12 +28,12 @@ class SqlItems:
     _write: Callable[[Callable[[Execute], Any]], Any]
     _read: Callable[..., list[tuple[Any, ...]]]
 
-    def find(self, name: str) -> Held | None:
+    def find(self, name: str) -> StoredItem | None:
         """Return the item that has this name, in its canonical spelling."""
         rows = self._read(f"{_HELD} JOIN archive_name n ON n.item = i.id WHERE n.name = $1", name)
         return _held(rows[0]) if rows else None
 
-    def items(self, after: int, limit: int, kind: str = "") -> list[Held]:
+    def items(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
         """Return items in the order in which they came, those numbered later than `after`."""
         # Two statements, because a database plans one without looking at what it is given.
         if kind:
@@ -85,7 +85,7 @@ class SqlItems:
         self._write(work)
 
     def restore(
-        self, stored: StoredChange, items: Sequence[Kept], dropped: Sequence[str] = ()
+        self, stored: StoredChange, items: Sequence[ManifestItem], dropped: Sequence[str] = ()
     ) -> None:
         """Write items as a change left them, whatever stands there; history gets it once."""
 
@@ -103,7 +103,7 @@ class SqlItems:
 
         self._write(work)
 
-    def _restore(self, execute: Execute, kept: Kept) -> None:
+    def _restore(self, execute: Execute, kept: ManifestItem) -> None:
         item = kept.item
         label = item.forms.label.canonical
         rows = execute("SELECT id, version FROM archive_item WHERE label = $1", label)
@@ -113,7 +113,7 @@ class SqlItems:
         execute("DELETE FROM archive_file WHERE item = $1", number)
         _put(execute, number, kept.files)
 
-    def _insert(self, execute: Execute, kept: Kept) -> int:
+    def _insert(self, execute: Execute, kept: ManifestItem) -> int:
         """Make a row under the number that the item had, if nothing else has it by now."""
         taken = execute("SELECT 1 FROM archive_item WHERE id = $1", kept.number)
         if not kept.number or taken:
@@ -133,9 +133,9 @@ class SqlItems:
         self._write(lambda execute: _note(execute, entry))
 
 
-def _held(row: tuple[Any, ...]) -> Held:
+def _held(row: tuple[Any, ...]) -> StoredItem:
     number, version, text = row
-    return Held(number, version, read_document(text))
+    return StoredItem(number, version, read_document(text))
 
 
 def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ibi.archive.ports.maintenance import CopyRecord, Damage, Exchange
+from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order, storable
 from ibi.model.task import Task, TaskState
@@ -28,7 +28,7 @@ _DAMAGE: Final = "SELECT label, path, found, what FROM archive_damage"
 _ALL: Final = 2**31
 
 
-class SqlUpkeep:
+class SqlMaintenance:
     """What a catalogue knows of that which takes long or lasts."""
 
     _write: Callable[[Callable[[Execute], Any]], Any]
@@ -77,7 +77,7 @@ class SqlUpkeep:
         rows = self._read(f"{_TASK} WHERE state IN ('waiting', 'running') ORDER BY begun, id")
         return [_task(row) for row in rows]
 
-    def keep_exchange(self, exchange: Exchange) -> None:
+    def keep_exchange(self, exchange: TransferRecord) -> None:
         """Keep it, in the place of what was known of it."""
         self._write(
             lambda execute: execute(
@@ -96,12 +96,12 @@ class SqlUpkeep:
             )
         )
 
-    def exchange(self, id: str) -> Exchange | None:  # noqa: A002
+    def exchange(self, id: str) -> TransferRecord | None:  # noqa: A002
         """Return one."""
         rows = self._read(f"{_EXCHANGE} WHERE id = $1", id) if is_storable(id) else []
         return _exchange(rows[0]) if rows else None
 
-    def exchanges(self, state: str = "", limit: int = 0) -> list[Exchange]:
+    def exchanges(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
         """Return them, the oldest first; those of a state or all, and of many the newest."""
         if state:
             only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since DESC, id DESC LIMIT $2"
@@ -204,9 +204,9 @@ def _task(row: tuple[Any, ...]) -> Task:
     return Task(**(fields | {"state": TaskState(fields["state"])}))
 
 
-def _exchange(row: tuple[Any, ...]) -> Exchange:
+def _exchange(row: tuple[Any, ...]) -> TransferRecord:
     names = ("id", "label", "role", "peer", "secret", "since", "state", "fault")
-    return Exchange(**dict(zip(names, row, strict=True)))
+    return TransferRecord(**dict(zip(names, row, strict=True)))
 
 
 def _copy(row: tuple[Any, ...]) -> CopyRecord:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from ibi.archive.ports.catalogue import Kept, Reservation
+from ibi.archive.ports.catalogue import ManifestItem, Reservation
 from ibi.archive.rules.manifest import document
 from ibi.archive.storage.catalogue.digest_log import begin_epoch
 from ibi.foundation.sql.database import Database, Execute
@@ -69,7 +69,7 @@ SELECT label, short, forms, reserved, who, note FROM archive_new_reservation
 """
 
 
-class SqlRenewal:
+class SqlRebuild:
     """Gathers a catalogue anew, and moves it over."""
 
     def __init__(
@@ -86,7 +86,7 @@ class SqlRenewal:
         if not self.is_whole:
             write(_make)
 
-    def put(self, items: Sequence[Kept]) -> list[str]:
+    def put(self, items: Sequence[ManifestItem]) -> list[str]:
         """Take items, and say of each why it cannot be taken; nothing if it was."""
         faults: list[str] = self._write(lambda execute: _put(execute, items))
         return faults
@@ -165,7 +165,7 @@ def _number(execute: Execute, numbered: Sequence[tuple[int, str]]) -> None:
         execute("UPDATE archive_new_item SET number = $1 WHERE label = $2", number, label)
 
 
-def _put(execute: Execute, items: Sequence[Kept]) -> list[str]:
+def _put(execute: Execute, items: Sequence[ManifestItem]) -> list[str]:
     known = _known(execute, [kept for kept in items if not (kept.number and kept.version)])
     faults = [_fault(kept) for kept in items]
     labels: dict[str, int] = {}
@@ -192,11 +192,11 @@ def _put(execute: Execute, items: Sequence[Kept]) -> list[str]:
     return faults
 
 
-def _label(kept: Kept) -> str:
+def _label(kept: ManifestItem) -> str:
     return kept.item.forms.label.canonical
 
 
-def _fault(kept: Kept) -> str:
+def _fault(kept: ManifestItem) -> str:
     """Say what no database can have."""
     if not all(is_storable(f"{file.path}{file.media_type}") for file in kept.files):
         return "it has a file whose name no database can have"
@@ -205,14 +205,14 @@ def _fault(kept: Kept) -> str:
     return ""
 
 
-def _known(execute: Execute, items: Sequence[Kept]) -> dict[str, tuple[int, int]]:
+def _known(execute: Execute, items: Sequence[ManifestItem]) -> dict[str, tuple[int, int]]:
     """Return the numbers and versions that are in the catalogue of those that have none."""
     select = "SELECT id, version FROM archive_item WHERE label = $1"
     found = {_label(kept): execute(select, _label(kept)) for kept in items}
     return {label: rows[0] for label, rows in found.items() if rows}
 
 
-def _row(kept: Kept, known: dict[str, tuple[int, int]]) -> tuple[Any, ...]:
+def _row(kept: ManifestItem, known: dict[str, tuple[int, int]]) -> tuple[Any, ...]:
     number, version = known.get(_label(kept), (0, 1))
     number = kept.number or number
     return (
@@ -236,7 +236,7 @@ def _insert(execute: Execute, rows: Sequence[tuple[Any, ...]]) -> list[str]:
     return [label for label, *_ in rows if label not in written]
 
 
-def _name(execute: Execute, items: Sequence[Kept]) -> list[tuple[str, str]]:
+def _name(execute: Execute, items: Sequence[ManifestItem]) -> list[tuple[str, str]]:
     """Give items their names, and return those that are another's."""
     wanted = [
         (name, _label(kept))

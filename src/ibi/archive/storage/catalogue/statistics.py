@@ -9,11 +9,11 @@ from typing import Any, Final, TypeVar
 from ibi.archive.ports.statistics import (
     Access,
     DayAccesses,
-    ExchangeCount,
-    Holding,
+    HoldingCount,
     ItemAccesses,
+    MaintenanceCounts,
     TaskCount,
-    UpkeepCounts,
+    TransferCount,
 )
 from ibi.foundation.sql.database import Database, Execute
 
@@ -77,7 +77,7 @@ class SqlStatistics:
         )
         return [ItemAccesses(*row) for row in rows]
 
-    def holdings(self) -> list[Holding]:
+    def holdings(self) -> list[HoldingCount]:
         """Return what is held, by kind, state, and the day on which it was made."""
         created = self._database.json_field.format(column="i.document", name="created")
         rows = self._survey(
@@ -89,9 +89,9 @@ class SqlStatistics:
             "FROM archive_file GROUP BY item) f ON f.item = i.id GROUP BY i.kind, i.state, day"
         )
         # Sorted here: a database has an order of its own for texts.
-        return [Holding(*row) for row in sorted(rows)]
+        return [HoldingCount(*row) for row in sorted(rows)]
 
-    def upkeep_counts(self) -> UpkeepCounts:
+    def upkeep_counts(self) -> MaintenanceCounts:
         """Return how it stands with copies, transfers, tasks and damage."""
         [(copies, missing, faulty)] = self._survey(
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END), "
@@ -104,12 +104,12 @@ class SqlStatistics:
         tasks = self._survey(
             "SELECT kind, state, count(*), max(begun) FROM archive_task GROUP BY kind, state"
         )
-        return UpkeepCounts(
+        return MaintenanceCounts(
             copies=copies,
             missing=missing,
             faulty=faulty,
             damaged=damaged,
-            exchanges=tuple(ExchangeCount(*row) for row in sorted(exchanges)),
+            exchanges=tuple(TransferCount(*row) for row in sorted(exchanges)),
             tasks=tuple(TaskCount(*row) for row in sorted(tasks)),
         )
 

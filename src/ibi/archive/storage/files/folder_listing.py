@@ -45,7 +45,7 @@ class LocalFile:
         os.close(self.fd)
 
 
-class FolderShelf:
+class FolderFiles:
     """All files of an archive."""
 
     def __init__(self, root: Path) -> None:

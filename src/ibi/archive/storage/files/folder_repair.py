@@ -15,7 +15,7 @@ from ibi.foundation.system.safe_open import folder_beneath, fsync_folder, storag
 from ibi.model.item import File
 
 
-class TreeMending:
+class FolderRepair:
     """Mends the items of a tree; what is half done when it is killed is removed at the start."""
 
     name: str

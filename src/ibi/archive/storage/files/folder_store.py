@@ -29,7 +29,7 @@ from ibi.archive.ports.catalogue import StoredChange
 from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.storage.files.folder_listing import LocalFile
-from ibi.archive.storage.files.folder_repair import TreeMending
+from ibi.archive.storage.files.folder_repair import FolderRepair
 from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.archive.storage.files.staging import Staging
 from ibi.errors import StorageError, UnknownError
@@ -70,7 +70,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE: Final = msgspec.json.Decoder(_Line).decode
 
 
-class FileTree(Staging, TreeMending):
+class FolderStore(Staging, FolderRepair):
     """A file store in a folder."""
 
     quick = True

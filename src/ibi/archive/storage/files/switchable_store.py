@@ -37,7 +37,7 @@ class Store(FileStore, Protocol):
         ...
 
 
-class MovableStore(Staging):
+class SwitchableStore(Staging):
     """The files on their way in, and the store that they go to."""
 
     def __init__(self, incoming: Path, store: Store) -> None:
@@ -186,7 +186,7 @@ def _second_name(source: str, target: str) -> None:
 _READS: Final = "this process only reads"
 
 
-class FollowedStore(MovableStore):
+class ReaderStore(SwitchableStore):
     """A store that is exchanged as soon as the keeper has exchanged its own."""
 
     def __init__(self, incoming: Path, opened: Callable[[], Store], moves: SharedCount) -> None:

@@ -26,7 +26,7 @@ class Intent(msgspec.Struct, frozen=True):
     """Of files that replace others: the n-th of them lies under its number until then."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class JournalStep(msgspec.Struct, frozen=True):
     """What happens to one item."""
 
     place: str
@@ -36,24 +36,24 @@ class Step(msgspec.Struct, frozen=True):
     dropped: bool
 
 
-class Line(msgspec.Struct, frozen=True):
+class JournalLine(msgspec.Struct, frozen=True):
     """A line of the journal: all that is needed to carry a change out, however often."""
 
     change: StoredChange
-    steps: tuple[Step, ...]
+    steps: tuple[JournalStep, ...]
     replacing: tuple[tuple[str, str], ...]
     has_intent: bool
     """Whether anything was sent before."""
 
 
 encode: Final = msgspec.json.Encoder().encode
-decode_line: Final = msgspec.json.Decoder(Line).decode
+decode_line: Final = msgspec.json.Decoder(JournalLine).decode
 decode_intent: Final = msgspec.json.Decoder(Intent).decode
 
 
-def line_of(change: Change, intent: Intent) -> Line:
+def line_of(change: Change, intent: Intent) -> JournalLine:
     """Write down a change that is to be decided, and of which all files were sent."""
-    return Line(
+    return JournalLine(
         stored_change(change),
         tuple(map(_step, change.items)),
         intent.replacing,
@@ -71,9 +71,9 @@ def brought(change: Change) -> list[tuple[ItemChange, File]]:
     ]
 
 
-def _step(change: ItemChange) -> Step:
+def _step(change: ItemChange) -> JournalStep:
     text = manifest(change.item, change.files, change.number, change.version + 1)
-    return Step(
+    return JournalStep(
         change.item.forms.label.spelling,
         text.decode(),
         change.removed,

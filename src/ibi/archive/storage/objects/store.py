@@ -32,8 +32,8 @@ from ibi.archive.storage.objects.bucket import Objects
 from ibi.archive.storage.objects.file import MODIFIED, ObjectFile
 from ibi.archive.storage.objects.journal import (
     Intent,
-    Line,
-    Step,
+    JournalLine,
+    JournalStep,
     brought,
     decode_intent,
     decode_line,
@@ -55,7 +55,7 @@ def attributes(file: File, headers: Headers) -> dict[str, str]:
     return {MODIFIED: str(file.modified), **facts, **headers(file)}
 
 
-class ObjectShelf:
+class ObjectFiles:
     """All objects of an archive."""
 
     def __init__(self, objects: Objects, headers: Headers = lambda _: {}) -> None:
@@ -110,7 +110,7 @@ class ObjectStore(Staging):
         self._presigned = presigned
         self._headers = headers
         self._intents: dict[str, Intent] = {}
-        self._done: Line | None = None
+        self._done: JournalLine | None = None
         """What was carried out last: it need not be read again."""
         objects.check()
 
@@ -165,7 +165,7 @@ class ObjectStore(Staging):
         self._carry_out(line)
         self._done = line
 
-    def _carry_out(self, line: Line) -> None:
+    def _carry_out(self, line: JournalLine) -> None:
         id_ = line.change.id
         removed = [(step.place, path) for step in line.steps for path in step.removed]
         self._objects.each(lambda each: self._remove(id_, *each), removed)
@@ -174,7 +174,7 @@ class ObjectStore(Staging):
         # Last: what a manifest names is there.
         self._objects.each(self._describe, line.steps)
 
-    def _describe(self, step: Step) -> None:
+    def _describe(self, step: JournalStep) -> None:
         if step.dropped:
             self._objects.delete([keys.manifest(step.place)])
         else:
@@ -218,7 +218,7 @@ class ObjectStore(Staging):
     def _delete_below(self, prefix: str) -> None:
         self._objects.delete([key for key, _ in self._objects.keys(prefix)])
 
-    def _line(self, key: str) -> Line:
+    def _line(self, key: str) -> JournalLine:
         try:
             return decode_line(self._objects.get(key))
         except msgspec.MsgspecError as fault:

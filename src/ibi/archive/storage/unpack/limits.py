@@ -14,19 +14,19 @@ PIECE: Final = 1 << 20
 """Bytes in memory at once."""
 
 
-class Sink(Protocol):
+class FileSink(Protocol):
     """Where the bytes of one file go."""
 
     def write(self, piece: bytes, /) -> object:
         """Take some more."""
 
 
-Write = Callable[[str], AbstractContextManager[Sink]]
+Write = Callable[[str], AbstractContextManager[FileSink]]
 """Opens a new file by its path; what was written of it is void if the block ends by an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class UnpackLimits:
     """How much may come out of one zip or tar file."""
 
     entries: int = 50_000
@@ -46,7 +46,7 @@ class Limits:
 class Unpacking:
     """One file being unpacked: what came out of it so far."""
 
-    def __init__(self, write: Write, limits: Limits, size: int) -> None:
+    def __init__(self, write: Write, limits: UnpackLimits, size: int) -> None:
         """Begin with a file of some size."""
         self._write = write
         self.limits = limits
@@ -87,7 +87,7 @@ class Unpacking:
             raise entry_error(name, f"it is larger than {self.limits.file:,} bytes")
         self._check_total(self._total + size)
 
-    def new_file(self, name: str, path: str) -> AbstractContextManager[Sink]:
+    def new_file(self, name: str, path: str) -> AbstractContextManager[FileSink]:
         """Open a file for what comes out of an entry."""
         if not path:
             raise entry_error(name, "it has no name")

@@ -13,15 +13,15 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
-from ibi.archive.storage.unpack.limits import Limits, Sink, Unpacking, Write
+from ibi.archive.storage.unpack.limits import FileSink, Unpacking, UnpackLimits, Write
 from ibi.archive.storage.unpack.tar import Stream, is_header, unpack_tar
 from ibi.archive.storage.unpack.zip import SIGNATURES, unpack_zip
 from ibi.errors import UnpackError
 
-__all__ = ["Limits", "Sink", "Write", "unpack"]
+__all__ = ["FileSink", "UnpackLimits", "Write", "unpack"]
 
 
-def unpack(source: BinaryIO | Path, write: Write, limits: Limits | None = None) -> list[str]:
+def unpack(source: BinaryIO | Path, write: Write, limits: UnpackLimits | None = None) -> list[str]:
     """Write every file of a zip or tar file; return their paths, in its order.
 
     A tar file may be compressed by gzip, bzip2 or xz. What the source is, its bytes say.
@@ -31,7 +31,7 @@ def unpack(source: BinaryIO | Path, write: Write, limits: Limits | None = None) 
             return unpack(file, write, limits)
     size = source.seek(0, 2)
     source.seek(0)
-    limits = limits or Limits()
+    limits = limits or UnpackLimits()
     unpacking = Unpacking(write, limits, size)
     if source.read(4) in SIGNATURES:
         unpack_zip(source, size, unpacking)
@@ -53,5 +53,5 @@ class _Nothing:
         """Take it."""
 
 
-def _nowhere(_: str) -> AbstractContextManager[Sink]:
+def _nowhere(_: str) -> AbstractContextManager[FileSink]:
     return nullcontext(_Nothing())

@@ -18,7 +18,7 @@ from ibi.archive.links.announcer import Announcer, Links
 from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.archive.web.item_count import ItemCount
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import UnknownError
@@ -41,7 +41,7 @@ class AdministrationApi:
     def __init__(  # noqa: PLR0913, PLR0917  # what it acts on
         self,
         archive: Archive,
-        door: ArchiveDoor,
+        door: ArchiveAuthorizer,
         urls: ArchiveUrls,
         links: Links,
         announcer: Announcer,

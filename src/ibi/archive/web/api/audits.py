@@ -12,12 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.archive import Archive
-from ibi.archive.fixity.audit_schedule import Auditing, AuditRequest
+from ibi.archive.fixity.audit_schedule import AuditRequest, AuditSchedule
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import PAGE, operation
 from ibi.foundation.web.request_body import body_of, decoded, number_of
@@ -54,7 +54,7 @@ class AuditsApi:
     """Its handlers."""
 
     def __init__(
-        self, archive: Archive, auditing: Auditing, tasks: Tasks, door: ArchiveDoor
+        self, archive: Archive, auditing: AuditSchedule, tasks: Tasks, door: ArchiveAuthorizer
     ) -> None:
         """Check one archive."""
         self._archive = archive

@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.copies.copies import Copies, Standing
+from ibi.archive.copies.copies import Copies, CopyStatus
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
 from ibi.archive.web.api.uploads import path_after
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, shown
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import IBI, PAGE, operation, query
@@ -64,7 +64,7 @@ _DECODE: Final = msgspec.json.Decoder(CopyRequest).decode
 class CopiesApi:
     """Its handlers."""
 
-    def __init__(self, copies: Copies, tasks: Tasks, door: ArchiveDoor) -> None:
+    def __init__(self, copies: Copies, tasks: Tasks, door: ArchiveAuthorizer) -> None:
         """Make, show and drop copies."""
         self._copies = copies
         self._tasks = tasks
@@ -130,7 +130,7 @@ def _checked(wanted: CopyRequest) -> CopyRequest:
     return wanted
 
 
-def _answer(standing: Standing) -> CopyAnswer:
+def _answer(standing: CopyStatus) -> CopyAnswer:
     record, item = standing.record, standing.item
     return CopyAnswer(
         record.label if item is None else item.forms.label.spelling,

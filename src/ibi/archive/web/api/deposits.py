@@ -15,7 +15,7 @@ from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.request_body import body_of, decoded
@@ -34,7 +34,7 @@ class DepositsApi:
     """Its handlers."""
 
     def __init__(
-        self, deposits: Deposits, door: ArchiveDoor, urls: ArchiveUrls, largest_file: int
+        self, deposits: Deposits, door: ArchiveAuthorizer, urls: ArchiveUrls, largest_file: int
     ) -> None:
         """Take files up to a size."""
         self._deposits = deposits

@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.exchange.bag_import import NOTHING
-from ibi.archive.exchange.handover import HandingOver
-from ibi.archive.ports.catalogue import Held
+from ibi.archive.exchange.handover import HandoverIssuer
+from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.api.messages import HandOverRequest, ManifestsAnswer, ManifestsEntry
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, DeletedError
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import PAGE, operation, query
@@ -39,10 +39,10 @@ class ExportsApi:
     def __init__(
         self,
         archive: Archive,
-        door: ArchiveDoor,
+        door: ArchiveAuthorizer,
         address: str,
         contact: str,
-        handing_over: HandingOver,
+        handing_over: HandoverIssuer,
     ) -> None:
         """Tell of the items of an archive, which answers at an address, and whom to ask."""
         self._archive = archive
@@ -71,7 +71,7 @@ class ExportsApi:
         return json_answer(await asyncio.to_thread(self._page, after, limit))
 
     def _one(self, label: str) -> ManifestsAnswer:
-        look = self._archive.look(label)
+        look = self._archive.get_described(label)
         if look.item.kind != "data":
             msg = f"{look.item.forms.label} is the archive service's own item: it stays here."
             raise ArchiveRequestError(msg)
@@ -90,16 +90,16 @@ class ExportsApi:
             if held.item.state is not State.DELETED:
                 known = self._archive.files(held)
                 files += len(known)
-                items.append(self._entry(Described(held, self._metadata(held)), known))
+                items.append(self._entry(ItemWithMetadata(held, self._metadata(held)), known))
         more = seen < len(found) or len(found) == limit
         after_this = str(found[seen - 1].id) if more else ""
         return ManifestsAnswer(items, after_this, seen - len(items), self._contact)
 
-    def _metadata(self, held: Held) -> Held | None:
+    def _metadata(self, held: StoredItem) -> StoredItem | None:
         forms = held.item.metadata
         return None if forms is None else self._archive.catalogue.find(forms.label.canonical)
 
-    def _entry(self, look: Described, files: Sequence[File]) -> ManifestsEntry:
+    def _entry(self, look: ItemWithMetadata, files: Sequence[File]) -> ManifestsEntry:
         metadata = look.metadata
         return ManifestsEntry(
             look.item.forms.label.spelling,

@@ -15,7 +15,7 @@ from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry
 from ibi.archive.web.api.date_query import DAYS, days_of
 from ibi.archive.web.api.responses import moment
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, UnknownError, shown
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import PAGE, operation, query
@@ -57,7 +57,7 @@ class ActsAnswer(msgspec.Struct, frozen=True):
 class HistoryApi:
     """Its handlers."""
 
-    def __init__(self, archive: Archive, door: ArchiveDoor) -> None:
+    def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
         """Tell what was done to an archive."""
         self._catalogue = archive.catalogue
         self._door = door

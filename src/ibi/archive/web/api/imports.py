@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.exchange.bag_import import Importing, Reception
+from ibi.archive.exchange.bag_import import BagImporter, ImportDecision
 from ibi.archive.web.api.messages import (
     ImportCompletionRequest,
     ImportRequest,
@@ -24,7 +24,7 @@ from ibi.archive.web.api.messages import (
     ReceptionsAnswer,
     StagedAnswer,
 )
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import operation, query
@@ -43,7 +43,7 @@ KeyOf = Callable[[str], tuple[str, str]]
 class ImportsApi:
     """Its handlers."""
 
-    def __init__(self, importing: Importing, door: ArchiveDoor, key_of: KeyOf) -> None:
+    def __init__(self, importing: BagImporter, door: ArchiveAuthorizer, key_of: KeyOf) -> None:
         """Take items in; those who trust an address are told its key."""
         self._importing = importing
         self._door = door
@@ -88,7 +88,7 @@ class ImportsApi:
         return json_answer(KeyAnswer(address, service, key))
 
 
-def _answer(reception: Reception) -> ReceptionAnswer:
+def _answer(reception: ImportDecision) -> ReceptionAnswer:
     return ReceptionAnswer(
         label=reception.label,
         outcome=reception.outcome,

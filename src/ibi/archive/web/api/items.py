@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.archive import Archive, Described
+from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.uploads import path_after
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import ArchiveRequestError, UnknownError, shown
 from ibi.foundation.web.json_response import by_method, json_answer, not_allowed
@@ -43,7 +43,7 @@ _Handler = Callable[[Request, Label, str], Awaitable[Response]]
 class ItemsApi:
     """Its handlers."""
 
-    def __init__(self, archive: Archive, door: ArchiveDoor, urls: ArchiveUrls) -> None:
+    def __init__(self, archive: Archive, door: ArchiveAuthorizer, urls: ArchiveUrls) -> None:
         """Act on an archive."""
         self._archive = archive
         self._door = door
@@ -83,7 +83,7 @@ class ItemsApi:
             raise ArchiveRequestError(msg)
         held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, kind)
         items = await asyncio.to_thread(
-            lambda: [self._answer(Described(each, None)) for each in held]
+            lambda: [self._answer(ItemWithMetadata(each, None)) for each in held]
         )
         more = str(held[-1].id) if len(held) == limit else ""
         return json_answer(messages.ItemsAnswer(items, more))
@@ -103,15 +103,15 @@ class ItemsApi:
         methods = tuple(method for method, other in self._handlers if other == ending)
         return (*methods, "HEAD") if "GET" in methods else methods
 
-    def _answer(self, look: Described) -> messages.ItemAnswer:
+    def _answer(self, look: ItemWithMetadata) -> messages.ItemAnswer:
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
 
-    async def _shown(self, look: Described) -> Response:
+    async def _shown(self, look: ItemWithMetadata) -> Response:
         return json_answer(await asyncio.to_thread(self._answer, look))
 
     async def show(self, _: Request, label: Label, __: str) -> Response:
         """Tell what is known of an item."""
-        return await self._shown(await asyncio.to_thread(self._archive.look, label))
+        return await self._shown(await asyncio.to_thread(self._archive.get_described, label))
 
     async def amend(self, request: Request, label: Label, who: str) -> Response:
         """Change what is said of an item, and how it relates to others."""
@@ -126,7 +126,7 @@ class ItemsApi:
         """List the files of an item."""
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         after = request.query_params.get("after", "")
-        held = await asyncio.to_thread(self._archive.hold, label)
+        held = await asyncio.to_thread(self._archive.get, label)
         found = await asyncio.to_thread(self._archive.catalogue.files, held.id, after, limit)
         files = [answers.file_answer(file) for file in found]
         return json_answer(
@@ -135,7 +135,7 @@ class ItemsApi:
 
     async def metadata(self, request: Request, label: Label, _: str) -> Response:
         """Give the metadata of an item: as JSON, or in one of the formats."""
-        look = await asyncio.to_thread(self._archive.look, label)
+        look = await asyncio.to_thread(self._archive.get_described, label)
         if look.record is None:
             raise UnknownError("metadata of", label.spelling)
         name = request.query_params.get("format", "")
@@ -165,7 +165,7 @@ class ItemsApi:
         """Delete an item; its tombstone stays."""
         wanted = decoded(_DECODE_DELETION, await body_of(request))
 
-        def delete() -> Described:
+        def delete() -> ItemWithMetadata:
             return self._archive.delete(
                 label,
                 who,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ibi.archive.archive import Described
+from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Deposit, Reservation
 from ibi.archive.ports.file_store import Staged
 from ibi.archive.rules.announcement import Link
@@ -51,7 +51,10 @@ def file_answer(file: File) -> FileAnswer:
 
 
 def item_answer(
-    look: Described, persistent: Callable[[Forms], str], url: str, files: list[File] | None = None
+    look: ItemWithMetadata,
+    persistent: Callable[[Forms], str],
+    url: str,
+    files: list[File] | None = None,
 ) -> ItemAnswer:
     """Write an item with what describes it."""
     item: Item = look.item

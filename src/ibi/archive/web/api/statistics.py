@@ -14,11 +14,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.statistics import Holding, ItemAccesses, UpkeepCounts
+from ibi.archive.ports.statistics import HoldingCount, ItemAccesses, MaintenanceCounts
 from ibi.archive.rules.calendar import PERIODS, Period, day_of, period_of, summed
 from ibi.archive.web.api.date_query import DAYS, days_of
 from ibi.archive.web.api.responses import moment, pair
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, UnknownError, shown
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import PAGE, operation, query
@@ -123,7 +123,7 @@ class HoldingsStatistics(msgspec.Struct, frozen=True):
 class StatisticsApi:
     """Its handlers. No address of a reader comes here."""
 
-    def __init__(self, archive: Archive, door: ArchiveDoor) -> None:
+    def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
         """Count what an archive has, and what was read of it."""
         self._archive = archive
         self._catalogue = archive.catalogue
@@ -146,7 +146,7 @@ class StatisticsApi:
         limit = number_of(request.query_params.get("limit", str(_MOST)), 1, _MOST)
         after = request.query_params.get("after", "")
         item = request.query_params.get("item", "")
-        number = (await asyncio.to_thread(self._archive.hold, item)).id if item else 0
+        number = (await asyncio.to_thread(self._archive.get, item)).id if item else 0
         found = await asyncio.to_thread(
             self._catalogue.accesses, first.isoformat(), last.isoformat(), number
         )
@@ -169,8 +169,8 @@ class StatisticsApi:
 
     def _read_item(self, read: ItemAccesses) -> ReadItem:
         try:
-            forms = self._archive.hold(read.label).item.forms
-            record = self._archive.look(read.label).record
+            forms = self._archive.get(read.label).item.forms
+            record = self._archive.get_described(read.label).record
         except UnknownError:  # it went meanwhile
             return ReadItem(read.label, "", "", read.count)
         title = record.titles[0].value if record and record.titles else ""
@@ -184,7 +184,9 @@ class StatisticsApi:
         return json_answer(holdings_statistics(held, counts))
 
 
-def holdings_statistics(held: Iterable[Holding], counts: UpkeepCounts) -> HoldingsStatistics:
+def holdings_statistics(
+    held: Iterable[HoldingCount], counts: MaintenanceCounts
+) -> HoldingsStatistics:
     """Say what is held, and how it stands with copies, transfers, tasks and damage."""
     kinds: dict[tuple[str, str], list[int]] = {}
     months: dict[str, list[int]] = {}

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.tasks import task_answer
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import operation
@@ -59,7 +59,7 @@ class Moves(Protocol):
 class StorageApi:
     """Its handlers."""
 
-    def __init__(self, moves: Moves, tasks: Tasks, door: ArchiveDoor) -> None:
+    def __init__(self, moves: Moves, tasks: Tasks, door: ArchiveAuthorizer) -> None:
         """Move the files of one archive."""
         self._moves = moves
         self._tasks = tasks

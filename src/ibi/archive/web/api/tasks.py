@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.tasks import Tasks
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import LIMIT, operation, parameter, query
 from ibi.foundation.web.request_body import number_of
@@ -64,7 +64,7 @@ def task_answer(task: Task) -> TaskAnswer:
 class TasksApi:
     """Its handlers."""
 
-    def __init__(self, tasks: Tasks, door: ArchiveDoor) -> None:
+    def __init__(self, tasks: Tasks, door: ArchiveAuthorizer) -> None:
         """Show and cancel tasks."""
         self._tasks = tasks
         self._door = door

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.rules.transfer_messages import Answer, Commit, Message, Offer, Undo
-from ibi.archive.transfers.transfers import Progress, Transfers
+from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
+from ibi.archive.transfers.transfers import TransferProgress, Transfers
 from ibi.archive.web.api.responses import moment
-from ibi.archive.web.authorization import ArchiveDoor
+from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, shown
 from ibi.foundation.web.json_response import by_method, json_answer
 from ibi.foundation.web.openapi import LIMIT, operation, parameter, query
@@ -91,7 +91,7 @@ _ACCEPTANCE: Final = msgspec.json.Decoder(AcceptanceRequest).decode
 class TransfersApi:
     """Its handlers."""
 
-    def __init__(self, transfers: Transfers, door: ArchiveDoor) -> None:
+    def __init__(self, transfers: Transfers, door: ArchiveAuthorizer) -> None:
         """Begin, show and undo transfers, and hear what other archives say of theirs."""
         self._transfers = transfers
         self._door = door
@@ -154,7 +154,7 @@ class TransfersApi:
         await self._door.admit(request, "receive")
         said = decoded(_OFFER, await body_of(request))
         return await self._hear(
-            Offer(
+            TransferOffer(
                 id=request.path_params["id"],
                 label=said.label,
                 source=said.source,
@@ -186,7 +186,7 @@ class TransfersApi:
         return json_answer(await asyncio.to_thread(self._transfers.hear, message))
 
 
-def _answer(progress: Progress) -> TransferAnswer:
+def _answer(progress: TransferProgress) -> TransferAnswer:
     exchange = progress.exchange
     return TransferAnswer(
         exchange.id,
@@ -204,7 +204,7 @@ def _answer(progress: Progress) -> TransferAnswer:
 
 TYPES: Final = (
     AcceptanceRequest,
-    Answer,
+    TransferReply,
     OfferRequest,
     ResumptionRequest,
     TransferAnswer,
@@ -252,12 +252,12 @@ def described() -> dict[str, Any]:
             "put": operation(
                 "Another archive offers an item, and asks how far it is",
                 body="OfferRequest",
-                answer="Answer",
+                answer="TransferReply",
                 errors=hearing,
             ),
             "delete": operation(
                 "Another archive undoes a transfer",
-                answer="Answer",
+                answer="TransferReply",
                 parameters=[
                     query("label", "A label of the item"),
                     query("receipt", "By which it was ready"),
@@ -270,7 +270,7 @@ def described() -> dict[str, Any]:
             "post": operation(
                 "Another archive has handed the Original over",
                 body="AcceptanceRequest",
-                answer="Answer",
+                answer="TransferReply",
                 errors=hearing,
             ),
         },
