@@ -28,7 +28,7 @@ from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.ports.store import ArchiveChange
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import open_resolver_store
-from nginx import free_port, running
+from nginx import reserved_port, running
 from plots import bars
 
 QUICK = bool(os.environ.get("BENCH_QUICK"))
@@ -153,7 +153,7 @@ def _describe(
     folder: Path, size: int, labels: dict[str, list[tuple[int, str]]], *, publish: bool
 ) -> int:
     """Say which archives there are; return the port at which all are told what to do."""
-    control = free_port()
+    control = reserved_port()
     held: list[list[str]] = [[] for _ in range(size)]
     for each in labels.values():
         for number, label in each:
@@ -173,7 +173,7 @@ def _federation(folder: Path, control: int) -> Iterator[int]:
     command = [sys.executable, "-m", "ibi", "resolver"]
     archives = [sys.executable, str(Path(__file__).with_name("many_archives.py")), str(folder)]
     with running(archives, control, -1):
-        port = free_port()
+        port = reserved_port()
         at = f"127.0.0.1:{port}"
         made = [*command, "init", "--data", str(data), "--address", f"http://{at}", "--listen", at]
         subprocess.run([*made, "--allow-network", "127.0.0.0/8"], check=True, capture_output=True)  # noqa: S603

@@ -22,7 +22,7 @@ import urllib3
 
 from asking import cpu_seconds, most_memory
 from ibi.minting.storage.machine_folder import FOLDER
-from nginx import free_port
+from nginx import reserved_port
 
 NAME = "data.bin"
 _BATCH = 200
@@ -66,7 +66,7 @@ class Pair:
         """Make them."""
         self._environment = os.environ | {FOLDER: str(folder / "machine")}
         self._folders = [folder / "giving", folder / "taking"]
-        self._addresses = [f"http://127.0.0.1:{free_port()}" for _ in self._folders]
+        self._addresses = [f"http://127.0.0.1:{reserved_port()}" for _ in self._folders]
         for number, data in enumerate(self._folders, 1):
             address = self._addresses[number - 1]
             options = ["--address", address, "--listen", address.removeprefix("http://")]

@@ -24,7 +24,7 @@ from goals import at_least
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.foundation.system.safe_open import open_beneath
-from nginx import free_port, nginx, running
+from nginx import nginx, reserved_port, running
 
 LARGE = 1 << 30
 SMALL = 100_000
@@ -95,7 +95,7 @@ def _compared(servers: dict[str, tuple[int, int]]) -> list[str]:
 
 @contextmanager
 def _ours(folder: Path) -> Iterator[tuple[int, int]]:
-    port = free_port()
+    port = reserved_port()
     with running([sys.executable, __file__, "serve", str(folder / "files"), str(port)], port) as (
         process
     ):

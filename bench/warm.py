@@ -28,7 +28,7 @@ from asking import cpu_seconds, most_memory
 from goals import at_least, at_most
 from ibi.identifier.ibip import mount_suffix
 from ibi.identifier.instant import EPOCH, Instant
-from nginx import free_port, nginx, running
+from nginx import nginx, reserved_port, running
 from plots import bars
 
 IDENTIFIERS = int(os.environ.get("IDENTIFIERS", "1000000"))
@@ -245,7 +245,7 @@ def _memory(process: int) -> int:
 @contextmanager
 def _federation(folder: Path, labels: Path) -> Iterator[tuple[int, int]]:
     """Run a resolver, and an archive that has whatever it is asked for."""
-    resolver, port, archive_port = folder / "resolver", free_port(), free_port()
+    resolver, port, archive_port = folder / "resolver", reserved_port(), reserved_port()
     place, archive = f"127.0.0.1:{port}", f"127.0.0.1:{archive_port}"
     _ibi(
         "resolver", "init", "--data", str(resolver), "--address", f"http://{place}",

@@ -16,6 +16,8 @@ from threading import Condition, Event, Thread
 from typing import Final, Self
 from urllib.parse import parse_qs, urlsplit
 
+from port_reservation import reserved_port
+
 SERVICE: Final = "LK47B6W/362SFKH"
 PATIENCE: Final = 60.0
 
@@ -47,7 +49,7 @@ class ArchiveDouble:
         self._numbers = count(1)
         self._asked = Condition()
         handler = type("Handler", (_Handler,), {"double": self})
-        self._server = _Server((host, 0), handler)
+        self._server = _Server((host, reserved_port()), handler)
         self.port: int = self._server.server_address[1]
         self.address = f"{host}:{self.port}"
         self._thread = Thread(target=self._server.serve_forever, args=(0.02,))

@@ -1,34 +1,18 @@
-"""A real installation for tests: `ibi up`, in a temporary folder, at ports that are free."""
+"""A real installation for tests: `ibi up`, in a temporary folder, at two reserved ports."""
 
 from __future__ import annotations
 
 import os
 import select
 import signal
-import socket
 import subprocess
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from minting_server import PATIENCE, Answer, Client
+from port_reservation import reserved_port
 from served import own_environment
 from shell import IBI, Done
-
-_HIGHEST: Final = 65_535
-
-
-def free_port() -> int:
-    """Return a port at which nobody listens now, nor at the next one."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port: int = first.getsockname()[1]
-            if port == _HIGHEST:
-                continue
-            try:
-                with socket.create_server(("127.0.0.1", port + 1)):
-                    return port
-            except OSError:
-                continue
 
 
 class InstallationServer:
@@ -38,7 +22,7 @@ class InstallationServer:
         """Get ready to start it, in the usual folder of that home unless `options` say other."""
         self.folder = folder
         self.data = folder / "data" / "ibi"
-        self.port = free_port()
+        self.port = reserved_port(2)
         self.options = options
         self.process: subprocess.Popen[str] | None = None
         self.said = ""

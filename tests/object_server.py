@@ -19,7 +19,7 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING, Final, Self
 from urllib.request import Request, urlopen
 
-from postgres_server import free_port
+from port_reservation import reserved_port
 
 if TYPE_CHECKING:
     from ibi.archive.storage.objects.bucket import Objects
@@ -57,7 +57,7 @@ class ObjectServer:
         """Start the server in a new folder, and make the bucket."""
         self._secret = secrets.token_hex(16)
         names = ("master", "volume", "filer", "s3")
-        ports = {name: (free_port(), free_port()) for name in names}
+        ports = {name: (reserved_port(), reserved_port()) for name in names}
         self.endpoint = f"http://127.0.0.1:{ports['s3'][0]}"
         self._filer = f"http://127.0.0.1:{ports['filer'][0]}"
         self._folder = Path(tempfile.mkdtemp(prefix="ibi-objects-"))

@@ -13,13 +13,14 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Self
+
+from port_reservation import reserved_port
 
 PATIENCE = 60.0
 """Seconds that the server may take to start or stop: many, for a busy machine."""
@@ -51,15 +52,6 @@ def _wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def free_port() -> int:
-    """Return a port below those of outgoing connections, which none takes while we are down."""
-    while True:
-        port = 20_000 + secrets.randbelow(10_000)
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
 class PostgresServer:
     """A server whose address stays the same when it is stopped, killed and started again."""
 
@@ -67,7 +59,7 @@ class PostgresServer:
         """Create the server in a new folder, and start it."""
         # PostgreSQL refuses to run as root, and initdb wants a user with a name.
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-        self._port = free_port()
+        self._port = reserved_port()
         self._password = secrets.token_hex(16)
         self.url = self._url("postgres")
         self._postmaster: Popen[bytes] | None = None

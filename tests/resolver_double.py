@@ -16,6 +16,8 @@ from threading import Condition, Event, Thread
 from typing import Final, Self
 from urllib.parse import parse_qs, urlsplit
 
+from port_reservation import reserved_port
+
 SERVICE: Final = "/J8LNKB5R7W/3FUQHC5"
 MANDATORY: Final = {
     "archiveaddress",
@@ -50,7 +52,7 @@ class ResolverDouble:
         self.released = Event()
         self._asked = Condition()
         handler = type("Handler", (_Handler,), {"double": self})
-        self._server = _Server(("127.0.0.1", port), handler)
+        self._server = _Server(("127.0.0.1", port or reserved_port()), handler)
         self.port: int = self._server.server_address[1]
         self.address = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
         if tls:

@@ -7,7 +7,6 @@ import os
 import re
 import select
 import signal
-import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Final, Self
@@ -20,19 +19,13 @@ from forked_commands import Forked, fork
 from ibi.cli import ibi
 from ibi.foundation.system.instance_lock import token_of
 from minting_server import PATIENCE, PROBLEM, Answer, Client, environment
+from port_reservation import reserved_port
 
 API: Final = "/api/v1"
 ENVIRONMENT: Final = ("IBI_DATA", "IBI_RESOLVER", "IBI_ARCHIVE", "IBI_TOKEN")
 """Variables of the caller's shell that no test may depend on."""
 WORKERS: Final = os.environ.get("IBI_TEST_WORKERS", "")
 """How many workers each service has, of tests that leave it open (`make workers`)."""
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
 
 
 def own_environment(folder: Path, **more: str) -> dict[str, str]:
@@ -48,7 +41,7 @@ class Served(Client):
 
     def __init__(self, folder: Path, name: str) -> None:
         """Have nothing yet, but an address and a folder."""
-        super().__init__(f"http://127.0.0.1:{free_port()}", "")
+        super().__init__(f"http://127.0.0.1:{reserved_port()}", "")
         self.folder = folder
         self.data = folder / self.part
         self._log = folder / name

@@ -24,6 +24,7 @@ from ibi.foundation.system.mailbox import LARGEST, MOST_PARTS, messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.rules.registration_mail import MailedRegistration, confirmation, read
+from port_reservation import reserved_port
 
 # A key that protects nothing: it is of this certificate for 127.0.0.1, which nobody trusts.
 CERTIFICATE: Final = """\
@@ -257,8 +258,7 @@ def test_a_server_that_is_none(octets: bytes, seconds: float, reason: str) -> No
 
 
 def test_no_server_at_all() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as unused:
-        port = unused.getsockname()[1]
+    port = reserved_port()
     with pytest.raises(MailError, match="there is no connection to the mail server"):
         SmtpMailer(f"127.0.0.1:{port}", SENDER).send(RECIPIENT, "Subject", "text")
     with pytest.raises(MailError, match=r"no mail server is set \(smtp\)"):

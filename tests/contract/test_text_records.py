@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Mapping
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from dns_server import FAILS, SILENT, DnsServer, Texts
 from ibi.errors import ProofError
 from ibi.foundation.system.dns import DnsTexts
+from port_reservation import reserved_port
 
 NAME = "_ibi-registration.archive.example.org"
 
@@ -56,11 +56,8 @@ def test_a_name_server_that_is_silent_is_not_waited_for() -> None:
 
 
 def test_no_name_server_at_all() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
     with pytest.raises(ProofError):
-        asyncio.run(DnsTexts(["127.0.0.1"], port).texts(NAME, 0.5))
+        asyncio.run(DnsTexts(["127.0.0.1"], reserved_port()).texts(NAME, 0.5))
 
 
 @pytest.mark.parametrize("name", ["a..b", "a" * 64 + ".org", "a." * 200])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +35,7 @@ from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from paper_machine import PaperClock
+from port_reservation import reserved_port
 from resolver_double import BEHAVIOURS, PATIENCE, ResolverDouble
 
 SERVICE = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
@@ -163,8 +163,7 @@ def test_what_is_no_resolver_is_told_in_a_sentence(behaviour: str) -> None:
 
 
 def test_nothing_at_an_address_is_told_in_a_sentence() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        nowhere = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    nowhere = f"http://127.0.0.1:{reserved_port()}"
     for address in (nowhere, "http://0.0.0.0:1"):
         outcome = HttpResolverClient().ask(Link(address, RegistrationKey(KEY)), inclusion())
         assert outcome == Unreachable("there is no connection to it")

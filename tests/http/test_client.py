@@ -9,8 +9,8 @@ import pytest
 from archive_double import ArchiveDouble
 from ibi import Client, PersistentUrl, ResolverRefusedError, ResolverUnreachableError, parse
 from minting_server import wait_until
+from port_reservation import reserved_port
 from resolver_server import ResolverServer
-from served import free_port
 
 LABEL = "8JMKD3MGP7W/3EPGUE5"
 
@@ -52,4 +52,4 @@ def test_what_leads_nowhere_says_why(federation: tuple[ResolverServer, ArchiveDo
         client.resolve("no label")
     assert refused.value.status == 400
     with pytest.raises(ResolverUnreachableError):
-        Client(f"http://127.0.0.1:{free_port()}").resolve(LABEL)
+        Client(f"http://127.0.0.1:{reserved_port()}").resolve(LABEL)

@@ -6,6 +6,7 @@ URLs. Where an archive has to be worse than ours can be, a double of the standar
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import signal
@@ -26,11 +27,14 @@ from ibi.identifier.label import parse
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import open_resolver_store
 from minting_server import Answer, wait_until
+from port_reservation import reserved_port
 from postgres_server import PostgresServer
 from resolver_server import ResolverServer
-from served import free_port
 
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
+
+NUMBERS: Final = itertools.count(1000)
+"""Of labels that no test asks for twice."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +286,7 @@ def is_named(answer: Answer, archive: ArchiveServer) -> bool:
 
 def is_down(resolver: ResolverServer, archive: ArchiveServer) -> bool:
     """Ask for something, as readers do all the time, and tell whether an outage was noticed."""
-    resolver.get(f"/{label(free_port())}")
+    resolver.get(f"/{label(next(NUMBERS))}")
     return state_of(resolver, archive) == "down"
 
 
@@ -330,7 +334,7 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
 
         # At another port.
         assert moving.stop() == 0
-        moved_to(moving, free_port())
+        moved_to(moving, reserved_port())
         moving.start()
         wait_until(lambda: state_of(resolver, moving) == "included")
         assert row_of(resolver, moving)[2] == moving.address.removeprefix("http://")
@@ -450,7 +454,7 @@ def test_a_rival_is_recorded_shown_and_settled(resolver: ResolverServer) -> None
         # Who asks for no Original is sent to the owner as before, and the claim is seen.
         wait_until(
             lambda: (
-                bool(resolver.get(f"/{item}/{free_port()}"))
+                bool(resolver.get(f"/{item}/{next(NUMBERS)}"))
                 and metric(resolver, "conflicts_open") == 1
             )
         )

@@ -21,9 +21,10 @@ from ibi.resolver.web import openapi
 from ibi.resolver.web.registrations_api import RegistrationsApi
 from ibi.resolver.web.registry_api import RegistryApi
 from minting_server import wait_until
+from port_reservation import reserved_port
 from postgres_server import PostgresServer
 from resolver_server import ADMINISTRATOR, ResolverServer
-from served import API, free_port, refused
+from served import API, refused
 from stranger_host import StrangerHost
 
 KEY: Final = "1234567890"
@@ -72,7 +73,7 @@ class Inbox:
 def inbox() -> Iterator[tuple[Inbox, str]]:
     """Return what came to a mail server, and where it is."""
     taken = Inbox()
-    server = Controller(taken, "127.0.0.1", free_port())
+    server = Controller(taken, "127.0.0.1", reserved_port())
     server.start()
     yield taken, f"127.0.0.1:{server.port}"
     server.stop()

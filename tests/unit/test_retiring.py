@@ -27,6 +27,7 @@ from ibi.foundation.processes import worker
 from ibi.foundation.processes.worker import run_worker
 from ibi.foundation.processes.worker_slot import READY, RETIRE, ControlChannel
 from minting_server import PATIENCE, wait_until
+from port_reservation import reserved_port
 
 
 async def _numbers() -> bytes:
@@ -161,7 +162,7 @@ def test_who_finishes_something_at_leisure_ends_when_all_do(
     for name in ("PARTING", "FINISHING"):
         monkeypatch.setattr(worker, name, 0.05)
     ours, theirs = socket.socketpair()
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", reserved_port()))
     place = listener.getsockname()
     left = tmp_path / "left"
 

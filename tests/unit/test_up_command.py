@@ -26,8 +26,8 @@ from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store
-from installation import free_port
 from minting_server import Client
+from port_reservation import reserved_port
 from shell import Shell
 
 PUBLIC = InstallationRequest(
@@ -174,7 +174,7 @@ def test_addresses_that_are_none_are_refused_before_anything_is_made(tmp_path: P
 
 @pytest.fixture
 def port() -> int:
-    return free_port()
+    return reserved_port(2)
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_the_key_is_kept_and_the_link_follows_the_address(installation: Path, po
         first = link_of(started, installation)
     assert first.resolver == f"http://127.0.0.1:{port}"
     assert len(first.key.text) == 39
-    other = free_port()
+    other = reserved_port(2)
     with opened(installation, InstallationRequest(port=other)) as started:
         moved = link_of(started, installation)
         assert started.tokens == {}
