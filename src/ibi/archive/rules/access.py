@@ -1,8 +1,7 @@
-"""Who may read the files of an item, by the network that they read from.
+"""Access to the files of an item, by the network of the reader.
 
-What describes an item is everybody's. An address is only ever as true as whoever tells it: that of
-a connection decides over the files, one that a resolver tells only chooses a page (threats, row
-16).
+Metadata is public. Only the address of the connection decides whether a file is delivered; an
+address that a resolver reports for a reader chooses the page, and nothing more.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from ibi.model.item import Item
 from ibi.wire.url_list import UrlList
 
 MayRead: TypeAlias = Callable[[Item], bool]
-"""Tells whether somebody may read the files of an item."""
+"""Whether a reader may read the files of an item."""
 
 MOST_NETWORKS: Final = 1000
-"""Of one item: a consortium of universities has a few hundred."""
+"""The most networks of one item; a consortium of universities has a few hundred."""
 
 _Address: TypeAlias = IPv4Address | IPv6Address
 _Network: TypeAlias = IPv4Network | IPv6Network
@@ -55,7 +54,7 @@ def _network(text: str) -> _Network:
     except ValueError:
         raise _refusal(text) from None
     if network.network_address != ip_address(text.partition("/")[0]):
-        # Nobody is let in whom it is not certain that the administrator meant.
+        # 10.0.0.1/8 is refused: it is not certain which network the administrator means.
         raise _refusal(text, f"does it mean {network}, or a part of that?")
     return _plain(network)
 
@@ -65,7 +64,7 @@ def _refusal(text: str, why: str = "expected 10.0.0.0/8, or 2001:db8::/32.") -> 
 
 
 def _plain(network: _Network) -> _Network:
-    """Write a network of IPv4 addresses in IPv6 (RFC 4291, 2.5.5.2) as what it is."""
+    """Return a network of IPv4-mapped IPv6 addresses (RFC 4291, 2.5.5.2) as a network of IPv4."""
     if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
         first = IPv4Address(int(network.network_address) & 0xFFFF_FFFF)
         return IPv4Network((first, network.prefixlen - _MAPPED.prefixlen))
@@ -73,17 +72,17 @@ def _plain(network: _Network) -> _Network:
 
 
 def may_read(item: Item, addresses: Sequence[str]) -> bool:
-    """Tell whether the files of an item may be read by a reader.
+    """Return whether a reader may read the files of an item.
 
-    Addresses are the reader's and then those of proxies on the way. The first that is in a network
-    of the licence admits; the first that others can tell from all others, and is in none, ends it:
-    what stands behind that is no longer the reader's.
+    Addresses are the reader's, then those of the proxies on the way. They are checked in order:
+    the first one in a licensed network grants access; the first public one in no licensed network
+    denies it, because the addresses after it belong to proxies and not to the reader.
     """
     if not item.readers:
         return True
     licensed = _networks(item.readers)
     for address in map(_address, addresses):
-        if address is None or address.is_unspecified:  # nobody's: it was not told
+        if address is None or address.is_unspecified:  # the address was not disclosed
             return False
         if any(address in network for network in licensed):
             return True
@@ -93,24 +92,24 @@ def may_read(item: Item, addresses: Sequence[str]) -> bool:
 
 
 def reads_from(*addresses: str) -> MayRead:
-    """Return what a reader at an address may read."""
+    """Return the access of a reader at these addresses."""
     return lambda item: may_read(item, addresses)
 
 
 def anyone(_: Item) -> bool:
-    """Let everybody read."""
+    """Grant access to every reader."""
     return True
 
 
 def depends_on_reader(listed: UrlList, find: Callable[[Label], Item | None]) -> bool:
-    """Tell whether another reader may be sent elsewhere than an answer says."""
+    """Return whether another reader may get another answer than this one."""
     items = (find(each.forms.label) for each in listed.related.values() if each.url and each.forms)
     return any(item.readers for item in items if item is not None)
 
 
 @lru_cache(maxsize=1024)
 def _networks(readers: tuple[str, ...]) -> tuple[_Network, ...]:
-    """Read networks as they are kept; one that cannot be read lets nobody in."""
+    """Parse stored networks; one that cannot be parsed grants no access."""
     found = []
     for text in readers:
         try:

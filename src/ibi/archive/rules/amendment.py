@@ -1,4 +1,4 @@
-"""What an administrator changes of an item that is there: as the JSON of the API, and done."""
+"""Changes of an existing item: the JSON of the API, and its effect on items."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from ibi.model.label_pair import Forms
 
 
 class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What is to be different; what is left out stays, null takes it away."""
+    """Fields to change; an absent field stays as it is, null removes its value."""
 
     metadata: dict[str, Any] | UnsetType = UNSET
     language: str | UnsetType | None = UNSET
     target: str | UnsetType = UNSET
     list_public: bool | UnsetType = UNSET
     readers: list[str] | UnsetType | None = UNSET
-    """Networks from which its files may be read; none, or null, is everybody."""
+    """Networks from which the files may be read; none, or null, means everywhere."""
     next_edition: str | UnsetType | None = UNSET
     previous_edition: str | UnsetType | None = UNSET
     translations: dict[str, str | None] | UnsetType = UNSET
-    """By language; those that are not named stay."""
+    """Labels of translations by language; languages that are not named stay as they are."""
     further_names: list[str] | UnsetType = UNSET
-    """Names that are added; a name that was given stays for ever."""
+    """Names to add; a name of an item is never removed."""
 
 
 def described(metadata: Item, amendment: Amendment) -> Item:
-    """Return the metadata item with what it says from now on."""
+    """Return the metadata item with its new record."""
     if isinstance(amendment.metadata, UnsetType):
         return metadata
     item_transitions.check_editable(metadata)
@@ -46,7 +46,7 @@ def described(metadata: Item, amendment: Amendment) -> Item:
 
 
 def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -> Item:
-    """Return the item with what concerns it alone; the same one if nothing changes."""
+    """Apply the changes that concern the item alone; return the same item if there are none."""
     item_transitions.check_editable(item)
     if not isinstance(amendment.target, UnsetType):
         item = replace(item, target=_target(item, amendment.target, has_file))
@@ -62,7 +62,7 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
 
 
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
-    """Change what concerns others too: the language of an item, its editions and translations."""
+    """Apply the changes that concern related items too: language, editions and translations."""
     if not isinstance(amendment.language, UnsetType):
         translations.move(draft, forms, _language(amendment.language))
     if not isinstance(amendment.previous_edition, UnsetType):
@@ -122,7 +122,7 @@ def _language(text: str | None) -> Language | None:
 
 
 def _forms(text: str | None, find: Callable[[Forms], Item | None]) -> Forms | None:
-    """Return all forms that are known of a label: those of the item, if it is held here."""
+    """Return both label forms of a related item if this archive has it, else the one given."""
     if not text:
         return None
     forms = Forms.of(parse(text))

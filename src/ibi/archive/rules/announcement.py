@@ -1,7 +1,7 @@
-"""When an archive says to its resolvers that it is on or off (004, section 5.2).
+"""When an archive asks its resolvers to include or exclude it (004, section 5.2).
 
-The rule is a function of a link, of the time, and of what was said last: nothing here waits or
-sends. Times are nanoseconds of POSIX time.
+The rule is a function of a link, the time and the last request sent: nothing here waits or sends.
+Times are nanoseconds of POSIX time.
 """
 
 from __future__ import annotations
@@ -23,17 +23,21 @@ from ibi.wire.service_labels import DEFAULT_SERVICE
 
 SECOND: Final = 1_000_000_000
 AGAIN: Final = 3600 * SECOND
-"""An archive that is included says so again this often: the resolver may have lost its memory."""
+"""Nanoseconds between two inclusion requests of an included archive.
+
+The repetition reaches a resolver that was restored from an old backup."""
 FIRST_RETRY: Final = 5 * SECOND
 LONGEST_RETRY: Final = 300 * SECOND
 FIRST_RETRY_REFUSED: Final = 60 * SECOND
-"""A key that the operator has not registered yet: resolvers shut out who tries keys quickly."""
+"""Nanoseconds before a refused request is repeated.
+
+The operator may not have registered the key yet; resolvers block clients that try keys quickly."""
 LONGEST_RETRY_REFUSED: Final = 3600 * SECOND
 _RETRY: Final = Backoff(FIRST_RETRY, LONGEST_RETRY)
 _RETRY_REFUSED: Final = Backoff(FIRST_RETRY_REFUSED, LONGEST_RETRY_REFUSED)
 
 KEY_DIGITS: Final = 39
-"""As hard to guess as 128 bits."""
+"""Digits of a registration key: as hard to guess as 128 bits."""
 
 LinkState: TypeAlias = Literal[
     "pending", "included", "unconfirmed", "refused", "excluded", "unreachable", "leaving"
@@ -42,40 +46,40 @@ LinkState: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an archive knows of its standing with one resolver."""
+    """The relationship of an archive with one resolver."""
 
     resolver: str
-    """Its base URL, as `resolver_address` writes it: the link's name."""
+    """The resolver's base URL as `resolver_address` writes it; it identifies the link."""
     key: RegistrationKey
     resolver_service: Label = DEFAULT_SERVICE
     """The label of the resolver's own service."""
     state: LinkState = "pending"
-    """`unconfirmed` is included too, but the resolver could not reach the archive; `leaving` waits
-    to be excluded and then forgotten."""
+    """`unconfirmed`: included, but the resolver could not reach the archive. `leaving`: to be
+    removed as soon as the resolver has excluded the archive."""
     since: int = 0
-    """When it came into this state."""
+    """When the link entered this state."""
     failures: int = 0
-    """How many attempts in a row failed."""
+    """The number of failed attempts in a row."""
     next_try: int = 0
     reason: str = ""
-    """What the last failure was, in a sentence; empty if there was none."""
+    """The last failure, as a sentence; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Included:
-    """The resolver counts the archive in; whether it could reach it is another question."""
+    """The resolver included the archive; `confirmed` if it also reached the archive."""
 
     confirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """The resolver counts the archive out."""
+    """The resolver excluded the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The resolver said no: it does not know the archive, or not by this key."""
+    """The resolver refused: the archive is not registered, or not with this key."""
 
     code: str
     reason: str
@@ -83,7 +87,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The resolver did not answer, not as a resolver does, or not now."""
+    """The resolver gave no answer, no valid answer, or a temporary failure."""
 
     reason: str
 
@@ -95,11 +99,11 @@ LinkRequest: TypeAlias = InclusionRequest | ExclusionRequest
 def due(
     link: Link, now: int, *, on: bool, record: ArchiveRecord, said: LinkRequest | None
 ) -> LinkRequest | None:
-    """Return what to say to a resolver now; `said` is what was said to it last, by this process.
+    """Return the request that is due now; `said` is the last one that this process sent.
 
-    Whatever has not been said is due at once: after the start, after a change of the address, when
-    the archive is switched off. The same thing is said again when its time comes, unless the
-    archive is off: then there is no time.
+    A request that differs from the last one is due at once: after the start, after a change of the
+    address, when the archive is switched off. The same request is repeated when its time comes, but
+    not while the archive is switched off.
     """
     wanted = _wanted(link, on=on, record=record)
     again = on and is_time(link, now)
@@ -107,26 +111,26 @@ def due(
 
 
 def is_time(link: Link, now: int) -> bool:
-    """Tell whether it is time to try again; nobody waits longer because a clock was set back."""
+    """Return whether the next attempt is due; a clock that was set back does not delay it."""
     return not now < link.next_try <= now + AGAIN
 
 
 def _wanted(link: Link, *, on: bool, record: ArchiveRecord) -> LinkRequest | None:
     if on and link.state != "leaving":
         return InclusionRequest(record, link.key)
-    # To one that refused the archive there is nothing to take back.
+    # A resolver that refused or excluded the archive needs no exclusion request.
     if not on and link.state in {"refused", "excluded"}:
         return None
     return ExclusionRequest(record, link.key)
 
 
 def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
-    """Return the link after an attempt; None if it is to be forgotten.
+    """Return the link after an attempt; None if the link is to be removed.
 
-    `jitter` is a chance between 0 and 1 that keeps archives from coming back all at once.
+    `jitter` is a random number between 0 and 1 that spreads the attempts of many archives.
     """
     if link.state == "leaving" and isinstance(outcome, Excluded | Refused):
-        # Refused: the resolver knows of no such archive, or would not exclude it ever.
+        # Refused: the archive is not registered, and repeating the request would not help.
         return None
     match outcome:
         case Included(confirmed=True):
@@ -147,7 +151,7 @@ def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
 
 
 def leaving(link: Link, now: int) -> Link:
-    """Return the link once its resolver is to be left."""
+    """Return the link in the state that leads to its removal."""
     return replace(_moved(link, "leaving", now), failures=0, next_try=now, reason="")
 
 
@@ -165,7 +169,7 @@ def _moved(link: Link, state: LinkState, now: int) -> Link:
 
 
 def new_registration_key(randbelow: Callable[[int], int]) -> RegistrationKey:
-    """Make a key for a new link; `randbelow` is `secrets.randbelow` wherever it matters."""
+    """Return a new registration key; `randbelow` is `secrets.randbelow` except in tests."""
     return RegistrationKey(f"{randbelow(10**KEY_DIGITS):0{KEY_DIGITS}}")
 
 
@@ -179,7 +183,7 @@ _LAST_PORT: Final = 65535
 
 
 def resolver_address(text: str) -> str:
-    """Return the one spelling of a resolver's base URL; ArchiveRequestError if it is none."""
+    """Return the canonical spelling of a resolver's base URL, or raise ArchiveRequestError."""
     match = _RESOLVER.fullmatch(text.lower()) if len(text) <= _LONGEST_ADDRESS else None
     if match is None or not text.isascii():
         raise _no_resolver(text)
@@ -213,7 +217,7 @@ class _Document(msgspec.Struct):
 
 
 def document(link: Link) -> str:
-    """Write a link as the catalogue keeps it: with its key, which has to be sent."""
+    """Encode a link for the catalogue, with its key, which later requests carry."""
     written = _Document(
         link.resolver_service.spelling,
         link.key.text,
@@ -227,7 +231,7 @@ def document(link: Link) -> str:
 
 
 def read_document(resolver: str, text: str) -> Link:
-    """Read what `document` wrote; the message of the StorageError repeats nothing of it."""
+    """Decode what `document` encoded; the message of a StorageError never repeats the text."""
     try:
         read = msgspec.json.decode(text, type=_Document)
         key, service = RegistrationKey(read.key), parse(read.service, strict=True)

@@ -1,8 +1,8 @@
 """An archive's answers to a resolver: Algorithms 1 and 2 of 004, section 7.2.
 
-Pure functions of what the archive knows and of the request. Two deviations: only the relations of
-interest are worked out, rather than all of them and then filtered; and a key is given out only
-with a URL, as Section 8.2 prints it, for which alone it can ever come back.
+Pure functions of the items of the archive and of the request. They deviate from the print twice:
+only the relations that the verbs can lead to are computed, instead of all and a filter; and a key
+is issued only with a URL, as Section 8.2 prints it, because only a URL can be acknowledged.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ __all__ = [
 _NANO: Final = 1_000_000_000
 
 IssueKey: TypeAlias = Callable[[Sequence[Related]], UrlKey]
-"""Gives out a fresh key for the URLs of one answer."""
+"""Issues a fresh key for the URLs of one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the archive is."""
+    """The identity of an archive: its address, labels and metadata formats."""
 
     base: str
-    """Scheme, host and port of its URLs: http://mtc-m16d.sid.inpe.br."""
+    """Scheme, host and port of the archive's URLs, such as http://mtc-m16d.sid.inpe.br."""
     service: Forms
     platform_software: Forms | None = None
     formats: tuple[str, ...] = ("oai_dc",)
-    """In which it gives metadata, besides a free form."""
+    """The formats in which the archive serves metadata, besides its own pages."""
 
     @property
     def address(self) -> str:
@@ -71,7 +71,7 @@ class Identity:
 def respond(
     knowledge: ItemSource, identity: Identity, request: Request, issue_key: IssueKey
 ) -> UrlList | Confirmation | Notice | None:
-    """Algorithm 1, MontarResposta. To count an acknowledgment is the caller's business."""
+    """Algorithm 1, MontarResposta. The caller counts acknowledgments."""
     match request:
         case InclusionConfirmationRequest():
             return Confirmation()
@@ -90,10 +90,10 @@ def answer(
     issue_key: IssueKey,
     may_read: MayRead | None = None,
 ) -> UrlList | None:
-    """Return what the verbs of a request can lead to; None if the archive has no such item.
+    """Return the URLs and labels that the verbs lead to; None if the archive has no such item.
 
-    The same as Algorithm 1, lines 16 and 17: MontarListaDeUrl, and then FiltrarListaDeUrl.
-    `may_read` is for whoever knows more of the reader than the request says.
+    Equal to Algorithm 1, lines 16 and 17: MontarListaDeUrl, and then FiltrarListaDeUrl. `may_read`
+    replaces the access that follows from the addresses in the request.
     """
     may_read = may_read or reads_from(*request.clients)
     item = knowledge.find(request.label)
@@ -111,7 +111,7 @@ def answer(
 def relations_of(
     knowledge: ItemSource, identity: Identity, item: Item, verbs: Sequence[Verb]
 ) -> tuple[Relation, ...]:
-    """Return the relations to which verbs can lead, each as far as the archive knows it."""
+    """Return the relations that verbs can lead to, each as far as this archive can follow it."""
     return tuple(relation for relation, _ in follow(knowledge, identity.formats, item, verbs))
 
 
@@ -122,8 +122,8 @@ def url_list(
     issue_key: IssueKey,
     relations: Iterable[Relation] | None = None,
 ) -> UrlList | None:
-    """Algorithm 2, MontarListaDeUrl: what is known of an item, in all relations or in some."""
-    # Lines 2 to 4, CriarParState: nothing of what is not here.
+    """Algorithm 2, MontarListaDeUrl: the URLs of an item in all relations, or in those given."""
+    # Lines 2 to 4, CriarParState: an unknown item has no list.
     item = knowledge.find(request.label)
     if item is None:
         return None
@@ -151,7 +151,7 @@ def _reached(
 def _listed(
     identity: Identity, item: Item, related: Mapping[Relation, Related], issue_key: IssueKey
 ) -> UrlList:
-    # Lines 6 to 10: whose answer it is.
+    # Lines 6 to 10: the identity of the archive and of the item.
     listed = partial(
         UrlList, identity.address, identity.service, identity.platform_software, item.forms
     )
@@ -170,10 +170,10 @@ def _listed(
 
 
 def filtered(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
-    """FiltrarListaDeUrl: leave out what the verbs cannot lead to.
+    """FiltrarListaDeUrl: drop the relations that the verbs cannot lead to.
 
-    Where the archive knows of no item at the end of a relation, the item before it is left with
-    its labels alone: from there a resolver can go on.
+    Where this archive cannot follow a relation to its end, the last item on the way stays with its
+    labels alone: a resolver continues from there.
     """
     if listed.deleted:
         return listed
@@ -209,9 +209,9 @@ def _chosen(verb: Verb, offered: Sequence[Verb]) -> Sequence[Verb]:
 
 
 def _without_next_edition(listed: UrlList, verbs: Sequence[Verb]) -> UrlList:
-    """Leave the next edition out, unless the last edition of this very item is asked for.
+    """Drop the next edition, unless the request asks for the last edition of this very item.
 
-    Section 8.1 does so: its item has a next edition, as 8.2 shows, and its answer does not say so.
+    Section 8.1 does so: its item has a next edition, as 8.2 shows, and its answer has no such pair.
     """
     asked = bool(verbs) and isinstance(verbs[0], GetLastEdition)
     if asked or listed.next_edition is None:
@@ -232,8 +232,8 @@ def _related(
         return Related(reached.forms)
     url, content = _url(knowledge, identity, request, reached.format, item)
     if url and not request.file_list and not may_read(item):
-        # "A critério do Arquivo": for reasons of licence, to the item or to its metadata,
-        # depending on the IP of the user (004, 7.2, CriarParUrl).
+        # "A critério do Arquivo": the licence decides, by the IP address of the user, between the
+        # URL of the item and that of its metadata (004, 7.2, CriarParUrl).
         url, content = _page(knowledge, identity, item)
     if not url:
         return Related(reached.forms)
@@ -243,7 +243,7 @@ def _related(
 def _url(
     knowledge: ItemSource, identity: Identity, request: UrlRequest, format_name: str, item: Item
 ) -> tuple[str, ContentType]:
-    """CriarParUrl: of the list of files, of one file, or of the target file."""
+    """CriarParUrl: the URL of the file list, of one file, or of the target file."""
     content = ContentType.METADATA if item.kind == "metadata" else ContentType.DATA
     folder = _folder(identity, item)
     if request.file_list:
@@ -257,7 +257,7 @@ def _url(
     if item.target:
         choice = f"?choice={format_name}" if format_name else ""
         return folder + in_url(item.target) + choice, content
-    # What is not digital, and the archive service, are seen by their metadata.
+    # A reader of an item that is not digital, or of the archive service, gets the metadata.
     return _page(knowledge, identity, item)
 
 
