@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.archive.ports.file_store import Staged
-from ibi.errors import AtWorkError, ChecksumError, StateError, UnknownError, shown
+from ibi.errors import ChecksumError, InProgressError, StateError, UnknownError, shown
 from ibi.model.clock import Clock
 from ibi.model.item import File
 from simulation.tree import Stored, Tree
@@ -36,7 +36,7 @@ class MemoryStaging:
         """Keep others from a file of a deposit, and from sealing it."""
         key = (deposit, path)
         if deposit in self._sealed or key in self._busy:
-            raise AtWorkError("This deposit is at work already.")
+            raise InProgressError("This deposit is at work already.")
         self._busy.add(key)
         try:
             yield
@@ -47,7 +47,7 @@ class MemoryStaging:
     def sealed(self, deposit: str) -> Iterator[None]:
         """Let nobody change the files of a deposit meanwhile."""
         if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
-            raise AtWorkError("A file of this deposit is on its way: wait for its end.")
+            raise InProgressError("A file of this deposit is on its way: wait for its end.")
         self._sealed.add(deposit)
         try:
             yield

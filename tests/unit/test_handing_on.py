@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ibi.archive.web.forwarding import Forwarder
-from ibi.errors import KeeperAwayError
+from ibi.errors import WriterUnavailableError
 from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.interprocess.frames import (
     LARGEST,
@@ -190,7 +190,7 @@ def test_nothing_piles_up_for_a_client_that_takes_nothing(bell: FdChannel) -> No
 def test_a_keeper_that_does_not_come_to_the_door_is_away(bell: FdChannel) -> None:
     async def run() -> None:
         client = Client()
-        with pytest.raises(KeeperAwayError):
+        with pytest.raises(WriterUnavailableError):
             await Forwarder(bell, 0.01)(SCOPE, client.receive, client.send)
         assert client.took == []
 
@@ -229,7 +229,7 @@ def test_a_keeper_that_dies_is_away_or_its_answer_is_cut_off(*, has_begun: bool)
         assert client.body == b"half"
         assert client.took[-1]["more_body"]  # so the server hangs up
     else:
-        with pytest.raises(KeeperAwayError):
+        with pytest.raises(WriterUnavailableError):
             _run(_handed(app, client))
 
 
@@ -240,7 +240,7 @@ def test_too_many_at_the_door_are_told_so_at_once(bell: FdChannel) -> None:
             while True:
                 waiting.append(bell.ring())
         client = Client()
-        with pytest.raises(KeeperAwayError):
+        with pytest.raises(WriterUnavailableError):
             await Forwarder(bell)(SCOPE, client.receive, client.send)
         for each in waiting:
             each.close()

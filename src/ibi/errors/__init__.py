@@ -1,70 +1,70 @@
-"""Everything that can go wrong, in one tree.
+"""All errors that this library raises on purpose, in one tree.
 
     IbiError
-    ├── ReadingError (also a ValueError)   a text is not what it should be
-    │   ├── LabelError                     neither of the forms of an IBI
-    │   │   ├── RepositoryNameError        looked like a repository name (003, Table 6.1)
-    │   │   ├── IbipError                  looked like an IBIp (003, Table 7.1)
-    │   │   └── LegacyLabelError           looked like a label from before 2009
-    │   ├── PersistentUrlError             its label is good, what follows is not (004, Table 6.1)
+    ├── ReadingError (also a ValueError)   a text does not follow its grammar
+    │   ├── LabelError                     the text has none of the forms of an IBI
+    │   │   ├── RepositoryNameError        it resembles a repository name (003, Table 6.1)
+    │   │   ├── IbipError                  it resembles an IBIp (003, Table 7.1)
+    │   │   └── LegacyLabelError           it resembles a label from before 2009
+    │   ├── PersistentUrlError             the label is valid, what follows is not (004, Table 6.1)
     │   │   └── ModifierOrderError         modifiers or verbs in an order that 004, Table 6.2 lacks
-    │   ├── LanguageError                  no language, or none that 004, Table A.1 admits
-    │   └── PairListError                  no pair list (004, Table 4.2)
-    │       └── RelationError              no relation (004, Table 7.5)
-    ├── CheckCharacterError                a label and its check character disagree
-    ├── AccessError
-    │   ├── UnauthenticatedError           no token, or none that is known
-    │   ├── LicenceError                   files that are for readers in other networks
-    │   └── ForbiddenError                 a token that is not for this
-    ├── KeyTextError (also a ValueError)   no registration key or urlkey (004, Table 5.1)
-    ├── MessageError (also a ValueError)   a request or answer of the protocol cannot be served
-    ├── RequestError (also a ValueError)   what was asked for cannot be, of whichever service
-    ├── ArchiveError                       the archive did not do it; nothing was changed
-    │   ├── ArchiveRequestError (also a RequestError)   no archive can take it
+    │   ├── LanguageError                  not a language that 004, Table A.1 admits
+    │   └── PairListError                  not a pair list (004, Table 4.2)
+    │       └── RelationError              not a relation (004, Table 7.5)
+    ├── CheckCharacterError                a label and its check character do not match
+    ├── AccessError                        the caller lacks a right
+    │   ├── UnauthenticatedError           the token is missing or unknown
+    │   ├── LicenceError                   files that only other networks may read
+    │   └── ForbiddenError                 the token lacks a scope
+    ├── KeyTextError (also a ValueError)   not a registration key or urlkey (004, Table 5.1)
+    ├── MessageError (also a ValueError)   a request or answer of the protocol is not valid
+    ├── RequestError (also a ValueError)   a request that no service of its kind can serve
+    ├── ArchiveError                       the archive refused or failed; nothing was changed
+    │   ├── ArchiveRequestError (also a RequestError)   no archive can serve the request
     │   │   ├── FileNameError              a path that no file of an item can have
-    │   │   ├── UnpackError                a zip or tar file damaged, hostile or too large
-    │   │   ├── BagError                   a bag damaged, hostile or of another program
+    │   │   ├── UnpackError                a zip or tar file is damaged, hostile or too large
+    │   │   ├── BagError                   a bag is damaged, hostile or of another program
     │   │   └── MetadataError              metadata that cannot be read
-    │   ├── ChecksumError (also a ValueError)   what came is not what was sent
-    │   ├── TooLargeError                  more than the archive takes
-    │   ├── UnknownError                   the archive has no such thing
-    │   ├── StateError                     the state of the thing forbids the act
-    │   │   ├── AtWorkError                somebody else is at it just now
+    │   ├── ChecksumError (also a ValueError)   the bytes received differ from the bytes sent
+    │   ├── TooLargeError                  the content exceeds a limit of the archive
+    │   ├── UnknownError                   the archive has no such item, file or deposit
+    │   ├── StateError                     the state of an item or deposit forbids the operation
+    │   │   ├── InProgressError            another operation on the same object is in progress
     │   │   └── DeletedError               the item was deleted
-    │   ├── TooManyRequestsError           one client asks more than its share
-    │   ├── StorageError                   disk or database do not do what they should
-    │   │   └── StorageFullError           there is no room
-    │   ├── KeeperAwayError                it can be read, but not changed just now
+    │   ├── TooManyRequestsError           a client exceeds its rate limit
+    │   ├── StorageError                   the disk or the database fails
+    │   │   └── StorageFullError           the storage is full
+    │   ├── WriterUnavailableError         the archive can be read, but not changed
     │   ├── InstanceHeldError              another process serves this folder, or none does
-    │   ├── ArchiveRefusedError            an archive asked over HTTP said no
+    │   ├── ArchiveRefusedError            an archive refused a request over HTTP
     │   └── ArchiveUnreachableError        an archive does not answer over HTTP
-    ├── ResolverError                      the resolver did not do it; nothing was changed
-    │   ├── ResolverRequestError (also a RequestError)   no resolver can take it
+    ├── ResolverError                      the resolver refused or failed; nothing was changed
+    │   ├── ResolverRequestError (also a RequestError)   no resolver can serve the request
     │   ├── NotOnRecordError               no such archive, conflict or challenge
-    │   ├── RegistrationKeyError           an archive is not registered, or not by this key
-    │   ├── OverloadError                  more is asked of it than it can do at once
-    │   ├── ProofError                     control of a domain name was not shown
-    │   ├── MailError                      a message was not taken by the mail server
-    │   ├── ResolverRefusedError           a resolver asked over HTTP said no
+    │   ├── RegistrationKeyError           the archive is not registered, or has another key
+    │   ├── OverloadError                  the resolver is at its limit of concurrent work
+    │   ├── ProofError                     control of a domain name was not proved
+    │   ├── MailError                      the mail server did not accept a message
+    │   ├── ResolverRefusedError           a resolver refused a request over HTTP
     │   └── ResolverUnreachableError       a resolver does not answer over HTTP
-    └── MintingError                       no label was given out
+    └── MintingError                       no label was issued
         ├── MintingRequestError (also a RequestError)   no label can be minted with it
-        │   └── KeyReusedError             an idempotency key came again with another request
+        │   └── KeyReusedError             an idempotency key came with a different request
         ├── BindingError                   a label cannot be bound to this target
         ├── BusyError                      the waiting room is full, or the wait too long
-        │   └── ShareError                 one client takes more of it than its share
-        ├── ClockError
+        │   └── ShareError                 one client exceeds its share of the waiting room
+        ├── ClockError                     the clock cannot be trusted
         │   ├── ClockBehindError           the clock is behind the last label
         │   └── ClockAheadError            the clock jumped ahead; an operator must confirm it
-        ├── LedgerError
+        ├── LedgerError                    the ledger does not allow minting
         │   ├── LedgerUnavailableError     it cannot be read or written just now
-        │   └── LedgerRestoredError        it is older than what this machine saw of it
+        │   └── LedgerRestoredError        it is older than this machine has seen it
         ├── MinterUnreachableError         a minter on another machine does not answer
         ├── PrefixHeldError                another ledger mints under this prefix right now
-        └── MinterClosedError              it was closed
+        └── MinterClosedError              the minter was closed
 
-The facts stand in fields; the sentence is built here, once, so that a command line, a page and
-a problem document all say the same.
+The facts are fields of the error. Its class builds the message, once, so that a command line, a
+page and a problem document all print the same sentence.
 """
 
 from ibi.errors.access import AccessError, ForbiddenError, LicenceError, UnauthenticatedError
@@ -73,13 +73,12 @@ from ibi.errors.archive import (
     ArchiveRefusedError,
     ArchiveRequestError,
     ArchiveUnreachableError,
-    AtWorkError,
     BagError,
     ChecksumError,
     DeletedError,
     FileNameError,
+    InProgressError,
     InstanceHeldError,
-    KeeperAwayError,
     MetadataError,
     StateError,
     StorageError,
@@ -88,6 +87,7 @@ from ibi.errors.archive import (
     TooManyRequestsError,
     UnknownError,
     UnpackError,
+    WriterUnavailableError,
 )
 from ibi.errors.base import IbiError, RequestError, printable, shown
 from ibi.errors.labels import (
@@ -137,7 +137,6 @@ __all__ = [
     "ArchiveRefusedError",
     "ArchiveRequestError",
     "ArchiveUnreachableError",
-    "AtWorkError",
     "BagError",
     "BindingError",
     "BusyError",
@@ -151,8 +150,8 @@ __all__ = [
     "ForbiddenError",
     "IbiError",
     "IbipError",
+    "InProgressError",
     "InstanceHeldError",
-    "KeeperAwayError",
     "KeyReusedError",
     "KeyTextError",
     "LabelError",
@@ -194,6 +193,7 @@ __all__ = [
     "UnauthenticatedError",
     "UnknownError",
     "UnpackError",
+    "WriterUnavailableError",
     "printable",
     "shown",
 ]

@@ -1,4 +1,4 @@
-"""Who may not."""
+"""Errors of access: the caller lacks a token, a scope or a licence."""
 
 from __future__ import annotations
 
@@ -6,41 +6,39 @@ from ibi.errors.base import IbiError, shown
 
 
 class AccessError(IbiError):
-    """Somebody wanted something that they have no right to."""
+    """The caller has no right to what it asked for."""
 
 
 class UnauthenticatedError(AccessError):
-    """There is no token, or none that is known."""
+    """The request has no token, or one that is unknown. The message never repeats the token."""
 
     def __str__(self) -> str:
-        """Say how a token is sent; which one was sent is nobody's business."""
         return "A valid token is needed: send it as 'Authorization: Bearer TOKEN'."
 
 
 class LicenceError(AccessError):
-    """The files of an item are for readers in other networks."""
+    """The files of an item may be read only from the networks of its licensee.
+
+    `described_at` is the address of its public page, empty if there is none.
+    """
 
     def __init__(self, label: str, described_at: str) -> None:
-        """Keep which item, and where everybody may read what describes it."""
         self.label = label
         self.described_at = described_at
         super().__init__(label, described_at)
 
     def __str__(self) -> str:
-        """Say who may, and what everybody may."""
         text = f"The files of {self.label} can be read from the network of its licensee only."
-        page = f" What describes it is for everybody: {self.described_at}"
+        page = f" Its description is public: {self.described_at}"
         return text + page if self.described_at else text
 
 
 class ForbiddenError(AccessError):
-    """The token is known, and not for this."""
+    """The token is valid, but lacks the scope that the operation needs."""
 
     def __init__(self, scope: str) -> None:
-        """Keep what the token would have to be for."""
         self.scope = scope
         super().__init__(scope)
 
     def __str__(self) -> str:
-        """Say what is needed."""
         return f"This needs a token with the scope {shown(self.scope)}."

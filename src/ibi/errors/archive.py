@@ -1,4 +1,4 @@
-"""What an archive refuses, and what fails under it."""
+"""Errors of an archive: requests that it refuses, and failures of its storage."""
 
 from __future__ import annotations
 
@@ -6,24 +6,22 @@ from ibi.errors.base import IbiError, RequestError, shown
 
 
 class ArchiveError(IbiError):
-    """The archive did not do what was asked; nothing was changed."""
+    """The archive refused or failed; nothing was changed."""
 
 
 class ArchiveRequestError(ArchiveError, RequestError):
-    """A deposit, a description, a setting or an act that no archive can take."""
+    """A deposit, description, setting or operation that no archive can accept."""
 
 
 class FileNameError(ArchiveRequestError):
     """A path that no file of an item can have."""
 
     def __init__(self, path: str, reason: str) -> None:
-        """Keep the path and what is wrong with it."""
         self.path = path
         self.reason = reason
         super().__init__(path, reason)
 
     def __str__(self) -> str:
-        """Say which path, and why."""
         return f"{shown(self.path)} cannot be the path of a file: {self.reason}."
 
 
@@ -32,32 +30,28 @@ class UnpackError(ArchiveRequestError):
 
 
 class BagError(ArchiveRequestError):
-    """A bag that is damaged, hostile or of another program."""
+    """A bag is damaged, hostile or was written by another program."""
 
     def __init__(self, reason: str) -> None:
-        """Keep what is wrong with it."""
         self.reason = reason
         super().__init__(reason)
 
     def __str__(self) -> str:
-        """Say it."""
         return f"The bag cannot be used: {self.reason}."
 
 
 class MetadataError(ArchiveRequestError):
-    """Metadata that cannot be read."""
+    """The metadata cannot be read."""
 
 
 class ChecksumError(ArchiveError, ValueError):
-    """What came is not what was sent."""
+    """The checksum of the bytes received is not that of the bytes sent."""
 
     def __init__(self, path: str, expected: str, found: str) -> None:
-        """Keep both sums."""
         self.path, self.expected, self.found = path, expected, found
         super().__init__(path, expected, found)
 
     def __str__(self) -> str:
-        """Say both."""
         return (
             f"{shown(self.path)} did not arrive whole: its checksum should be {self.expected} "
             f"and is {self.found}. Send it again."
@@ -65,102 +59,93 @@ class ChecksumError(ArchiveError, ValueError):
 
 
 class TooLargeError(ArchiveError):
-    """More than the archive takes."""
+    """The content exceeds a limit of the archive."""
 
 
 class UnknownError(ArchiveError):
-    """The archive has no such thing."""
+    """The archive has no item, file or deposit of this name."""
 
     def __init__(self, thing: str, name: str) -> None:
-        """Keep what was looked for."""
         self.thing, self.name = thing, name
         super().__init__(thing, name)
 
     def __str__(self) -> str:
-        """Say what is not here."""
         return f"There is no {self.thing} {shown(self.name)} in this archive."
 
 
 class StateError(ArchiveError):
-    """The state of the thing forbids the act."""
+    """The state of an item or deposit forbids the operation."""
 
 
-class AtWorkError(StateError):
-    """Somebody else is at it just now: a moment later it may be done."""
+class InProgressError(StateError):
+    """Another operation on the same object is in progress; a later attempt may succeed."""
 
 
 class DeletedError(StateError):
     """The item was deleted; its tombstone stays."""
 
     def __init__(self, label: str) -> None:
-        """Keep which."""
         self.label = label
         super().__init__(label)
 
     def __str__(self) -> str:
-        """Say it."""
         return f"{self.label} was deleted: its tombstone stays as it is."
 
 
 class TooManyRequestsError(ArchiveError):
-    """One client asks more than its share."""
+    """A client exceeds its rate limit; `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
-        """Keep when to come again, in seconds."""
         self.retry_after = retry_after
         super().__init__(retry_after)
 
     def __str__(self) -> str:
-        """Say when to come again."""
         return f"Too many requests: try again in {self.retry_after} s."
 
 
 class StorageError(ArchiveError):
-    """The disk or the database does not do what it should."""
+    """The disk or the database fails."""
 
     def __init__(self, place: str, reason: str) -> None:
-        """Keep where and why."""
         self.place, self.reason = place, reason
         super().__init__(place, reason)
 
     def __str__(self) -> str:
-        """Say both."""
         return f"The storage {self.place} cannot be used: {self.reason}."
 
 
 class StorageFullError(StorageError):
-    """There is no room."""
+    """The storage has no free space."""
 
 
-class KeeperAwayError(ArchiveError):
-    """The process that changes the archive does not answer; others do, who read."""
+class WriterUnavailableError(ArchiveError):
+    """The process that changes the archive does not answer; the reading processes still do.
+
+    Whether a change that was sent to it has been made is unknown. `retry_after` is in seconds.
+    """
 
     def __init__(self, retry_after: int) -> None:
-        """Keep when to come again, in seconds."""
         self.retry_after = retry_after
         super().__init__(retry_after)
 
     def __str__(self) -> str:
-        """Say that nobody knows more."""
         return (
             "The archive can be read, but not changed at the moment. Ask again whether it was done."
         )
 
 
 class InstanceHeldError(ArchiveError):
-    """A folder is not as an act needs it: another process serves it, or none does."""
+    """The operation needs a folder that is served, or one that is not, and it is the other."""
 
 
 class ArchiveRefusedError(ArchiveError):
-    """An archive that was asked over HTTP said no; the sentence is its own."""
+    """An archive refused a request over HTTP; `detail` is the archive's own message."""
 
     def __init__(self, status: int, detail: str) -> None:
-        """Keep both."""
         self.status, self.detail = status, detail
         super().__init__(status, detail)
 
     def __str__(self) -> str:
-        """Repeat what the archive said."""
         return self.detail or f"The archive refused, with status {self.status}."
 
 
@@ -168,10 +153,8 @@ class ArchiveUnreachableError(ArchiveError):
     """An archive does not answer over HTTP."""
 
     def __init__(self, address: str, reason: str) -> None:
-        """Keep where and why."""
         self.address, self.reason = address, reason
         super().__init__(address, reason)
 
     def __str__(self) -> str:
-        """Say both."""
         return f"The archive at {self.address} does not answer: {self.reason}."

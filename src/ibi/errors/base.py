@@ -1,11 +1,11 @@
-"""The root of all errors, and how a message repeats a foreign text."""
+"""The root of all errors, and how a message quotes text from outside."""
 
 from __future__ import annotations
 
 from typing import Final
 
 SHOWN: Final = 60
-"""How much of a foreign text a message repeats: it is recognised, and floods no log."""
+"""How many characters of a foreign text a message repeats: enough to recognise it."""
 
 
 def shown(text: str) -> str:
@@ -14,7 +14,7 @@ def shown(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape what does not print, so that a foreign text cannot write to a terminal or a log."""
+    """Escape unprintable characters, so that a text cannot control a terminal or forge a log."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 
@@ -23,8 +23,8 @@ def _printable(character: str) -> str:
 
 
 class IbiError(Exception):
-    """The root: whoever catches this catches all that this library raises on purpose."""
+    """The root of all errors that this library raises on purpose."""
 
 
 class RequestError(IbiError, ValueError):
-    """What was asked for cannot be: the sentence says why."""
+    """A request that no service of its kind can serve; the message says why."""

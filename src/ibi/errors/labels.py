@@ -1,4 +1,4 @@
-"""Texts that cannot be read."""
+"""Errors of parsing: the text is not a label, a persistent URL or a language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from ibi.errors.base import IbiError, shown
 
 
 class ReadingError(IbiError, ValueError):
-    """A text could not be read: which part, where, and what would have been right."""
+    """A text could not be parsed.
+
+    The error holds the part at fault, its position in `text` (characters, counted from 0), what
+    was expected there and what was found, and labels that may have been meant.
+    """
 
     thing = "an IBI"
 
@@ -22,7 +26,6 @@ class ReadingError(IbiError, ValueError):
         found: str = "",
         suggestions: tuple[str, ...] = (),
     ) -> None:
-        """Keep the facts; `position` counts characters of `text` from 0."""
         self.text = text
         self.part = part
         self.position = position
@@ -32,7 +35,6 @@ class ReadingError(IbiError, ValueError):
         super().__init__(text, part, position, expected, found, suggestions)
 
     def __str__(self) -> str:
-        """Say it in one sentence, and in a second one what may have been meant."""
         found = f"found {shown(self.found)}" if self.found else "found nothing there"
         sentence = (
             f"{shown(self.text)} is not {self.thing}: {self.part}, at character "
@@ -43,11 +45,11 @@ class ReadingError(IbiError, ValueError):
         return sentence
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive pickling (worker processes), which keyword-only arguments would not."""
+        """Support pickling (between worker processes), which keyword-only arguments break."""
         return (_rebuilt, (type(self), *self.args))
 
     def within(self, text: str, position: int, suggestions: tuple[str, ...]) -> Self:
-        """Return the same complaint about a larger text in which the offending part lies."""
+        """Return the same error for a larger text, in which the part at fault is at `position`."""
         return type(self)(
             text,
             part=self.part,
@@ -78,55 +80,56 @@ def _rebuilt(  # noqa: PLR0913, PLR0917  # the facts of a fault, as pickle hands
 
 
 class LabelError(ReadingError):
-    """The text is none of the forms of an IBI."""
+    """The text has none of the forms of an IBI."""
 
 
 class RepositoryNameError(LabelError):
-    """The text looks like a repository name and is none."""
+    """The text resembles a repository name, but is not one."""
 
     thing = "a repository name"
 
 
 class IbipError(LabelError):
-    """The text looks like an IBIp and is none."""
+    """The text resembles an IBIp, but is not one."""
 
     thing = "an IBIp"
 
 
 class LegacyLabelError(LabelError):
-    """The text looks like a label from before 2009 and is none."""
+    """The text resembles a label from before 2009, but is not one."""
 
     thing = "a legacy label"
 
 
 class PersistentUrlError(ReadingError):
-    """What follows the label of a persistent URL cannot be read."""
+    """The part of a persistent URL after its label cannot be parsed."""
 
     thing = "a persistent URL"
 
 
 class ModifierOrderError(PersistentUrlError):
-    """The modifiers and verbs are good, their order is not."""
+    """The modifiers and verbs are valid, but not in this order."""
 
 
 class LanguageError(ReadingError):
-    """The text names no language."""
+    """The text is not the code of a language."""
 
     thing = "a language"
 
 
 class CheckCharacterError(IbiError):
-    """A label and the check character beside it disagree: one of them was mistyped."""
+    """A label and its check character do not match: one of them was mistyped.
+
+    `expected` is empty if the form of the label has no check character.
+    """
 
     def __init__(self, label: str, given: str, expected: str = "") -> None:
-        """Keep the label, the character given and its own one, empty if its form has none."""
         self.label = label
         self.given = given
         self.expected = expected
         super().__init__(label, given, expected)
 
     def __str__(self) -> str:
-        """Say what disagrees; which of the two is wrong cannot be known."""
         if not self.expected:
             return f"{shown(self.label)} has no check character: only an IBIp has one."
         return (

@@ -28,9 +28,9 @@ from ibi.archive.rules.copies import (
 )
 from ibi.errors import (
     ArchiveError,
-    AtWorkError,
     DeletedError,
     IbiError,
+    InProgressError,
     StateError,
     StorageError,
     UnknownError,
@@ -109,7 +109,7 @@ class Copies:
             return self._bring(source, label, looked, who, report)
         except StorageError:
             raise
-        except AtWorkError:  # somebody else brings it up to date just now
+        except InProgressError:  # somebody else brings it up to date just now
             return False
         except IbiError as fault:
             self._keep(label, str(fault), is_missing=not is_found)

@@ -22,7 +22,7 @@ from ibi.archive.ports.catalogue import Deposit, StoredItem
 from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.copies import check_same
 from ibi.archive.rules.foreign_manifest import check_described, read_foreign
-from ibi.errors import AtWorkError, DeletedError, StateError, StorageFullError
+from ibi.errors import DeletedError, InProgressError, StateError, StorageFullError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
 from ibi.model.item import File, Item, State, content, is_same
@@ -191,7 +191,7 @@ class ItemPuller:
         arrived(0)
 
     def sealed(self, pulled: PulledItem) -> AbstractContextManager[None]:
-        """Keep another pull of the same item from what this one brought; AtWorkError if it is."""
+        """Seal what this pull brought against other pulls; InProgressError if it is sealed."""
         return self._store.sealed(pulled.deposit) if pulled.deposit else nullcontext()
 
     def changes(self, pulled: PulledItem, items: Sequence[Item]) -> list[ItemChange]:
@@ -210,7 +210,7 @@ class ItemPuller:
             # Somebody else may have pulled another version to the same place.
             if is_other or not new.keys() <= paths:
                 msg = f"{item.forms.label} was changed meanwhile: pull it again."
-                raise AtWorkError(msg)
+                raise InProgressError(msg)
             changes.append(
                 ItemChange(
                     item=item,

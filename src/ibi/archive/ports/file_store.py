@@ -120,14 +120,14 @@ class FileStore(Protocol):
         ...
 
     def busy(self, deposit: str, path: str = "") -> AbstractContextManager[None]:
-        """Keep others from a file of a deposit, and from sealing it; AtWorkError if they are.
+        """Keep others from a file of a deposit, and from sealing it; InProgressError if they are.
 
         Whoever receives or removes a file does this by itself.
         """
         ...
 
     def sealed(self, deposit: str) -> AbstractContextManager[None]:
-        """Let nobody change the files of a deposit meanwhile; AtWorkError if somebody does."""
+        """Let nobody change the files of a deposit meanwhile; InProgressError if somebody does."""
         ...
 
     def discard(self, deposit: str) -> None:

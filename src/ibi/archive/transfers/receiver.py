@@ -22,8 +22,8 @@ from ibi.archive.transfers.item_pair import Pair, digest_of, pair_of
 from ibi.errors import (
     ArchiveRequestError,
     ArchiveUnreachableError,
-    AtWorkError,
     IbiError,
+    InProgressError,
     StateError,
     StorageError,
     StorageFullError,
@@ -220,7 +220,7 @@ class TransferReceiver:
             self._be_ready(exchange, pulled)
         except StorageFullError as full:
             self._give_up(exchange, str(full))
-        except (ArchiveUnreachableError, AtWorkError, StorageError):
+        except (ArchiveUnreachableError, InProgressError, StorageError):
             raise
         except IbiError as fault:
             self._give_up(exchange, str(fault))

@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from ibi.errors import KeeperAwayError
+from ibi.errors import WriterUnavailableError
 from ibi.foundation.interprocess.frames import (
     BODY,
     END,
@@ -44,11 +44,11 @@ class Forwarder:
         self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, and its answer back; KeeperAwayError if nobody answers."""
+        """Hand a request on, and its answer back; WriterUnavailableError if nobody answers."""
         try:
             reader, writer = await asyncio.open_unix_connection(sock=self._writer.ring())
         except OSError:
-            raise KeeperAwayError(RETRY_AFTER) from None
+            raise WriterUnavailableError(RETRY_AFTER) from None
         try:
             await self._await_keeper(reader)
             writer.write(frame(REQUEST, encode(Head.of(scope))))
@@ -63,7 +63,7 @@ class Forwarder:
                     return
         except (TimeoutError, OSError):
             pass
-        raise KeeperAwayError(RETRY_AFTER)
+        raise WriterUnavailableError(RETRY_AFTER)
 
 
 class _Relay:
@@ -84,7 +84,7 @@ class _Relay:
             await self._answer()
         except (EOFError, OSError):
             if not self._has_begun:
-                raise KeeperAwayError(RETRY_AFTER) from None
+                raise WriterUnavailableError(RETRY_AFTER) from None
             # An answer that ends here is cut off: the server hangs up, and the client sees it.
         finally:
             if self._body is not None:

@@ -21,7 +21,6 @@ from ibi.errors import (
     DeletedError,
     ForbiddenError,
     IbiError,
-    KeeperAwayError,
     KeyReusedError,
     KeyTextError,
     LedgerError,
@@ -48,6 +47,7 @@ from ibi.errors import (
     TooManyRequestsError,
     UnauthenticatedError,
     UnknownError,
+    WriterUnavailableError,
 )
 
 _LOG: Final = structlog.get_logger()
@@ -101,7 +101,7 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "It is too large"),
     (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
     (
-        KeeperAwayError,
+        WriterUnavailableError,
         HTTPStatus.SERVICE_UNAVAILABLE,
         "keeper-away",
         "The archive cannot be changed",
@@ -163,7 +163,9 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
     headers: dict[str, str] = {}
     retry_after = 0
     if status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
-        if isinstance(error, (BusyError, KeeperAwayError, OverloadError, TooManyRequestsError)):
+        if isinstance(
+            error, (BusyError, WriterUnavailableError, OverloadError, TooManyRequestsError)
+        ):
             retry_after = error.retry_after
         else:
             retry_after = RETRY_AFTER

@@ -21,7 +21,14 @@ from typing import BinaryIO
 import msgspec
 
 from ibi.archive.ports.file_store import Staged
-from ibi.errors import AtWorkError, ChecksumError, FileNameError, StateError, UnknownError, shown
+from ibi.errors import (
+    ChecksumError,
+    FileNameError,
+    InProgressError,
+    StateError,
+    UnknownError,
+    shown,
+)
 from ibi.foundation.system.disk import (
     A_FILE_IS_THERE,
     A_FOLDER_IS_THERE,
@@ -99,10 +106,10 @@ class Staging:
         key = (deposit, path)
         with self._lock:
             if deposit in self._sealed:
-                raise AtWorkError("This deposit is being completed.")
+                raise InProgressError("This deposit is being completed.")
             if key in self._busy:
                 what = f"{shown(path)} is being received" if path else "This deposit is at work"
-                raise AtWorkError(f"{what} already.")
+                raise InProgressError(f"{what} already.")
             self._busy.add(key)
         try:
             yield
@@ -112,10 +119,10 @@ class Staging:
 
     @contextmanager
     def sealed(self, deposit: str) -> Iterator[None]:
-        """Let nobody change the files of a deposit meanwhile; AtWorkError if somebody does."""
+        """Let nobody change the files of a deposit meanwhile; InProgressError if somebody does."""
         with self._lock:
             if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
-                raise AtWorkError("A file of this deposit is on its way: wait for its end.")
+                raise InProgressError("A file of this deposit is on its way: wait for its end.")
             self._sealed.add(deposit)
         try:
             yield
