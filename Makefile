@@ -52,11 +52,14 @@ test: $(INSTALLED) judges ## what CI runs: format, lint, types, import contracts
 
 .PHONY: tests
 tests: $(INSTALLED) ## the tests alone
-	$(PYTEST)
+	PYTHONHASHSEED=0 $(PYTEST)
 
+# Of the examples of property tests: `make long SEED=...` repeats a run.
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 .PHONY: long
-long: $(INSTALLED) judges ## the tests for which CI has no time
-	IBI_TESTS=full $(PYTEST) -m "long or many"
+long: $(INSTALLED) judges ## the tests for which CI has no time, and new examples (SEED=number: those of a run)
+	$(eval SEED := $(SEED))
+	PYTHONHASHSEED=$(SEED) IBI_TESTS=full $(PYTEST) -m "long or many or hypothesis" --hypothesis-seed=$(SEED)
 
 .PHONY: workers
 workers: $(INSTALLED) ## the tests over HTTP once more, each service served by two workers (long)

@@ -10,16 +10,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+from extent import FULL
 from ibi.minting.storage.machine_folder import FOLDER
 from object_server import ObjectServer
 from postgres_server import PostgresServer
 
-# Machines are noisy: no example fails for being slow. CI draws the same examples every time.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+# No example fails because the machine is slow, and none is remembered from another run. `make test`
+# tries the same examples every time; `make long` tries new ones, and its command names their seed.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    database=None,
+    derandomize=not FULL,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
 
 
 # Tests sync what they write thousands of times, and none of them cuts the power of this machine:
@@ -43,6 +51,15 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over thousands of tests, which stay until the end."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Say under a failure how the same examples are tried again."""
+    seed = config.getoption("--hypothesis-seed")
+    if exitstatus and seed is not None:
+        terminalreporter.write_line(f"Examples of property tests were drawn by seed {seed}.")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -635,7 +635,8 @@ conflicts = st.builds(
 )
 # One store for all examples: each is told from those before it.
 in_one_store = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -125,7 +125,10 @@ _ASKED: Final = st.builds(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(asked=_ASKED, times=st.integers(1, 3))
 def test_what_is_warm_is_what_the_usual_way_says(scene: Scene, asked: Asked, times: int) -> None:
     """A request in two pieces takes the usual way, where one in one piece may be warm."""
