@@ -22,6 +22,7 @@ from ibi.resolver.ports.store import (
     RegistryEvent,
     ResolverStore,
 )
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 
 KEEPER = "keeper"
@@ -55,7 +56,7 @@ def database(place: str) -> Database:
 @contextmanager
 def made(place: str) -> Iterator[Place]:
     """Make the tables at an empty place, and let a keeper join."""
-    upgrade(place, postgresql=is_url(place), part="resolver")
+    upgrade(place, RESOLVER_MIGRATIONS, postgresql=is_url(place))
     found = Place(place, partial(database, place))
     with ExitStack() as stack:
         found().join(KEEPER, DUTIES)

@@ -19,6 +19,7 @@ from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.storage.files.folder_store import FolderStore
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.foundation.sql.schema_version import is_newest
 from ibi.foundation.sql.sqlite import Sqlite
@@ -76,8 +77,8 @@ class ToldClock:
 def open_catalogue(path: Path) -> SqlCatalogue:
     """Open or make a catalogue in a file."""
     database = Sqlite(path)
-    if not is_newest(database, "archive"):
-        upgrade(str(path), postgresql=False, part="archive")
+    if not is_newest(database, ARCHIVE_MIGRATIONS):
+        upgrade(str(path), ARCHIVE_MIGRATIONS, postgresql=False)
     return SqlCatalogue(database, quick=True)
 
 

@@ -31,6 +31,7 @@ from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.wiring.app import ResolverInstance, resolver_app
 from ibi.wire import requests, responses
 from ibi.wire.digest import DigestPage
@@ -174,7 +175,7 @@ def _running(
         async with app.router.lifespan_context(app):
             return await work(app)
 
-    upgrade(settings.place, postgresql=False, part="resolver")
+    upgrade(settings.place, RESOLVER_MIGRATIONS, postgresql=False)
     with (
         closing(ResolverInstance(settings)) as instance,
         pytest.MonkeyPatch.context() as patch,

@@ -10,6 +10,7 @@ import pytest
 
 from catalogue_place import Place, schema
 from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
@@ -23,7 +24,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     else:
         url = schema(request.getfixturevalue("postgres"))
         place = Place(url, lambda: Postgres(url), postgresql=True)
-    upgrade(place.place, postgresql=place.postgresql, part="archive")
+    upgrade(place.place, ARCHIVE_MIGRATIONS, postgresql=place.postgresql)
     with ExitStack() as stack:
         yield place
         for catalogue in place.opened:

@@ -25,6 +25,7 @@ from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
 from ibi.foundation.settings_file import written
@@ -43,6 +44,7 @@ from ibi.minting.wiring import minter_of
 from ibi.model.item import Item, State
 from ibi.model.token import Token
 from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from object_server import ObjectServer
 from small_archive import HOST, IP, SmallArchive, contents, forms
@@ -99,7 +101,7 @@ class Site:
         folder.mkdir(parents=True)
         self.settings = settings_of(folder, catalogue, ledger)
         self.place = self.settings.place(self.settings.catalogue)
-        upgrade(self.place, postgresql="://" in self.place, part="archive")
+        upgrade(self.place, ARCHIVE_MIGRATIONS, postgresql="://" in self.place)
         self.small = SmallArchive(
             folder,
             catalogue=lambda _: SqlCatalogue(opened(self.place), quick=True),
@@ -216,7 +218,7 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
         address="http://resolver.example.org",
         database=empty(before) or "registry.sqlite",
     )
-    upgrade(settings.place, postgresql=before == "postgresql", part="resolver")
+    upgrade(settings.place, RESOLVER_MIGRATIONS, postgresql=before == "postgresql")
     (folder / "resolver.toml").write_text(written(settings), encoding="utf-8")
     database = opened(settings.place)
     SqlResolverStore(database, quick=True).add_token(Token("me", "digest", "read", 5))

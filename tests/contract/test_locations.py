@@ -17,6 +17,7 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import END
 from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
 
@@ -29,11 +30,11 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     database: Database
     if request.param == "sqlite":
         path = str(tmp_path / "registry.sqlite")
-        upgrade(path, postgresql=False, part="resolver")
+        upgrade(path, RESOLVER_MIGRATIONS, postgresql=False)
         database = Sqlite(path)
     else:
         url = schema(request.getfixturevalue("postgres"))
-        upgrade(url, postgresql=True, part="resolver")
+        upgrade(url, RESOLVER_MIGRATIONS, postgresql=True)
         database = Postgres(url)
     with ExitStack() as stack:
         stack.callback(database.close)

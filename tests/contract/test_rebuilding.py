@@ -31,6 +31,7 @@ from ibi.archive.rules.manifest import manifest, read_kept
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.storage.catalogue.rebuild import REBUILDING
 from ibi.archive.storage.files.folder_store import FolderStore
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
@@ -59,7 +60,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[
         else:
             place = schema(request.getfixturevalue("postgres"))
         is_server = request.param == "postgresql"
-        upgrade(place, postgresql=is_server, part="archive")
+        upgrade(place, ARCHIVE_MIGRATIONS, postgresql=is_server)
 
         def open_it() -> Database:
             opened.append(Postgres(place) if is_server else Sqlite(place))
@@ -346,7 +347,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         small.open({"two": b"22", "b/new": b"n"}, item=FIRST, remove=["a/one"])
         small.archive.reserve(1, "me")
         small.close()
-        upgrade(str(folder / "empty.sqlite"), postgresql=False, part="archive")
+        upgrade(str(folder / "empty.sqlite"), ARCHIVE_MIGRATIONS, postgresql=False)
     return folder
 
 

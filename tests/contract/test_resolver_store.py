@@ -30,6 +30,7 @@ from ibi.resolver.ports.store import (
     ResolverStore,
 )
 from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.app import open_resolver_store
 from registry_place import (
@@ -559,7 +560,7 @@ def test_every_method_says_so_when_the_tables_are_gone(place: Place) -> None:
 
 def test_a_full_disk_is_said_to_be_full(tmp_path: Path) -> None:
     path = str(tmp_path / "registry.sqlite")
-    upgrade(path, postgresql=False, part="resolver")
+    upgrade(path, RESOLVER_MIGRATIONS, postgresql=False)
     database = Sqlite(path)
     store = SqlResolverStore(database, quick=True)
 

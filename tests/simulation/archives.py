@@ -23,6 +23,7 @@ from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.transfer_messages import Message, TransferReply
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.app import UsedKeyCleanup
 from ibi.archive.web.digest import DigestEndpoint
@@ -63,7 +64,7 @@ class ArchiveHost(Host):
         self.tree = Tree()
         self.subsystem = Subsystem(host=self.address, ip=f"150.163.34.{number}")
         self.service: Forms | None = None
-        self.catalogue_disk = self.disk.database("catalogue", "archive")
+        self.catalogue_disk = self.disk.database("catalogue", ARCHIVE_MIGRATIONS)
         world.judge.watch(self)
 
     @property

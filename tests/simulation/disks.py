@@ -18,7 +18,7 @@ import apsw
 
 from ibi.errors import LedgerUnavailableError, StorageError
 from ibi.foundation.sql.database import Execute
-from ibi.foundation.sql.schema_version import Part
+from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.upgrade import upgrade
 from simulation.virtual_time import PROCESS
 
@@ -59,10 +59,10 @@ class Disk:
         elif self.is_broken and self._chance() > _WORKS:
             raise StorageError(self.name, BROKEN)
 
-    def database(self, name: str, part: Part | None = None) -> MemoryDatabase:
+    def database(self, name: str, tables: Migrations | None = None) -> MemoryDatabase:
         """Return a database on this disk, made if it is not there."""
         if name not in self.databases:
-            self.databases[name] = MemoryDatabase(f"{self.name}/{name}", part)
+            self.databases[name] = MemoryDatabase(f"{self.name}/{name}", tables)
         return self.databases[name]
 
     def close(self) -> None:
@@ -81,12 +81,12 @@ class MemoryDatabase:
     emptying = "DELETE FROM"
     json_field = "({column} ->> '{name}')"
 
-    def __init__(self, name: str, part: Part | None = None) -> None:
-        """Begin with the newest tables of a part, or with none."""
+    def __init__(self, name: str, tables: Migrations | None = None) -> None:
+        """Begin with the newest tables of a program, or with none."""
         self.name = name
         self._connection = apsw.Connection(":memory:")
-        if part is not None:
-            self._connection.deserialize("main", _newest(part))
+        if tables is not None:
+            self._connection.deserialize("main", _newest(tables))
         self.on_commit: Callable[[], None] = lambda: None
         """Is called after every transaction that changed something."""
 
@@ -168,11 +168,11 @@ class MemoryDatabase:
 
 
 @cache
-def _newest(part: Part) -> bytes:
+def _newest(tables: Migrations) -> bytes:
     """Return an empty database with the newest tables, as the migrations make them."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "newest.sqlite")
-        upgrade(path, postgresql=False, part=part)
+        upgrade(path, tables, postgresql=False)
         connection = apsw.Connection(path)
         connection.execute("PRAGMA journal_mode = DELETE")
         octets = connection.serialize("main")

@@ -29,6 +29,7 @@ from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.app import BackgroundServices
 from ibi.resolver.web.fast_redirects import FastRedirects
@@ -79,7 +80,7 @@ class ResolverHost(Host):
         """Stand there with an empty disk, or beside another that has one."""
         super().__init__(world, f"r{number}", f"r{number}.example.net")
         self.is_second = shared is not None
-        own = MemoryDatabase(f"{self.name}/db", "resolver") if shared is None else None
+        own = MemoryDatabase(f"{self.name}/db", RESOLVER_MIGRATIONS) if shared is None else None
         self.database: MemoryDatabase = own or shared.database  # type: ignore[union-attr]  # one of them is
         self.base: str = f"http://{self.address}" if shared is None else shared.base
         self._leaving = asyncio.Event()

@@ -13,6 +13,7 @@ import pytest
 from ibi.archive.ports.file_store import FileStore, pieces_of
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import ChecksumError, StateError, UnknownError
 from simulation.disks import Disk, MemoryDatabase
 from simulation.memory_store import MemoryStore
@@ -33,7 +34,7 @@ def process() -> Iterator[Process]:
 
 def in_memory(folder: Path, tree: Tree) -> SmallArchive:
     """Return an archive of which nothing is in its folder."""
-    database = MemoryDatabase("catalogue", "archive")
+    database = MemoryDatabase("catalogue", ARCHIVE_MIGRATIONS)
     return SmallArchive(
         folder,
         catalogue=lambda _: SqlCatalogue(database, quick=True),

@@ -38,6 +38,7 @@ from ibi.resolver.rules.acknowledgment import (
 )
 from ibi.resolver.rules.cached_redirect import AskedFor, CachedRedirect, Terms
 from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire import requests
@@ -226,7 +227,7 @@ def test_sheets_are_kept_and_divided_in_a_database(
     monkeypatch.setattr(outbox, "SMALL_BATCH", 3)
     monkeypatch.setattr(outbox, "MOST_ACCESSES", 4)
     place = tmp_path / "resolver.sqlite"
-    upgrade(str(place), postgresql=False, part="resolver")
+    upgrade(str(place), RESOLVER_MIGRATIONS, postgresql=False)
     items = [known(number) for number in range(10)]
 
     async def run() -> None:

@@ -28,6 +28,7 @@ from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply
 from ibi.resolver.rules.acknowledgment import Referral
 from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire.requests import UrlRequest
@@ -230,7 +231,7 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
     archive: ArchiveServer, item: dict[str, Any], tmp_path: Path
 ) -> None:
     place = tmp_path / "resolver.sqlite"
-    upgrade(str(place), postgresql=False, part="resolver")
+    upgrade(str(place), RESOLVER_MIGRATIONS, postgresql=False)
     found = registered(archive, "ibi-0.1")
     before = counted(archive, item)
 

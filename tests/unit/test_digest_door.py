@@ -18,6 +18,7 @@ from starlette.requests import Request
 from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import DigestState, ManifestItem
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.web import digest as module
 from ibi.archive.web.digest import PATH, DigestEndpoint
 from ibi.foundation.sql.sqlite import Sqlite
@@ -59,7 +60,7 @@ class CountedDigest(DigestLog):
 @pytest.fixture
 def digest(tmp_path: Path) -> Iterator[CountedDigest]:
     path = str(tmp_path / "catalogue.sqlite")
-    upgrade(path, postgresql=False, part="archive")
+    upgrade(path, ARCHIVE_MIGRATIONS, postgresql=False)
     with closing(SqlCatalogue(Sqlite(path), quick=True)) as catalogue:
         while catalogue.fill_digest():
             pass

@@ -32,6 +32,7 @@ from ibi.resolver.rules.digest_paging import (
     after_refusal,
     meaning,
 )
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
 from paper_machine import PaperClock
@@ -213,7 +214,7 @@ class Desk:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlResolverStore]:
     path = str(tmp_path / "registry.sqlite")
-    upgrade(path, postgresql=False, part="resolver")
+    upgrade(path, RESOLVER_MIGRATIONS, postgresql=False)
     with closing(SqlResolverStore(Sqlite(path), quick=True)) as store:
         yield store
 

@@ -36,6 +36,7 @@ from ibi.resolver.registry.domain_proof import (
     http_proof,
     text_proof,
 )
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from paper_machine import SECOND, PaperClock
 from unasked_archives import UnaskedArchives
@@ -108,7 +109,7 @@ def shown_of(challenge: Challenge) -> str:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an empty registry, of which each test has a copy."""
     path = tmp_path_factory.mktemp("registry") / "registry.sqlite"
-    upgrade(str(path), postgresql=False, part="resolver")
+    upgrade(str(path), RESOLVER_MIGRATIONS, postgresql=False)
     return path
 
 

@@ -14,8 +14,8 @@ from ibi.archive.cli import options
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import RequestError, printable, shown
 from ibi.foundation.cli.options import is_terminal, json_option, show
-from ibi.foundation.sql.schema_version import Part
 from ibi.installation.backup.backup import BackedUp, back_up
+from ibi.installation.settings import Program
 from ibi.resolver.cli import options as resolver_options
 from ibi.resolver.settings import RESOLVER_FILE
 
@@ -60,8 +60,8 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
         raise click.exceptions.Exit(1)
 
 
-def _folders(folder: Path | None) -> dict[Part, Path]:
-    places: dict[Part, tuple[Path, str]] = {
+def _folders(folder: Path | None) -> dict[Program, Path]:
+    places: dict[Program, tuple[Path, str]] = {
         "archive": (options.folder_of(folder), ARCHIVE_FILE),
         "resolver": (resolver_options.folder_of(folder), RESOLVER_FILE),
     }

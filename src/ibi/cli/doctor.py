@@ -12,9 +12,9 @@ import msgspec
 from ibi.archive.cli import options
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import printable, shown
-from ibi.foundation.sql.schema_version import Part
 from ibi.installation.instance_checks import instance_findings
 from ibi.installation.machine_checks import Finding, machine_findings
+from ibi.installation.settings import Program
 from ibi.metadata.web_address import is_web_address
 from ibi.resolver.cli import options as resolver_options
 from ibi.resolver.settings import RESOLVER_FILE
@@ -53,7 +53,7 @@ def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
 
 def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
     yield from machine_findings(server)
-    places: dict[Part, Path] = {
+    places: dict[Program, Path] = {
         "resolver": resolver_options.folder_of(folder),
         "archive": options.folder_of(folder),
     }

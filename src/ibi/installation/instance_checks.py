@@ -11,15 +11,17 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import IbiError, RequestError
-from ibi.foundation.sql.schema_version import NEWEST, Part, version_table
 from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.installation import host_probe
 from ibi.installation.machine_checks import Finding
+from ibi.installation.settings import Program
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 _SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
 _OTHERS: Final = 0o077
@@ -35,7 +37,7 @@ _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
 
 
-def instance_findings(part: Part, folder: Path) -> Iterator[Finding]:
+def instance_findings(part: Program, folder: Path) -> Iterator[Finding]:
     """Look at the instance in a folder."""
     file = ARCHIVE_FILE if part == "archive" else RESOLVER_FILE
     if not (folder / file).exists():
@@ -60,7 +62,7 @@ def instance_findings(part: Part, folder: Path) -> Iterator[Finding]:
     yield from _running(part, settings)
 
 
-def _folder(part: Part, folder: Path) -> Iterator[Finding]:
+def _folder(part: Program, folder: Path) -> Iterator[Finding]:
     if not host_probe.is_writable(folder):
         yield Finding(part, "folder", "failure", f"{folder} may not be written", "change its owner")
         return
@@ -79,7 +81,7 @@ def _folder(part: Part, folder: Path) -> Iterator[Finding]:
         yield Finding(part, "clock", "warning", text, "look at the clock")
 
 
-def _disk(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _disk(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     places = {settings.folder}
     if isinstance(settings, ArchiveSettings):
         places.add(settings.root)
@@ -98,16 +100,17 @@ def _disk(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[
             yield Finding(part, "disk", "failure", text, "make room")
 
 
-def _database(part: Part, name: str, place: str) -> Finding:
+def _database(part: Program, name: str, place: str) -> Finding:
+    migrations = ARCHIVE_MIGRATIONS if part == "archive" else RESOLVER_MIGRATIONS
     try:
-        select = f"SELECT version_num FROM {version_table(part)}"  # noqa: S608  # our own names
+        select = f"SELECT version_num FROM {migrations.version_table}"  # noqa: S608  # our own names
         [(version,)] = host_probe.rows_of(place, select)
     except (OSError, ValueError) as failure:
         advice = "'ibi archive rebuild'" if part == "archive" else "put back a copy"
         return Finding(part, name, "failure", f"it cannot be read: {failure}", advice)
-    if version == NEWEST[part]:
+    if version == migrations.newest:
         return Finding(part, name, "ok", f"version {version}")
-    text = f"version {version}, and this program makes {NEWEST[part]}"
+    text = f"version {version}, and this program makes {migrations.newest}"
     return Finding(part, name, "warning", text, "the next start brings it to that, if it is newer")
 
 
@@ -124,7 +127,7 @@ def _ledger(settings: ArchiveSettings) -> Finding:
     return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")
 
 
-def _names(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _names(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     """Look up the names in public: that of the address, and that in labels."""
     hosts = {urlsplit(settings.address).hostname or ""}
     if isinstance(settings, ArchiveSettings):
@@ -154,7 +157,7 @@ def _is_ip(host: str) -> bool:
         return False
 
 
-def _running(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _running(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     address = serving_at(settings.folder)
     start = f"'ibi up', or 'ibi {part} serve'"
     if not address:
@@ -182,7 +185,7 @@ def _running(part: Part, settings: ArchiveSettings | ResolverSettings) -> Iterat
         yield Finding(part, "service", "warning", f"it does not tell more: {refusal}")
 
 
-def _public(part: Part, settings: ArchiveSettings | ResolverSettings) -> Finding:
+def _public(part: Program, settings: ArchiveSettings | ResolverSettings) -> Finding:
     if _is_itself(settings, settings.address):
         return Finding(part, "address", "ok", f"{settings.address} leads here")
     text = f"{settings.address} does not lead here"

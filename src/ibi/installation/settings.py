@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, checked, read_archive
@@ -16,6 +16,9 @@ from ibi.identifier.instant import Instant
 from ibi.identifier.repository_name import RepositoryName
 from ibi.installation.host_probe import addresses_of
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
+
+Program: TypeAlias = Literal["archive", "resolver"]
+"""A program of an installation that has settings and a folder of its own."""
 
 LOCAL_HOST: Final = "archive.localhost"
 """Under which labels are minted where no domain name is known: good for a try."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ibi.archive.settings import ArchiveSettings
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import LedgerUnavailableError, StorageError
 from ibi.foundation.settings_file import POSTGRESQL
-from ibi.foundation.sql.databases import _newest
+from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.sql.sqlite import SqliteReader
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
     from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 
     place = settings.place(settings.catalogue)
-    database = _newest(place, "archive")
+    database = open_newest(place, ARCHIVE_MIGRATIONS)
     return SqlCatalogue(database, quick=not place.startswith(POSTGRESQL))
 
 

@@ -10,25 +10,25 @@ from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.sqlite import Sqlite
 
 if TYPE_CHECKING:
-    from ibi.foundation.sql.schema_version import Part
+    from ibi.foundation.sql.schema_version import Migrations
 
 
-def _newest(place: str, part: Part) -> Database:
-    """Open a database that has the newest tables of a part."""
+def open_newest(place: str, migrations: Migrations) -> Database:
+    """Open a database, and bring the tables of a program to the newest version."""
     from ibi.foundation.sql.schema_version import is_newest
 
     try:
         database = open_database(place)
     except LedgerUnavailableError as failure:
         raise StorageError(failure.ledger, failure.reason) from failure
-    if is_newest(database, part):
+    if is_newest(database, migrations):
         return database
     # New tables are made by another SQLite than ours, which takes the log of the file with it when
     # it leaves: nobody may have the file open then, and write to that log afterwards.
     database.close()
     from ibi.foundation.sql.upgrade import upgrade
 
-    upgrade(place, postgresql=place.startswith(POSTGRESQL), part=part)
+    upgrade(place, migrations, postgresql=place.startswith(POSTGRESQL))
     return open_database(place)
 
 

@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from ibi.errors import StorageError
 from ibi.foundation.sql.postgres import LOST, TIMEOUT, without_password
-from ibi.foundation.sql.schema_version import Part, version_table
+from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.sqlite import keep_log
 
 _LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
@@ -32,16 +32,16 @@ _PATIENCE: Final = 60
 """Seconds to wait for another process that makes the same tables: longer than for one row."""
 
 
-def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> None:
-    """Bring the tables of a part at a path or a postgresql:// URL to the newest version.
+def upgrade(place: str, migrations: Migrations, *, postgresql: bool, version: str = "") -> None:
+    """Bring the tables of a program at a path or a postgresql:// URL to the newest version.
 
     Or to an older one, where rows of that version are about to be put in.
     """
     try:
         if postgresql:
-            asyncio.run(_upgrade_postgres(place, part, version))
+            asyncio.run(_upgrade_postgres(place, migrations, version))
         else:
-            _upgrade_sqlite(place, part, version)
+            _upgrade_sqlite(place, migrations, version)
     except (sa.exc.SQLAlchemyError, apsw.Error, CommandError, *LOST) as failure:
         # SQLAlchemy tells the driver's own words, and then its own with the statement.
         cause = getattr(failure, "orig", None) or failure
@@ -49,7 +49,7 @@ def upgrade(place: str, *, postgresql: bool, part: Part, version: str = "") -> N
         raise StorageError(without_password(place) if postgresql else place, reason) from failure
 
 
-def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
+def _upgrade_sqlite(path: str, migrations: Migrations, version: str) -> None:
     # Not from a text: a path may have any character that is a sign in a URL.
     url = sa.URL.create("sqlite", database=path)
     waiting = {"timeout": _PATIENCE}
@@ -60,11 +60,11 @@ def _upgrade_sqlite(path: str, part: Part, version: str) -> None:
         # would meet in the middle.
         connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-        _run(connection, part, version)
+        _run(connection, migrations, version)
         connection.exec_driver_sql("COMMIT")
 
 
-async def _upgrade_postgres(url: str, part: Part, version: str) -> None:
+async def _upgrade_postgres(url: str, migrations: Migrations, version: str) -> None:
     # The URL is read by asyncpg, as for all else: SQLAlchemy reads less of it, and otherwise.
     engine = create_async_engine(
         "postgresql+asyncpg://",
@@ -74,31 +74,30 @@ async def _upgrade_postgres(url: str, part: Part, version: str) -> None:
     try:
         async with engine.begin() as connection:
             await connection.execute(_LOCK)
-            await connection.run_sync(_run, part, version)
+            await connection.run_sync(_run, migrations, version)
     finally:
         await engine.dispose()
 
 
-def _run(connection: sa.Connection, part: Part, version: str) -> None:
-    folder = Path(str(files(f"ibi.{part}.storage.migrations")))
+def _run(connection: sa.Connection, migrations: Migrations, version: str) -> None:
+    folder = Path(str(files(migrations.package)))
     config = Config()
     config.set_main_option("script_location", str(folder))
     config.set_main_option("version_locations", str(folder))
     config.set_main_option("path_separator", "os")
     script = ScriptDirectory.from_config(config)
-    newest = f"{part}@head"  # each part is a branch of its own
 
     def steps(revision: Any, _: MigrationContext) -> Any:  # noqa: ANN401  # Alembic's own values
-        known = {each.revision for each in script.walk_revisions(head=newest)}
+        known = {each.revision for each in script.walk_revisions()}
         if isinstance(revision, tuple) and any(each not in known for each in revision):
-            raise StorageError(f"of the {part}", "a newer ibi made it")
-        return script._upgrade_revs(version or newest, revision)  # noqa: SLF001  # what its own command runs
+            raise StorageError(f"of the {migrations.program}", "a newer ibi made it")
+        return script._upgrade_revs(version or "head", revision)  # noqa: SLF001  # what its own command runs
 
     context = MigrationContext.configure(
         connection,
         opts={
             "fn": steps,
-            "version_table": version_table(part),
+            "version_table": migrations.version_table,
             "transaction_per_migration": False,
         },
     )

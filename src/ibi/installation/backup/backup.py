@@ -18,7 +18,6 @@ import msgspec
 from ibi.archive.settings import ARCHIVE_FILE, read_archive
 from ibi.archive.wiring.stores import bulk_files_of
 from ibi.errors import InstanceHeldError
-from ibi.foundation.sql.schema_version import Part
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.safe_open import rename_durably
 from ibi.installation.backup.archive import (
@@ -42,9 +41,10 @@ from ibi.installation.backup.record import (
     sum_line,
 )
 from ibi.installation.backup.tables import dump, path_of
+from ibi.installation.settings import Program
 from ibi.resolver.settings import RESOLVER_FILE, read_resolver
 
-SETTINGS: Final[dict[Part, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
+SETTINGS: Final[dict[Program, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
 TOKEN: Final = "token"  # noqa: S105  # the name of a file
 MINTER: Final = "minter"
 """The part of a backup that is a ledger alone."""
@@ -62,7 +62,7 @@ class BackedUp:
 
 
 def back_up(
-    folders: Mapping[Part, Path],
+    folders: Mapping[Program, Path],
     target: Path,
     *,
     ledger: str = "",
@@ -136,7 +136,7 @@ def _new(target: Path, taken: int) -> Path:
         moment += 1  # two in one second
 
 
-def _keep_settings(part: Part, place: Path, tree: BackupTree) -> None:
+def _keep_settings(part: Program, place: Path, tree: BackupTree) -> None:
     for name in (SETTINGS[part], TOKEN):
         if (place / name).exists():
             with disk_errors(str(place)):

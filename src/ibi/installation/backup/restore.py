@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -19,7 +19,6 @@ from ibi.errors import LedgerUnavailableError, RequestError, StorageError, shown
 from ibi.foundation.settings_file import POSTGRESQL, written
 from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.databases import open_database
-from ibi.foundation.sql.schema_version import Part
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.instance_lock import keep_token, token_of
@@ -29,15 +28,16 @@ from ibi.installation.backup.backup import MINTER, SETTINGS
 from ibi.installation.backup.contents import items_of
 from ibi.installation.backup.files import BackupTree, pieces_in
 from ibi.installation.backup.record import BackupRecord, PartRecord, check_tables, read_record
-from ibi.installation.backup.tables import Store, StoreFiles, load, version_of
+from ibi.installation.backup.tables import Store, StoreFiles, load, migrations_of, version_of
 from ibi.installation.host_probe import rows_of
+from ibi.installation.settings import Program
 from ibi.minting.rules.reservation import ReservationLimits, confirm
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.clock import ClockReading
 from ibi.model.item import File, State
 from ibi.resolver.settings import ResolverSettings, read_resolver
 
-_PARTS: Final[tuple[Part, ...]] = ("resolver", "archive")
+_PARTS: Final[tuple[Program, ...]] = ("resolver", "archive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class RestoreRequest:
 class Restored:
     """What came of it."""
 
-    folders: dict[Part, Path] = field(default_factory=dict)
+    folders: dict[Program, Path] = field(default_factory=dict)
     items: int = 0
     files: int = 0
     minting_after: int = 0
@@ -82,7 +82,7 @@ def restore(
         raise RequestError("This is the backup of a ledger alone: restore it with --ledger.")
     _check_empty(folder)
     check_tables(backup, record)
-    places: dict[Part, Path] = {
+    places: dict[Program, Path] = {
         part: folder / part if len(record.parts) > 1 else folder
         for part in _PARTS
         if part in record.parts
@@ -173,7 +173,7 @@ def _resolver_settings(source: Path, folder: Path, wanted: RestoreRequest) -> Re
     return replace(read_resolver(source), folder=folder.absolute(), database=database)
 
 
-def _complete(part: Part, backup: Path, settings: ArchiveSettings | ResolverSettings) -> None:
+def _complete(part: Program, backup: Path, settings: ArchiveSettings | ResolverSettings) -> None:
     """Write token and settings; these as they were, word for word, if they still say the same."""
     source = backup / part
     secret = token_of(source)
@@ -197,18 +197,20 @@ def _opened(place: str) -> Iterator[Database]:
         raise StorageError(failure.ledger, failure.reason) from failure
 
 
-def _load(place: str, store: Store, folder: Path, stored: StoreFiles) -> None:
+def _load(
+    place: str, store: Literal["catalogue", "registry"], folder: Path, stored: StoreFiles
+) -> None:
     """Make the tables as they were, fill them, and bring them to the newest version."""
     from ibi.foundation.sql.upgrade import upgrade
 
     if stored.version > version_of(store)[1]:
         raise StorageError(str(folder), "a newer ibi made it")
-    part: Part = "archive" if store == "catalogue" else "resolver"
+    migrations = migrations_of(store)
     postgresql = place.startswith(POSTGRESQL)
-    upgrade(place, postgresql=postgresql, part=part, version=stored.version)
+    upgrade(place, migrations, postgresql=postgresql, version=stored.version)
     with _opened(place) as database:
         load(database, store, folder, stored)
-    upgrade(place, postgresql=postgresql, part=part)
+    upgrade(place, migrations, postgresql=postgresql)
 
 
 def _restore_archive(

@@ -19,13 +19,15 @@ import msgspec
 import sqlalchemy as sa
 
 from ibi.archive.storage.catalogue import schema as archive_schema
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import StorageError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import insert_rows
-from ibi.foundation.sql.schema_version import NEWEST, version_table
+from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.sqlite import BUSY_TIMEOUT
 from ibi.foundation.system.disk import disk_errors
 from ibi.resolver.storage import schema as resolver_schema
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 POSTGRESQL: Final = ("postgresql://", "postgres://")
 _PAGE: Final = 2000
@@ -176,8 +178,13 @@ def version_of(store: Store) -> tuple[str, str]:
     """Return the statement that tells the version of a database, and the newest there is."""
     if store == "ledger":
         return "SELECT version FROM ibi_ledger", LEDGER_VERSION
-    part: Literal["archive", "resolver"] = "archive" if store == "catalogue" else "resolver"
-    return f"SELECT version_num FROM {version_table(part)}", NEWEST[part]  # noqa: S608
+    migrations = migrations_of(store)
+    return f"SELECT version_num FROM {migrations.version_table}", migrations.newest  # noqa: S608
+
+
+def migrations_of(store: Literal["catalogue", "registry"]) -> Migrations:
+    """Return what makes the tables of a database."""
+    return ARCHIVE_MIGRATIONS if store == "catalogue" else RESOLVER_MIGRATIONS
 
 
 # What follows from other tables, or from other machines, and is made anew: a digest that came back

@@ -7,9 +7,10 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from ibi.foundation.settings_file import POSTGRESQL
-from ibi.foundation.sql.databases import _newest
+from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.system.clock import SystemClock
 from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -222,5 +223,5 @@ def open_resolver_store(settings: ResolverSettings) -> SqlResolverStore:
     """Open the database of a resolver, and bring it to the newest version."""
     from ibi.resolver.storage.store import SqlResolverStore
 
-    database = _newest(settings.place, "resolver")
+    database = open_newest(settings.place, RESOLVER_MIGRATIONS)
     return SqlResolverStore(database, quick=not settings.place.startswith(POSTGRESQL))

@@ -1,13 +1,13 @@
-"""The first registry: archives, events, challenges, conflicts, owners, what is to be sent."""
+"""The tables of the registry."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "s0001"
+revision = "r0001"
 down_revision = None
-branch_labels = ("resolver",)
+branch_labels = None
 
 
 def upgrade() -> None:
@@ -84,8 +84,12 @@ def upgrade() -> None:
         sa.Column("acknowledgment", sa.Text(), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
         sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("keeper", sa.Text(), nullable=False, server_default=""),
         sa.PrimaryKeyConstraint("number"),
         sqlite_autoincrement=True,
+    )
+    op.create_index(
+        "resolver_acknowledgment_of_keeper", "resolver_acknowledgment", ["keeper", "number"]
     )
     op.create_table(
         "resolver_token",
@@ -93,5 +97,64 @@ def upgrade() -> None:
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )
+    op.create_table(
+        "resolver_digest",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("epoch", sa.Text(), nullable=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
+        sa.Column("whole", sa.Boolean(), nullable=False),
+        sa.Column("confirmed", sa.BigInteger(), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("resolver_digest_of_archive", "resolver_digest", ["archive"])
+    op.create_table(
+        "resolver_holding",
+        sa.Column("fingerprint", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("fingerprint", "digest"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "resolver_news",
+        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("archive", sa.Text(), nullable=False),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    op.create_table(
+        "resolver_newest",
+        sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("one"),
+    )
+    op.create_table(
+        "resolver_process",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            sa.Identity(always=False),
+            nullable=False,
+        ),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("beat", sa.BigInteger(), nullable=False),
+        sa.Column("turn", sa.BigInteger(), nullable=False),
+        sa.Column("gone", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    op.create_index("resolver_process_id", "resolver_process", ["id"], unique=True)
+    op.create_table(
+        "resolver_duty",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("holder", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name"),
     )

@@ -1,21 +1,24 @@
-"""The first catalogue: items, names, files, history, deposits, accesses, and who may come."""
+"""The tables of the catalogue."""
 
 from __future__ import annotations
+
+import secrets
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "a0001"
 down_revision = None
-branch_labels = ("archive",)
+branch_labels = None
 
 
 def upgrade() -> None:
-    """Make all tables."""
+    """Make all tables, and begin the first epoch of the digest."""
+    ordered = sa.Text(collation="C").with_variant(sa.Text(), "sqlite")
     op.create_table(
         "archive_access",
         sa.Column("item", sa.BigInteger(), nullable=False),
-        sa.Column("day", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False),
+        sa.Column("day", ordered, nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("item", "day"),
         sqlite_with_rowid=False,
@@ -32,7 +35,7 @@ def upgrade() -> None:
     op.create_table(
         "archive_file",
         sa.Column("item", sa.BigInteger(), nullable=False),
-        sa.Column("path", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False),
+        sa.Column("path", ordered, nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("sha512", sa.Text(), nullable=False),
@@ -91,11 +94,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name"),
         sqlite_with_rowid=False,
     )
+    op.create_index("archive_name_of_item", "archive_name", ["item"])
     op.create_table(
         "archive_reservation",
-        sa.Column(
-            "label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), nullable=False
-        ),
+        sa.Column("label", ordered, nullable=False),
         sa.Column("short", sa.Text(), nullable=False),
         sa.Column("forms", sa.Text(), nullable=False),
         sa.Column("reserved", sa.BigInteger(), nullable=False),
@@ -126,3 +128,71 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("issued", "nonce"),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "archive_task",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("who", sa.Text(), nullable=False),
+        sa.Column("begun", sa.BigInteger(), nullable=False),
+        sa.Column("request", sa.Text(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("done", sa.BigInteger(), nullable=False),
+        sa.Column("total", sa.BigInteger(), nullable=False),
+        sa.Column("place", sa.Text(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("result", sa.Text(), nullable=False),
+        sa.Column("ended", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("archive_task_of_kind", "archive_task", ["kind", "begun"])
+    op.create_table(
+        "archive_exchange",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("label", sa.Text(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column("peer", sa.Text(), nullable=False),
+        sa.Column("secret", sa.Text(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("fault", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("archive_exchange_of_state", "archive_exchange", ["state", "since"])
+    op.create_table(
+        "archive_copy",
+        sa.Column("label", ordered, nullable=False),
+        sa.Column("checked", sa.BigInteger(), nullable=False),
+        sa.Column("missing", sa.BigInteger(), nullable=False),
+        sa.Column("fault", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("label"),
+    )
+    op.create_index("archive_copy_checked", "archive_copy", ["checked"])
+    op.create_table(
+        "archive_damage",
+        sa.Column("label", ordered, nullable=False),
+        sa.Column("path", ordered, nullable=False),
+        sa.Column("found", sa.BigInteger(), nullable=False),
+        sa.Column("what", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("label", "path"),
+    )
+    # The digest is not filled here: an archive does so while it serves, a part at a time.
+    op.create_table(
+        "archive_digest",
+        sa.Column(
+            "number",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("names", sa.LargeBinary(), nullable=False),
+        sa.Column("held", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("number"),
+    )
+    epoch = op.create_table(
+        "archive_epoch",
+        sa.Column("epoch", sa.Text(), nullable=False),
+        sa.Column("last", sa.BigInteger(), nullable=False),
+        sa.Column("filled", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("epoch"),
+    )
+    op.bulk_insert(epoch, [{"epoch": secrets.token_hex(16), "last": 0, "filled": 0}])
