@@ -35,6 +35,66 @@ def remove_token(execute: Execute, table: str, name: str) -> bool:
 T = TypeVar("T")
 
 
+class SqlHandle:
+    """A database whose failures are errors of the storage; the parts of a store share one."""
+
+    __slots__ = ("database",)
+
+    def __init__(self, database: Database) -> None:
+        """Take a database that has the newest tables (`databases.open_newest`)."""
+        self.database = database
+
+    def write(self, work: Callable[[Execute], T]) -> T:
+        """Do the work in one transaction; durable when this returns, undone if it raises."""
+        try:
+            return self.database.transaction(work)
+        except LedgerUnavailableError as failure:
+            raise storage_error(failure) from failure
+
+    def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that is quick."""
+        try:
+            return self.database.read(sql, *values)
+        except LedgerUnavailableError as failure:
+            raise storage_error(failure) from failure
+
+    def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take long."""
+        try:
+            return self.database.survey(sql, *values)
+        except LedgerUnavailableError as failure:
+            raise storage_error(failure) from failure
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+
+class SqlTokens:
+    """Bearer tokens in a table."""
+
+    def __init__(self, handle: SqlHandle, table: str) -> None:
+        """Keep them in a table of a database."""
+        self._handle = handle
+        self._table = table
+
+    def add_token(self, token: Token) -> bool:
+        """Keep a token; False if one of that name is there."""
+        return self._handle.write(lambda execute: add_token(execute, self._table, token))
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens, by name."""
+        # Sorted here: a database has an order of its own for texts.
+        found = all_tokens(self._handle.read, self._table)
+        return sorted(found, key=lambda token: token.name)
+
+    def remove_token(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        return is_storable(name) and self._handle.write(
+            lambda execute: remove_token(execute, self._table, name)
+        )
+
+
 class SqlStore:
     """Something kept in a database; `quick` says that a point read takes microseconds."""
 
