@@ -1,14 +1,14 @@
-"""The texts of a bag (RFC 8493, "The BagIt File Packaging Format"): written, and read.
+"""Encoding and decoding of the text files of a bag (RFC 8493, "The BagIt File Packaging Format").
 
-    bagit.txt               that it is a bag
-    bag-info.txt            whose, of when, and how much
+    bagit.txt               the version of the format
+    bag-info.txt            the source, the date and the size
     manifest-sha256.txt     the checksum of each file below data/
     manifest-sha512.txt
     tagmanifest-sha256.txt  the checksum of each file beside data/
     tagmanifest-sha512.txt
     data/col/<label>/doc/<files>, data/col/<label>/ibi.json
 
-What is in `data` lies as in the tree of an archive: it is one, without this program too.
+The folder `data` has the layout of an archive's file store, so it can be used without this program.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ DOC: Final = "/doc/"
 HAND_OVER_FILE: Final = "hand-over.json"
 
 LONGEST_LINE: Final = 16_384
-"""Characters of a line: a sum, and the longest path, each of its characters encoded."""
+"""Characters of a manifest line: a checksum and the longest path, percent-encoded."""
 MOST_LINES: Final = 10_000_000
 LONGEST_PATH: Final = 2_000
-"""Characters of a path that anything in an archive can have, below its folder."""
+"""Characters of the longest path that a file of an archive can have."""
 
 # RFC 8493, 2.1.1: bagit.txt "MUST consist of exactly two lines in this order".
 _DECLARED: Final = ["BagIt-Version", "Tag-File-Character-Encoding"]
 OLD: Final = "0.97"
-"""What went before this has other names for its files."""
+"""The oldest version that is read; earlier ones use other file names."""
 NEW: Final = "1.0"
 _MARK: Final = "\ufeff"
 _SUM: Final = re.compile("[0-9a-f]{64,128}")
 _LENGTHS: Final = {"sha256": 64, "sha512": 128}
 # RFC 8493, 2.1.3: "If a filepath includes a Line Feed (LF), a Carriage Return (CR), a
 # Carriage-Return Line Feed (CRLF), or a percent sign (%), those characters (and only those) MUST
-# be percent-encoded". Other programs look for a file called %25 then (reported as bagit-python
-# issue 157). Before, nothing was encoded: a bag with a percent sign in a name is an old one.
+# be percent-encoded". Some readers then look for a file called %25 (bagit-python issue 157).
+# Version 0.97 encodes nothing, so a bag with a percent sign in a file name is written as 0.97.
 _ENCODED: Final = re.compile("%(25|0D|0A)", re.IGNORECASE)
 _DECODED: Final = {"25": "%", "0d": "\r", "0a": "\n"}
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,100}")
 
 
 def version_with(path: str) -> str:
-    """Return of which version a bag has to be to have a file, without encoding its name."""
+    """Return the version that can list a file without percent-encoding its path."""
     return OLD if "%" in path else NEW
 
 
 def declaration(version: str = NEW) -> str:
-    """Write bagit.txt."""
+    """Return the content of bagit.txt."""
     return f"BagIt-Version: {version}\nTag-File-Character-Encoding: UTF-8\n"
 
 
 def read_declaration(text: str) -> str:
-    """Return the version of a bag; refuse what is none, or cannot be read here."""
+    """Return the version of a bag; raise BagError for an invalid or unsupported declaration."""
     parts = [each.partition(": ") for each in text.splitlines()]
     if [name for name, _, _ in parts] != _DECLARED:
         raise BagError(f"{DECLARATION_FILE} is not what it should be (RFC 8493, 2.1.1)")
@@ -77,22 +77,22 @@ def read_declaration(text: str) -> str:
 
 
 def manifest_file(algorithm: str, *, tags: bool = False) -> str:
-    """Return the name of a manifest."""
+    """Return the file name of a manifest."""
     return f"{'tag' if tags else ''}manifest-{algorithm}.txt"
 
 
 def line(checksum: str, path: str) -> str:
-    """Write a line of a manifest; no file of an item has a name with the end of a line in it."""
+    """Return a line of a manifest; paths of items contain no line ends (`file_path`)."""
     return f"{checksum}  {path}\n"
 
 
 def decoded(text: str) -> str:
-    """Read a path; what looks encoded and need not be stays as it is."""
+    """Decode a path; escapes that RFC 8493 does not define stay as they are."""
     return _ENCODED.sub(lambda found: _DECODED[found[1].lower()], text)
 
 
 def read_line(text: str, algorithm: str, version: str = NEW) -> tuple[str, str]:
-    """Read a line of a manifest, without its end; return the sum and the path."""
+    """Parse a line of a manifest, without its line end; return the checksum and the path."""
     if text.startswith(_MARK):
         raise BagError("a manifest begins with a byte-order mark")
     length = _LENGTHS[algorithm]
@@ -109,7 +109,7 @@ def read_line(text: str, algorithm: str, version: str = NEW) -> tuple[str, str]:
 
 
 def is_inside(path: str) -> bool:
-    """Tell whether a path leads to a file in the bag, in its one spelling."""
+    """Return whether a path is canonical and stays inside the bag."""
     return (
         len(path) < LONGEST_LINE
         and "\0" not in path
@@ -120,17 +120,17 @@ def is_inside(path: str) -> bool:
 
 
 def named(path: str) -> str:
-    """Quote a path for a message: unlike other foreign texts whole, as its end says which it is."""
+    """Quote a path for a message; unlike other foreign text, its end is kept."""
     return repr(path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + "…")
 
 
 def info(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write bag-info.txt; a value stands in one line, whatever it was."""
+    """Return the content of bag-info.txt; white space in a value becomes single blanks."""
     return "".join(f"{name}: {' '.join(value.split())}\n" for name, value in pairs)
 
 
 def read_info(text: str) -> list[tuple[str, str]]:
-    """Read bag-info.txt: names may be repeated, values go on in lines that are indented."""
+    """Parse bag-info.txt: names may repeat, and indented lines continue a value."""
     found: list[tuple[str, str]] = []
     for each in text.splitlines():
         if each[:1] in {" ", "\t"} and found:
@@ -145,14 +145,14 @@ def read_info(text: str) -> list[tuple[str, str]]:
 
 
 def oxum(size: int, count: int) -> str:
-    """Write how much is in a bag: octets and streams (2.2.2)."""
+    """Return Payload-Oxum: the octets and the number of files of a bag (2.2.2)."""
     return f"{size}.{count}"
 
 
 def divided(path: str) -> tuple[Label, str] | None:
-    """Divide a path of the payload into the label of an item and the path of its file.
+    """Split a payload path into the label of an item and the path of its file.
 
-    That of its manifest is empty. None if no item could have the file.
+    The path is empty for the manifest of an item. None if the path belongs to no item.
     """
     rest = path.removeprefix(ITEMS)
     label = longest_match(rest) if path.startswith(ITEMS) else None

@@ -1,4 +1,4 @@
-"""Days, weeks and months: how numbers are told over time, all of UTC."""
+"""Counts by day, week or month, in UTC."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final, Literal, TypeAlias, get_args
 
 Period: TypeAlias = Literal["day", "week", "month"]
 Counts: TypeAlias = Sequence[tuple[str, int]]
-"""Numbers by the name of their day, week or month: 2026-11-15, 2026-W46, 2026-11."""
+"""Counts by the name of their period: 2026-11-15, 2026-W46 or 2026-11."""
 
 PERIODS: Final[tuple[Period, ...]] = get_args(Period)
 _MOST_DAYS: Final = 92
 _MOST_WEEKS: Final = 92
-"""A plot of more would not fit a terminal."""
+"""The most periods of one plot: more would not fit a terminal."""
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -23,7 +23,7 @@ def day_of(number: int) -> date:
 
 
 def period_of(day: date, by: Period) -> str:
-    """Return the name of the period that a day is in; weeks are those of ISO 8601."""
+    """Return the name of the period of a day; weeks are those of ISO 8601."""
     match by:
         case "day":
             return day.isoformat()
@@ -35,7 +35,7 @@ def period_of(day: date, by: Period) -> str:
 
 
 def summed(days: Iterable[tuple[date, int]], by: Period) -> list[tuple[str, int]]:
-    """Add up what was counted by day, in the order of time."""
+    """Add up daily counts by period, in chronological order."""
     counts: dict[str, int] = {}
     for day, count in sorted(days):
         period = period_of(day, by)
@@ -44,14 +44,14 @@ def summed(days: Iterable[tuple[date, int]], by: Period) -> list[tuple[str, int]
 
 
 def first_day(period: str) -> date:
-    """Return the first day of a period; ValueError if it is none."""
+    """Return the first day of a period; raise ValueError for an invalid name."""
     if "W" in period:
         return date.fromisoformat(f"{period}-1")
     return date.fromisoformat(period if period.count("-") > 1 else f"{period}-01")
 
 
 def filled(counts: Counts, by: Period) -> list[tuple[str, int]]:
-    """Return the same, with a 0 for each period between in which nothing was counted."""
+    """Return the counts with a zero for each period in between that has none."""
     if not counts:
         return []
     known = dict(counts)
@@ -78,7 +78,7 @@ def _next(day: date, by: Period) -> date:
 
 
 def fitting(first: date, last: date) -> Period:
-    """Return what to count by so that a plot can be read."""
+    """Return the period that makes a readable plot of these days."""
     days = (last - first).days
     if days < _MOST_DAYS:
         return "day"
@@ -86,7 +86,7 @@ def fitting(first: date, last: date) -> Period:
 
 
 def running(counts: Counts) -> list[tuple[str, int]]:
-    """Return how much there was after each period, of what came in each."""
+    """Return the running total after each period."""
     total = 0
     sums = []
     for name, count in counts:

@@ -1,4 +1,4 @@
-"""Copies: what may become one, stay one, and be let go of. Pure."""
+"""Rules of Copies: which items may become one, be updated as one, or be dropped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ibi.model.item import Item, State
 
 
 def as_copy(item: Item, origin: str, before: Item | None) -> Item:
-    """Return an item of another archive as it is here: all that is said of it, but whose it is."""
+    """Return an item of another archive as this archive stores it: the same, but a Copy."""
     return replace(
         item,
         state=State.COPY,
         origin=origin,
         transfer=None,
-        # By which transfers its Original was here once is known here, and there not of here.
+        # This archive keeps its own record of the transfers by which it once had the Original.
         custody=() if before is None else before.custody,
     )
 
 
 def check_copyable(before: Item | None) -> None:
-    """Refuse to put a Copy in the place of what is here, unless that is one itself."""
+    """Raise unless the local item, if there is one, is a Copy that may be overwritten."""
     if before is None:
         return
     label = before.forms.label
@@ -41,9 +41,9 @@ def check_copyable(before: Item | None) -> None:
 
 
 def check_same(before: Item, item: Item) -> None:
-    """Refuse to put an item of another archive in the place of another one that is here.
+    """Raise unless a foreign item is the same item as the local one, spelled the same.
 
-    Its label is the name of its folder: spelled otherwise, it would leave its files behind.
+    The label is the name of the item's folder: another spelling would leave its files behind.
     """
     here, label = before.forms.label, item.forms.label
     if here != label:
@@ -61,7 +61,7 @@ def check_same(before: Item, item: Item) -> None:
 
 
 def check_asked(known: Item | None, before: Item | None, asked: Label, address: str) -> None:
-    """Refuse to change one item here when another was asked for, whatever an archive says."""
+    """Raise if the answer of an archive would change a local item that was not asked for."""
     if before is None or (known is not None and known.forms.label == before.forms.label):
         return
     msg = (
@@ -72,7 +72,7 @@ def check_asked(known: Item | None, before: Item | None, asked: Label, address: 
 
 
 def check_offered(item: Item, address: str) -> None:
-    """Refuse what another archive has only as a Copy, which nobody named for it."""
+    """Raise if the other archive has only a Copy and was not named as the source."""
     if item.state is not State.ORIGINAL:
         msg = (
             f"{address} has {item.forms.label} only as a Copy: "
@@ -82,7 +82,7 @@ def check_offered(item: Item, address: str) -> None:
 
 
 def check_droppable(item: Item, label: Label) -> None:
-    """Refuse to let go of anything but a Copy on which nobody relies."""
+    """Raise unless the item is a Copy that may be dropped."""
     if item.state is State.DELETED:
         raise DeletedError(str(label))
     if item.state is not State.COPY:

@@ -1,4 +1,4 @@
-"""What a depositor says: as the JSON of the API, and read."""
+"""The request that opens a deposit: the JSON of the API, and its parsed form."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ibi.model.metadata_record import MetadataRecord
 
 
 class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """A deposit: a new item, or with `item` new files for one that is there."""
+    """A deposit: a new item, or new files for an existing one if `item` is given."""
 
     metadata: dict[str, Any] = {}
     language: str = ""
     target: str = ""
-    """The file that the item's label leads to; needed if there are several and no index.html."""
+    """The file that the label leads to; required if there are several files and no index.html."""
     service: str = ""
-    """The address of a web service that runs elsewhere, in the place of files."""
+    """The URL of a web service that the label leads to, instead of files."""
     list_public: bool = True
     readers: list[str] = []
-    """Networks from which its files may be read; everybody may if there are none."""
+    """Networks from which the files may be read; none means everywhere."""
     label: str = ""
     """A label that was reserved for this item."""
     further_names: list[str] = []
@@ -41,7 +41,7 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewItem:
-    """A new item, as its depositor describes it."""
+    """The parsed description of a new item."""
 
     record: MetadataRecord
     language: Language | None = None
@@ -57,7 +57,7 @@ class NewItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """New files for an item that is there, and files that it loses."""
+    """New files for an existing item, and paths of files to remove."""
 
     item: Label
     target: str = ""
@@ -65,7 +65,7 @@ class Revision:
 
 
 def read(request: DepositRequest) -> NewItem | Revision:
-    """Read it; whatever is wrong with it is said now, before a file is sent."""
+    """Parse and check a request, so that errors are reported before any file is sent."""
     if request.item:
         return _revision(request)
     if request.remove:

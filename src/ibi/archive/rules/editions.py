@@ -1,4 +1,4 @@
-"""Editions: each item may have a next one, and know it, here or elsewhere (spec part 4)."""
+"""Editions: an item may have one next edition, in this archive or another (spec part 4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST: Final = 10_000
 
 
 def check_last(item: Item, find: Callable[[Forms], Item | None]) -> None:
-    """Refuse an item that cannot be given a next edition; one that was deleted does not count."""
+    """Raise if an item cannot get a next edition; a deleted next edition does not count."""
     item_transitions.check_editable(item)
     _check_data(item)
     after = None if item.next_edition is None else find(item.next_edition)
@@ -32,7 +32,7 @@ def _check_data(item: Item) -> None:
 
 
 def join(draft: Draft, earlier: Forms, later: Forms) -> None:
-    """Make one item the next edition of another, on both sides as far as they are held here."""
+    """Make one item the next edition of another, in whichever of the two this archive has."""
     _check_chain(earlier, later, draft.find)
     first, second = draft.editable(earlier), draft.editable(later)
     if first is not None and not _names(first.next_edition, later):
@@ -47,7 +47,7 @@ def join(draft: Draft, earlier: Forms, later: Forms) -> None:
 
 
 def part(draft: Draft, earlier: Forms, later: Forms) -> None:
-    """Undo that, on both sides as far as they are held here."""
+    """Undo `join`, in whichever of the two items this archive has."""
     first, second = draft.editable(earlier), draft.editable(later)
     if first is not None and _names(first.next_edition, later):
         draft.put(replace(first, next_edition=None))
@@ -60,7 +60,7 @@ def _names(one: Forms | None, other: Forms) -> bool:
 
 
 def _check_chain(earlier: Forms, later: Forms, find: Callable[[Forms], Item | None]) -> None:
-    """Refuse an edition that would lead back to where it comes from."""
+    """Raise if the chain of editions would become a cycle."""
     forms: Forms | None = later
     for _ in range(_MOST):
         if forms is None:

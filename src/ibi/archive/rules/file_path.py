@@ -2,7 +2,7 @@ r"""The path of a file of an item, below `doc/`.
 
 A tree of an archive is moved with plain file tools, from one system to another and back (spec
 part 4). A path is therefore refused if any usual file system would refuse it, cut it, or take it
-for another one: a file that stays behind on the way is lost, and nobody is told.
+for another one: a file that a copy leaves out is lost without a message.
 
 - Windows and its network drives refuse `< > : " | ? *`, read `\` as `/`, and `:` as the name of
   another stream of the file; they cut off a dot or a blank at the end; `nul.txt` is a device there.
@@ -25,12 +25,12 @@ from ibi.errors import FileNameError
 
 LONGEST_PART: Final = 255
 LONGEST_PATH: Final = 1024
-"""Bytes of UTF-8."""
+"""Bytes of the longest path in UTF-8."""
 DEEPEST: Final = 40
-"""Parts. Python, and whoever else walks a tree by calling itself, stays far from its limits."""
+"""The most parts of a path: programs that walk a tree recursively stay far from their limits."""
 
 _LONGEST_TEXT: Final = 4 * LONGEST_PATH
-"""Characters before normalisation, which makes one of three at most."""
+"""Characters of the longest path before normalisation, which joins at most three to one."""
 
 # C0, DEL and C1 controls; line and paragraph separators; halves of surrogate pairs.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -42,12 +42,12 @@ _DEVICE: Final = re.compile(
 
 
 def check_path(text: str) -> str:
-    """Return a path in Unicode's normal form C, or say why no file can have it."""
+    """Return a path in Unicode normal form C; raise FileNameError if no file can have it."""
     if len(text) > _LONGEST_TEXT:
         raise FileNameError(text, f"it is longer than {LONGEST_PATH} bytes")
     _check_characters(text)
     path = unicodedata.normalize("NFC", text)
-    _check_characters(path)  # some signs are others in their normal form: the Greek ";" for one
+    _check_characters(path)  # normalisation changes some signs, such as the Greek ";"
     parts = path.split("/")
     for part in parts:
         if fault := _fault(part):
@@ -69,7 +69,7 @@ def _check_characters(text: str) -> None:
 
 
 def _fault(part: str) -> str:
-    """Say what is wrong with one part of a path; nothing if it is good."""
+    """Return the fault of one part of a path; empty if there is none."""
     if not part:
         return "it is empty, begins or ends with a slash, or has two of them in a row"
     if part in {".", ".."}:
@@ -84,25 +84,25 @@ def _fault(part: str) -> str:
 
 
 _Names: TypeAlias = "dict[str, tuple[str, _Names | None]]"
-"""By what no file system tells apart: the name as it is written, and for a folder what is in it."""
+"""Names by their case-folded key: the name as it is written and, for a folder, its content."""
 
 
 class FilePaths:
     """The paths of one item, among which no two may clash.
 
-    Two clash that some file system does not tell apart, or of which one would have to be a folder
-    and a file. So do two whose folders differ in the same way: `Images/a` and `images/b` come back
-    as one folder from a journey.
+    Two paths clash if some file system does not distinguish them, or if one is a file where the
+    other needs a folder. Folders clash likewise: `Images/a` and `images/b` end up in one folder on
+    a file system that ignores case.
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        """Take paths that do not clash."""
+        """Begin with paths that do not clash."""
         self._names: _Names = {}
         for path in paths:
             self.add(path)
 
     def clash(self, path: str) -> str | None:
-        """Return the file or folder with which a path clashes; with itself it does not."""
+        """Return the file or folder that a path clashes with; a path does not clash with itself."""
         names = self._names
         trail: list[str] = []
         *folders, file = path.split("/")
@@ -116,7 +116,7 @@ class FilePaths:
         return None if found == (file, None) else "/".join([*trail, found[0]])
 
     def add(self, path: str) -> int:
-        """Take one more; return how many names of files and folders are new by it."""
+        """Add a path; return how many names of files and folders it adds."""
         names = self._names
         new = 0
         *folders, file = path.split("/")
@@ -132,7 +132,7 @@ class FilePaths:
 
 
 def clashes(existing: Iterable[str], new: str) -> str | None:
-    """Return the path with which a new one clashes, if any; to be there already is no clash."""
+    """Return the existing path that a new one clashes with, if any; an equal path is no clash."""
     return FilePaths(existing).clash(new)
 
 

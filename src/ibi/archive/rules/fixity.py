@@ -1,7 +1,7 @@
-"""Fixity: whether what lies in the tree still is what was deposited, and how fast to look.
+"""Fixity: whether stored files are still what was deposited.
 
-A file is whole if its size and both its checksums are those of the catalogue; when it was written
-says nothing. A manifest is whole if every byte of it is what the catalogue would write.
+A file is intact if its size and both its checksums equal those of the catalogue; its modification
+time is ignored. A manifest is intact if it equals what the catalogue would write, byte for byte.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ibi.model.item import File, Item
 from ibi.model.pace import Pace
 
 MANIFEST: Final = "ibi.json"
-"""The name of a manifest in the folder of its item."""
+"""The file name of a manifest, in the folder of its item."""
 DOC: Final = "doc"
 _FOLDERS: Final = frozenset({DOC, "old"})
 _MEGABYTE: Final = 1_000_000
@@ -30,7 +30,7 @@ UNKNOWN_ITEM: Final = "the catalogue knows no such item: 'ibi archive rebuild' b
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a file is, read from its first byte to its last."""
+    """Size and checksums of a file, read from the first byte to the last."""
 
     size: int
     sha256: str
@@ -38,7 +38,7 @@ class Found:
 
 
 def file_fault(file: File, found: Found | None) -> str:
-    """Say what is wrong with a file; empty if it is whole. None was found if it is not there."""
+    """Return the fault of a file, empty if it is intact; `found` is None if it is missing."""
     if found is None:
         return MISSING
     if found.size != file.size:
@@ -51,7 +51,7 @@ def file_fault(file: File, found: Found | None) -> str:
 
 
 def manifest_fault(text: bytes | None, held: StoredItem, files: Sequence[File]) -> str:
-    """Say what is wrong with a manifest; empty if it says what the catalogue does."""
+    """Return the fault of a manifest, empty if it agrees with the catalogue."""
     if text is None:
         return MISSING
     try:
@@ -68,10 +68,10 @@ def manifest_fault(text: bytes | None, held: StoredItem, files: Sequence[File]) 
 
 
 def is_ahead(text: bytes, held: StoredItem, files: Sequence[File]) -> bool:
-    """Tell whether a manifest tells of an act that the catalogue has forgotten.
+    """Return whether a manifest records a change that the catalogue lacks.
 
-    Damage may change any field. But only an act, which a catalogue that was restored from an older
-    copy does not know, changes the state, or moves time or version and something else besides.
+    Damage may change any field. But only a real change, made before the catalogue was restored from
+    an older copy, alters the state, or the time or version together with something else.
     """
     try:
         kept = read_kept(text)
@@ -87,22 +87,22 @@ def is_ahead(text: bytes, held: StoredItem, files: Sequence[File]) -> bool:
 
 
 def _is_as_written(text: bytes, kept: ManifestItem) -> bool:
-    """Tell whether we would write every byte of a manifest as it stands there.
+    """Return whether a manifest equals its re-encoding, byte for byte.
 
-    Names that nobody knows are passed over by who reads: one flipped bit makes such a name.
+    The decoder skips unknown fields, and one flipped bit can turn a field into an unknown one.
     """
     return manifest(kept.item, kept.files, kept.number, kept.version) == text
 
 
 def _text(item: Item, files: Sequence[File]) -> bytes:
-    """Write a manifest, whatever the order of its files: equal labels may be spelled otherwise."""
+    """Return a manifest with its files in a fixed order, whatever their order was."""
     return manifest(item, sorted(files, key=lambda file: file.path))
 
 
 def owners(key: str) -> Iterator[tuple[str, str]]:
-    """Return to which places a key of the tree may belong, and what it is called there.
+    """Yield the item folders that a key of the store may belong to, with the rest of the key.
 
-    More than one place can be: a label may go on where another one ends.
+    There may be more than one: one label can be a prefix of another.
     """
     parts = key.split("/")
     for number, part in enumerate(parts):
@@ -112,14 +112,14 @@ def owners(key: str) -> Iterator[tuple[str, str]]:
 
 
 def is_known(name: str, paths: frozenset[str]) -> bool:
-    """Tell whether what lies in the folder of an item belongs to it, by the paths of its files."""
+    """Return whether a name in the folder of an item belongs to the item."""
     folder, _, path = name.partition("/")
     return path in paths if folder == DOC else folder in {MANIFEST, *_FOLDERS}
 
 
 def read_pace(megabytes: float) -> Pace:
-    """Return the pace of so many megabytes a second; 0 is as fast as can be.
+    """Return a pace in megabytes a second; 0 means no limit.
 
-    After a pause, a tenth of a second's worth may be read at once.
+    After a pause, as much as a tenth of a second allows may be read at once.
     """
     return Pace(megabytes * _MEGABYTE, slack=SECOND // 10)

@@ -1,8 +1,8 @@
-"""Manifests of other archives: what one must be before anything of it is believed.
+"""Validation of manifests that other archives send.
 
-Another archive may be damaged, hostile, or not an archive at all. What its manifest says becomes
-names of folders and files, addresses and networks here; so it is held against the same rules as
-what a depositor says.
+Another archive may be damaged, hostile, or not an archive at all. Fields of its manifest become
+names of folders and files, addresses and networks here, so they must pass the same rules as a
+deposit.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SHA256: Final = re.compile("[0-9a-f]{64}")
 _SHA512: Final = re.compile("[0-9a-f]{128}")
 _MEDIA_TYPE: Final = re.compile(r"(?:[!#$&^_.+\w-]{1,127}/[!#$&^_.+\w-]{1,127})?", re.ASCII)
 _MOST: Final = 1 << 63
-"""What a database can count: nanoseconds, bytes."""
+"""The end of the range of integers in a database: of nanoseconds and of bytes."""
 _LARGEST_ITEM: Final = 2 << 20
-"""Bytes of what is said of an item, without its files: whoever reads of it reads them all."""
+"""Bytes of the largest encoded item, without its files: each lookup reads all of them."""
 
 
 def read_foreign(text: bytes, asked: Label, address: str) -> tuple[Item, tuple[File, ...]]:
-    """Read what another archive says of an item; StateError if nobody should believe it."""
+    """Decode and validate a manifest of another archive; raise StateError if it is invalid."""
     try:
         item, files = read_manifest(text)
         if asked not in tuple(item.names):
@@ -49,7 +49,7 @@ def _refusal(asked: Label, address: str, reason: str) -> StateError:
 
 
 def check_described(item: Item, metadata: Item, address: str) -> None:
-    """See that an item and its metadata belong to each other."""
+    """Raise unless the metadata item describes the item."""
     if metadata.kind != "metadata" or metadata.describes is None:
         raise _refusal(metadata.forms.label, address, "it is not that of metadata")
     if not metadata.describes.names(item.forms):

@@ -1,11 +1,11 @@
-"""A hand-over: an archive gives the Original of an item up, to another that it cannot reach.
+"""A hand-over: an archive gives up the Original of an item to an archive that it cannot reach.
 
-What goes with the item is a paper, signed by the giver: from now on the archive with this service
-label has the Original. The giver is a Copy before the paper is written, the recipient becomes the
-Original by the paper, once, and nobody else does by it. So no two archives have the Original; until
-the paper arrives none has, and the way back is another hand-over.
+The giver signs a document, which travels with the item: from now on the archive with this service
+label has the Original. The giver's item becomes a Copy before the document is written; the document
+makes the recipient's item the Original, once, and no other archive's. So two archives never have
+the Original. Until the document arrives no archive has it, and the way back is another hand-over.
 
-Pure: who signs, and who asks for the history, is told elsewhere.
+Pure: the caller signs, verifies signatures, and looks up the history.
 """
 
 from __future__ import annotations
@@ -34,41 +34,41 @@ _SIGNATURE: Final = re.compile("[0-9a-f]{128}")
 _TIME: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 Verify = Callable[[str, bytes, str], bool]
-"""Tells whether a text has a signature by the owner of a public key."""
+"""Whether a signature of a text was made by the owner of a public key."""
 
 
 class HandedItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An item that is handed over."""
+    """One item of a hand-over."""
 
     label: str
     metadata: str = ""
-    """The label of what describes it."""
+    """The label of the metadata item."""
     transfer: str
-    """The id of this one hand-over of this one item, under which custody goes on."""
+    """The id of this hand-over of this item, as custody records it."""
     digest: str
-    """Of all that is said of it, and of its files."""
+    """The digest of the item, its metadata and its files."""
     at: str
-    """When it was given up, in ISO 8601."""
+    """When the giver gave up the Original, in ISO 8601."""
     signature: str = ""
-    """Of `signing_text`, by Ed25519, in hexadecimal."""
+    """The Ed25519 signature of `signing_text`, in hexadecimal."""
 
 
 class HandOver(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The paper: the file `hand-over.json` of a bag."""
+    """The signed document: the file `hand-over.json` of a bag."""
 
     version: int = VERSION
     id: str
     giver: str
     """The label of the giver's archive service."""
     address: str
-    """Where the giver answers."""
+    """The address of the giver."""
     recipient: str
-    """The label of the archive service of whoever is to have the Originals."""
+    """The label of the archive service that receives the Originals."""
     items: list[HandedItem]
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What of it concerns one item: each has a signature of its own, and travels by itself."""
+    """The part of a hand-over that concerns one item, with a signature of its own."""
 
     giver: str
     address: str
@@ -77,14 +77,14 @@ class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def paper_of(document: HandOver, item: HandedItem) -> Paper:
-    """Return what concerns one item."""
+    """Return the part of a document that concerns one item."""
     return Paper(
         giver=document.giver, address=document.address, recipient=document.recipient, item=item
     )
 
 
 def signing_text(paper: Paper) -> bytes:
-    """Return what is signed: a line for each fact, so that anybody can write it again."""
+    """Return the text to sign: one line a field, so that any verifier can reproduce it."""
     item = paper.item
     facts = (
         _TITLE,
@@ -101,21 +101,21 @@ def signing_text(paper: Paper) -> bytes:
 
 
 def transfer_id(giver: Label, item: Item, recipient: Label) -> str:
-    """Return the id of a hand-over: the same however often it is asked for.
+    """Return the id of a hand-over; repeated calls return the same id.
 
-    Custody makes it another one each time that the Original was here.
+    The custody of the item is part of it, so each time that the Original comes back gives a new id.
     """
     facts = (giver.canonical, item.forms.label.canonical, recipient.canonical, *item.custody)
     return hashlib.sha256("\n".join((_TITLE, *facts)).encode()).hexdigest()[:32]
 
 
 def document_id(transfers: Iterable[str]) -> str:
-    """Return the id of a paper, by all hand-overs in it."""
+    """Return the id of a document, made of the ids of all its hand-overs."""
     return hashlib.sha256("\n".join(sorted(transfers)).encode()).hexdigest()[:32]
 
 
 def recipient_of(text: str, giver: Forms) -> Label:
-    """Read who is to have the Original."""
+    """Parse the label of the recipient; raise ArchiveRequestError if it is the giver."""
     recipient = parse(text)
     if recipient in tuple(giver):
         msg = f"{recipient} is this archive: it cannot hand anything over to itself."
@@ -124,7 +124,7 @@ def recipient_of(text: str, giver: Forms) -> Label:
 
 
 def check_givable(item: Item, *, given: bool) -> None:
-    """Refuse to give up what is not here to be given; what was given so before is given again."""
+    """Raise unless the Original is here, or was given up by this hand-over before."""
     if not given:
         check_transferable(item)
     elif item.state is not State.COPY or item.transfer is not None:
@@ -133,12 +133,12 @@ def check_givable(item: Item, *, given: bool) -> None:
 
 
 def given_up(item: Item) -> Item:
-    """Return an item whose Original is the recipient's from now on."""
+    """Return the item as a Copy, after its Original was given up."""
     return replace(item, state=State.COPY)
 
 
 def check_key(text: str) -> str:
-    """Return a public key as it is written."""
+    """Return the canonical spelling of a public key, or raise ArchiveRequestError."""
     key = text.strip().lower()
     if _KEY.fullmatch(key) is None:
         msg = f"{shown(text)} is not a key: expected 64 hexadecimal digits ('ibi archive key')."
@@ -147,7 +147,7 @@ def check_key(text: str) -> str:
 
 
 def check_paper(paper: Paper, item: Item, digest: str, service: Forms, is_signed: bool) -> None:  # noqa: FBT001  # a fact
-    """Refuse a paper that makes no Original here."""
+    """Raise StateError unless the document makes this archive's item the Original."""
     label = item.forms.label
     facts = paper.item
     fault = ""
@@ -168,7 +168,7 @@ def check_paper(paper: Paper, item: Item, digest: str, service: Forms, is_signed
 
 
 def is_well_written(paper: Paper) -> bool:
-    """Tell whether the signature can be looked at: each fact in one line, in its form."""
+    """Return whether every signed field has its form, so that the signing text is unambiguous."""
     item = paper.item
     texts = (item.label, item.metadata, paper.giver, paper.address, paper.recipient)
     return (
@@ -180,17 +180,17 @@ def is_well_written(paper: Paper) -> bool:
 
 
 def is_taken(held: Item | None, transfer: str) -> bool:
-    """Tell whether the Original came here by this hand-over before, wherever it is now."""
+    """Return whether this archive received the Original by this hand-over before."""
     return held is not None and transfer in held.custody
 
 
 def check_takable(held: Item | None) -> None:
-    """Refuse what cannot become the Original here, by what is here of it."""
+    """Raise if the item's local state forbids that it becomes the Original."""
     check_receivable(held, "")
 
 
 def taken(item: Item, held: Item | None, transfer: str) -> Item:
-    """Return an item that is the Original here by a hand-over."""
+    """Return the item as the Original that a hand-over made it."""
     custody = () if held is None else held.custody
     return replace(
         item, state=State.ORIGINAL, origin="", transfer=None, custody=(*custody, transfer)

@@ -1,7 +1,7 @@
-"""Items that come in a bag: what one must be, and what it becomes here.
+"""Items that arrive in a bag: validation, and comparison with the local item.
 
-Nothing is believed of who brings it: the manifest is read like that of any other archive, and what
-it makes of an item depends on what is here of it.
+The bag is not trusted: its manifests pass the same checks as those of another archive, and the
+local state of an item decides what an import may change.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ibi.identifier.label import Label, parse
 from ibi.model.item import File, Item, State, is_same
 
 PREFIX: Final = "import"
-"""Of the id of a deposit by which an item comes in from a bag."""
+"""The prefix of the ids of deposits that an import opens."""
 _PLACE: Final = "the bag"
 
 
 def is_import(deposit: str) -> bool:
-    """Tell whether a deposit is that of an import: it has its own end."""
+    """Return whether a deposit belongs to an import, which completes it in its own way."""
     return deposit.startswith(PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingItem:
-    """An item, its files, and what describes it."""
+    """An item with its files and its metadata item."""
 
     item: Item
     files: tuple[File, ...]
@@ -35,28 +35,28 @@ class IncomingItem:
 
     @property
     def label(self) -> Label:
-        """The label under which it lies."""
+        """The label that names the folder of the item."""
         return self.item.forms.label
 
     @property
     def items(self) -> tuple[tuple[Item, tuple[File, ...]], ...]:
-        """Both, each with its files."""
+        """The item and its metadata item, each with its files."""
         first = ((self.item, self.files),)
         return first if self.metadata is None else (*first, (self.metadata, ()))
 
     @property
     def digest(self) -> str:
-        """Of all that would have to be alike in two archives."""
+        """The digest of everything that two archives with the same item have in common."""
         return digest(self.items)
 
     @property
     def age(self) -> int:
-        """When it was last changed."""
+        """When the item or its metadata was last changed."""
         return max(item.updated for item, _ in self.items)
 
 
 def read_incoming(place: str, item: bytes, metadata: bytes | None) -> IncomingItem:
-    """Read the manifests of an item and of what describes it, which lie at a place."""
+    """Decode and validate the manifests of an item and of its metadata, found at a place."""
     label = parse(place, strict=True)
     found, files = read_foreign(item, label, _PLACE)
     _check_place(found, label)
@@ -89,12 +89,12 @@ def _check_place(item: Item, label: Label) -> None:
 
 
 def is_news(incoming: IncomingItem, here: IncomingItem) -> bool:
-    """Tell whether a Copy is to be brought up to date: it is another, and not a later one."""
+    """Return whether the incoming item differs from the local Copy and is not older."""
     return here.age <= incoming.age and here.digest != incoming.digest
 
 
 def needed(incoming: IncomingItem, here: IncomingItem | None) -> list[File]:
-    """Return the files that have to come."""
+    """Return the files that this archive does not have yet."""
     files = () if here is None else here.files
     known = {file.path: file for file in files}
     return [file for file in incoming.files if not is_same(known.get(file.path), file)]

@@ -1,4 +1,4 @@
-"""What each act makes of the items that it touches: pure, the time is an argument."""
+"""State transitions of items: the effect of each act; the time is an argument."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
 METADATA_TARGET: Final = "metadata"
-"""The page that describes an item; `?choice=` and a format ask for it in another form."""
+"""The target of a metadata item: a page; `?choice=` and a format select another form."""
 
 _LONGEST_REASON: Final = 2000
 
@@ -22,7 +22,7 @@ _LONGEST_REASON: Final = 2000
 def new_items(
     forms: Forms, metadata: Forms, description: NewItem, target: str, now: int
 ) -> tuple[Item, Item]:
-    """Return a new item, and the one that describes it."""
+    """Return a new item and its metadata item."""
     item = Item(
         forms=forms,
         further_names=tuple(name for name in description.further_names if name not in tuple(forms)),
@@ -39,7 +39,7 @@ def new_items(
 
 
 def describing(item: Item, forms: Forms, record: MetadataRecord, now: int) -> Item:
-    """Return the item that describes another."""
+    """Return a new metadata item that describes the item."""
     return Item(
         forms=forms,
         kind="metadata",
@@ -68,7 +68,7 @@ def service_items(
 
 
 def check_editable(item: Item) -> None:
-    """Refuse whoever would change what is not theirs to change."""
+    """Raise unless this archive has the Original and no transfer of it is open."""
     if item.state is State.DELETED:
         raise DeletedError(str(item.forms.label))
     if item.state is State.COPY:
@@ -78,24 +78,24 @@ def check_editable(item: Item) -> None:
 
 
 def check_at_rest(item: Item) -> None:
-    """Refuse whoever would change what is on its way: what arrives must be what was offered."""
+    """Raise if the item is being transferred: the receiver must get what was offered."""
     if item.transfer is not None:
         msg = f"{item.forms.label} is being transferred to {item.transfer.peer}: wait, or undo it."
         raise StateError(msg)
 
 
 def is_editable(item: Item) -> bool:
-    """Tell whether an item may be changed here."""
+    """Return whether this archive may change the item."""
     return item.state is State.ORIGINAL
 
 
 def revised(item: Item, target: str, now: int) -> Item:
-    """Return an item whose files were changed."""
+    """Return the item after a change of its files."""
     return replace(item, target=target, updated=now)
 
 
 def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: int) -> Item:
-    """Return the tombstone of an item: its names stay, and who, when, why, what replaces it."""
+    """Return the deleted item: its names stay, with a tombstone that records the deletion."""
     check_editable(item)
     if item.kind == "service":
         msg = "The archive service's own item cannot be deleted."
@@ -118,27 +118,27 @@ def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: i
 
 
 def silenced(metadata: Item) -> Item:
-    """Return a deleted metadata item that says nothing any more."""
+    """Return a deleted metadata item without its record."""
     return replace(metadata, record=None)
 
 
 class Draft:
-    """What an act makes of the items that it touches; the first state of each is remembered."""
+    """The items that an act changes, with the state of each before the act."""
 
     def __init__(self, hold: Callable[[Forms], StoredItem | None], now: int) -> None:
-        """Take who knows the items as they are, and the time of the change."""
+        """Look up stored items by `hold`; `now` is the time of the change."""
         self._hold = hold
         self._now = now
         self._held: dict[str, StoredItem] = {}
         self._items: dict[str, Item] = {}
-        """By every name in its canonical spelling, as those who refer to it may know one only."""
+        """Items by each of their names in canonical spelling: a reference may use any of them."""
 
     def add(self, item: Item) -> None:
-        """Take a new item."""
+        """Add a new item."""
         self._items |= {label.canonical: item for label in item.names}
 
     def find(self, forms: Forms) -> Item | None:
-        """Return the item that has one of these labels, as it will be."""
+        """Return the item that has one of these labels, as the act leaves it."""
         for label in forms:
             if label.canonical in self._items:
                 return self._items[label.canonical]
@@ -151,23 +151,23 @@ class Draft:
         return self._items[held.item.forms.label.canonical]
 
     def editable(self, forms: Forms) -> Item | None:
-        """Return it if it may be changed here."""
+        """Return the item that has one of these labels, if this archive may change it."""
         item = self.find(forms)
         return item if item is not None and is_editable(item) else None
 
     def put(self, item: Item) -> None:
-        """Say how an item will be; it is updated by that, if it is another."""
+        """Replace an item by its new state; its time of update changes if the state differs."""
         before = self.find(item.forms)
         if item != before:
             check_at_rest(item)
             self.add(replace(item, updated=self._now))
 
     def changed(self) -> list[tuple[StoredItem, Item]]:
-        """Return the items that were there and will be different."""
+        """Return the existing items that differ from before, each with its stored state."""
         pairs = ((held, self._items[name]) for name, held in self._held.items())
         return [(held, item) for held, item in pairs if _differ(held.item, item)]
 
 
 def _differ(one: Item, other: Item) -> bool:
-    """Tell whether items differ; what was changed and changed back does not."""
+    """Return whether two items differ in anything but their time of update."""
     return replace(other, updated=one.updated) != one

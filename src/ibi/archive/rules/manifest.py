@@ -1,7 +1,7 @@
-"""The manifest of an item: all that is known of it, in the JSON that lies beside its files.
+"""The manifest of an item: a JSON file beside its files, with everything known about the item.
 
-The catalogue keeps the same text, without the files. Whoever has the tree alone can rebuild the
-catalogue from it, and whoever has neither this program nor its catalogue can still read it.
+The catalogue keeps the same text without the list of files. The manifests alone suffice to rebuild
+the catalogue, and can be read without this program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Tombstone(msgspec.Struct, omit_defaults=True):
 
 
 class _Document(msgspec.Struct, omit_defaults=True):
-    """An item, every label as text in its spelling; what is empty is left out."""
+    """An item, its labels in their issued spelling; empty fields are left out."""
 
     version: int
     forms: str
@@ -59,7 +59,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
 
 
 class _Manifest(_Document, omit_defaults=True, kw_only=True):
-    """The same with its files, and with what only a catalogue knows of an item otherwise."""
+    """An item with its files, and with its number and version in the catalogue."""
 
     files: list[File] = []
     number: int = 0
@@ -72,14 +72,14 @@ _DECODE_MANIFEST: Final = msgspec.json.Decoder(_Manifest).decode
 
 
 def document(item: Item) -> str:
-    """Write an item as the catalogue keeps it."""
+    """Encode an item for the catalogue."""
     return _ENCODE(_Document(**_fields(item))).decode()
 
 
 def manifest(item: Item, files: Sequence[File], number: int = 0, version: int = 0) -> bytes:
-    """Write an item and its files, for people as much as for programs: a field a line.
+    """Encode an item and its files, one field a line, readable for people too.
 
-    Its number in the catalogue and its version there make a rebuilt catalogue the same again.
+    With its number and version in the catalogue, a rebuilt catalogue equals the lost one.
     """
     written = _Manifest(**_fields(item), files=list(files), number=number, changes=version)
     return _text_of(written)
@@ -90,19 +90,19 @@ def _text_of(written: _Manifest) -> bytes:
 
 
 def read_document(text: str | bytes) -> Item:
-    """Read what `document` wrote; StorageError if somebody else wrote there."""
+    """Decode what `document` encoded; raise StorageError if the text is damaged."""
     with _readable("of the catalogue"):
         return _item(_DECODE(text))
 
 
 def read_manifest(text: bytes, place: str = "a manifest") -> tuple[Item, tuple[File, ...]]:
-    """Read what `manifest` wrote; StorageError if it is damaged or of a later version."""
+    """Decode a manifest; raise StorageError if it is damaged or of a later version."""
     kept = read_kept(text, place)
     return kept.item, kept.files
 
 
 def read_kept(text: bytes, place: str = "a manifest") -> ManifestItem:
-    """Read the same with number and version, which are 0 in manifests that have none."""
+    """Decode a manifest with number and version, which are 0 where the manifest has none."""
     with _readable(place):
         read = _DECODE_MANIFEST(text)
         if read.version > VERSION:
@@ -116,7 +116,7 @@ def _readable(place: str) -> Iterator[None]:
         yield
     except StorageError:
         raise
-    # The last of them is raised by what is nested too deep.
+    # RecursionError: JSON that is nested too deep.
     except (msgspec.MsgspecError, ValueError, IbiError, RecursionError) as fault:
         reason = f": {fault}" if isinstance(fault, IbiError) else ""
         raise StorageError(place, f"its manifest cannot be read{reason}".rstrip(".")) from fault

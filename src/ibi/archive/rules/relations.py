@@ -1,4 +1,4 @@
-"""Related items: where the steps of a relation lead, as far as an archive knows (004, 7.2)."""
+"""Related items: where the steps of a relation lead, as far as this archive knows (004, 7.2)."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 
 MOST_EDITIONS: Final = 256
-"""How many editions are gone through for the last one. More than one a year since Gutenberg would
-be needed to pass it; a longer chain is a resolver's to follow, which has limits of its own."""
+"""The most editions that are followed to find the last one. A resolver follows longer chains, with
+limits of its own."""
 
 
 class ItemSource(Protocol):
-    """What an archive has."""
+    """The items of an archive."""
 
     def find(self, label: Label) -> Item | None:
         """Return the item that has the label, deleted or not."""
         ...
 
     def has_file(self, item: Item, path: str) -> bool:
-        """Tell whether the item has a file of that path, below `doc/`."""
+        """Return whether the item has a file at that path, below `doc/`."""
         ...
 
 
@@ -43,10 +43,10 @@ class RelatedItem:
     """A related item: its labels, and the item if the archive has it."""
 
     forms: Forms
-    """As whoever refers to it knows them, which need not be all (Example 7.2)."""
+    """The labels that the referring item has, which may be only one of two (Example 7.2)."""
     item: Item | None
     format: str = ""
-    """The format in which it is wanted, of metadata; empty for a free form."""
+    """The requested format of a metadata item; empty for the free form."""
 
     @property
     def present(self) -> Item | None:
@@ -62,7 +62,7 @@ def held(knowledge: ItemSource, forms: Forms) -> Item | None:
 def follow(
     knowledge: ItemSource, formats: Collection[str], item: Item, verbs: Sequence[Verb]
 ) -> Iterator[tuple[Relation, RelatedItem]]:
-    """Go where verbs lead: every branch to its end, or as far as the archive knows it."""
+    """Yield where the verbs lead: each branch to its end, or as far as this archive knows it."""
     return _follow(knowledge, formats, (Relation(), RelatedItem(item.forms, item)), verbs)
 
 
@@ -84,7 +84,7 @@ def _follow(
 def reach(
     knowledge: ItemSource, formats: Collection[str], item: Item, relation: Relation
 ) -> RelatedItem | None:
-    """Return the item in exactly this relation; None if the archive knows of none."""
+    """Return the item in exactly this relation; None if this archive knows of none."""
     followed = dict(follow(knowledge, formats, item, relation.steps))
     return followed.get(relation)
 
@@ -92,7 +92,7 @@ def reach(
 def all_related(
     knowledge: ItemSource, formats: Collection[str], item: Item
 ) -> Iterator[tuple[Relation, RelatedItem]]:
-    """Yield the item itself, and all in a relation to it (Tables 6.2 and 7.5)."""
+    """Yield the item itself and all items related to it (Tables 6.2 and 7.5)."""
     for composition in ("", *COMPOSITIONS):
         for verbs in _in_all_formats(read_modifiers(composition)[0], formats):
             for relation, reached in follow(knowledge, formats, item, verbs):
@@ -108,7 +108,7 @@ def _in_all_formats(verbs: Iterable[Verb], formats: Collection[str]) -> Iterator
 def _steps(
     knowledge: ItemSource, formats: Collection[str], start: RelatedItem, verb: Verb
 ) -> Iterator[tuple[Verb, RelatedItem]]:
-    """Yield the steps to which a verb leads from an item."""
+    """Yield the steps that a verb allows from an item."""
     item = start.present
     match verb:
         case _ if item is None:
@@ -123,7 +123,7 @@ def _steps(
             if item.metadata is not None:
                 yield verb, RelatedItem(item.metadata, held(knowledge, item.metadata), name)
             elif item.kind == "metadata" and name:
-                # A resolver that was led to metadata from another archive asks for their format.
+                # A resolver that another archive led to a metadata item asks for its format here.
                 yield verb, RelatedItem(start.forms, item, name)
         case GetTranslation(language=wanted):
             known = dict(item.translations)
@@ -135,9 +135,9 @@ def _steps(
 
 
 def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> RelatedItem | None:
-    """Return the last edition; None if it is elsewhere, or if the editions go in a circle.
+    """Return the last edition; None if another archive has it, or if the editions form a cycle.
 
-    Where there is no next edition, the last one is the item itself, under the same labels.
+    Without a next edition, the last edition is the item itself, under the same labels.
     """
     seen = {item.forms.label}
     reached = start
@@ -153,13 +153,13 @@ def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> Rela
 def fitting(
     wanted: Language | None, offered: Collection[Language | None]
 ) -> Sequence[Language | None]:
-    """Return the languages of translations that fit a verb; None is one of no language.
+    """Return the languages of translations that match a verb; None is an unknown language.
 
-    A verb without a parameter leaves the choice to the resolver, which gets them all. One with a
-    parameter gets the very language, or else the same in general, or else of some country.
+    A verb without a parameter matches all: the resolver chooses. A verb with a parameter matches
+    the same tag, else the same language without a region, else the same language of some region.
     """
     if wanted is None:
         return sorted(offered, key=str)
     same = [each for each in offered if each is not None and each.code == wanted.code]
-    # By its text, a language in general comes before the same of any country.
+    # Sorted as text, a language without a region comes before the same language with one.
     return [wanted] if wanted in same else sorted(same, key=str)[:1]

@@ -1,4 +1,4 @@
-"""Reserved labels, as they are kept beside the items: they may stand in print already."""
+"""Encoding of reserved labels, which are stored beside the items: they may be in print already."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _DECODE: Final = msgspec.json.Decoder(list[_Reserved]).decode
 
 
 def reserved_text(reservations: Sequence[Reservation]) -> bytes:
-    """Write labels that were reserved together."""
+    """Encode labels that were reserved together."""
     kept = [_Reserved(str(each.forms), each.reserved, each.who, each.note) for each in reservations]
     return msgspec.json.format(_ENCODE(kept)) + b"\n"
 
 
 def read_reserved(text: bytes) -> list[Reservation]:
-    """Read what `reserved_text` wrote; StorageError if it is damaged."""
+    """Decode what `reserved_text` encoded; raise StorageError if it is damaged."""
     try:
         return [
             Reservation(Forms.parse(each.forms), each.reserved, each.who, each.note)

@@ -1,9 +1,9 @@
-"""The transfer of an Original to another archive: what each side says, and becomes by it.
+"""The transfer of an Original to another archive, as a state machine of both sides.
 
-The giving archive drives, the receiving one decides. In between no archive has the Original: the
-giver is a Copy before it asks the receiver to be the Original, and becomes the Original again only
-if the receiver says that it is not, nor ever will be by this receipt. Pure: everything that affects
-who answers `Original` stands in this file, and is explored whole by a test.
+The sender drives, the receiver decides. In between no archive has the Original: the sender's item
+becomes a Copy before it asks the receiver to accept, and becomes the Original again only if the
+receiver answers that its own item is not the Original and never will be by this receipt. Everything
+that affects which side answers `Original` is in this file; a test explores all its states.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ EndState: TypeAlias = Literal["done", "undone"]
 
 
 def digest(items: Iterable[tuple[Item, Iterable[File]]]) -> str:
-    """Return the digest of all that must be alike on both sides: what is said, and every file."""
+    """Return the digest of everything that must be equal on both sides: items and files."""
     found = hashlib.sha256()
     for item, files in items:
-        # Whose it is differs, and when a file was written is a matter of each disk.
+        # State and origin differ between the sides, and so do the times of files on each disk.
         alike = replace(item, state=State.ORIGINAL, origin="", transfer=None, custody=())
         in_order = sorted(files, key=lambda file: file.path)
         found.update(manifest(alike, [replace(file, modified=0) for file in in_order]))
     return found.hexdigest()
 
 
-# --- the giver ------------------------------------------------------------------------------------
+# --- the sender -----------------------------------------------------------------------------------
 
 
 def check_transferable(item: Item) -> None:
-    """Refuse an item that cannot be offered to another archive."""
+    """Raise if an item cannot be offered to another archive."""
     label = item.forms.label
     if item.kind == "service":
         msg = "The archive service's own item is never transferred."
@@ -60,15 +60,15 @@ def check_transferable(item: Item) -> None:
 
 
 def offered(item: Item, id_: str, peer: str, now: int) -> Item:
-    """Return an item that is offered: still the Original, and not to be changed meanwhile."""
+    """Return the item as offered: still the Original, and closed to changes."""
     return replace(item, transfer=Transfer(id=id_, peer=peer, phase="offered", since=now))
 
 
 def message(item: Item | None, offer: TransferOffer, *, undo: bool = False) -> Message:
-    """Return what the giver has to say next.
+    """Return the next message of the sender.
 
-    If the item knows nothing of the transfer any more, or not yet, nothing comes of it unless the
-    receiver knows better.
+    If the item has no record of the transfer, the sender undoes it, unless the receiver has
+    accepted it already.
     """
     transfer = _transfer(item, offer.id)
     if transfer is None:
@@ -81,10 +81,10 @@ def message(item: Item | None, offer: TransferOffer, *, undo: bool = False) -> M
 
 
 def step(item: Item | None, id_: str, answer: TransferReply, is_whole: bool) -> Step:  # noqa: FBT001  # a fact
-    """Return what the giver does when it hears an answer.
+    """Return the step of the sender after an answer of the receiver.
 
-    An answer may be late. Once the item was handed over, only one that names its very receipt
-    brings it back: by that receipt the receiver never becomes the Original then.
+    An answer may be late. After the item was handed over, only an answer with the same receipt
+    reverts that: by this receipt the receiver will never accept.
     """
     transfer = _transfer(item, id_)
     if transfer is None:
@@ -100,9 +100,10 @@ def step(item: Item | None, id_: str, answer: TransferReply, is_whole: bool) -> 
 
 
 def is_over(item: Item | None, id_: str, answer: TransferReply) -> bool:
-    """Tell whether the giver need not speak of a transfer any more, once it did that step.
+    """Return whether the sender has no more messages to send after that step.
 
-    What was handed over and comes back is told to the receiver, which may be ready anew.
+    If the item was handed over and comes back, the receiver still gets an undo: it may have become
+    ready again.
     """
     transfer = _transfer(item, id_)
     if answer.state == "accepted":
@@ -113,7 +114,7 @@ def is_over(item: Item | None, id_: str, answer: TransferReply) -> bool:
 
 
 def handed(item: Item, id_: str, receipt: str, now: int) -> Item:
-    """Return an item that waits to be accepted: a Copy, for whatever happens next."""
+    """Return the item as handed over: a Copy that waits for the receiver to accept."""
     transfer = _known(item, id_)
     if transfer.phase != "offered":
         msg = f"{item.forms.label} was handed over already."
@@ -127,13 +128,13 @@ def handed(item: Item, id_: str, receipt: str, now: int) -> Item:
 
 
 def finished(item: Item, id_: str) -> Item:
-    """Return an item whose Original the receiver has."""
+    """Return the item after the receiver accepted the Original."""
     peer = _known(item, id_).peer
     return replace(item, state=State.COPY, origin=peer, transfer=None)
 
 
 def taken_back(item: Item, id_: str) -> Item:
-    """Return an item whose transfer was undone: the Original, as if nothing had been."""
+    """Return the item after an undone transfer: the Original, as before."""
     if _known(item, id_).phase == "ready":
         msg = f"{item.forms.label} comes from elsewhere: there it is taken back."
         raise StateError(msg)
@@ -144,7 +145,7 @@ def taken_back(item: Item, id_: str) -> Item:
 
 
 def standing(item: Item | None, id_: str) -> TransferReply | None:
-    """Return how far a transfer has come by what the item says; None if it says nothing of it."""
+    """Return the progress that the item records of a transfer; None if it records none."""
     if item is not None and id_ in item.custody:
         return TransferReply(state="accepted")
     transfer = _transfer(item, id_)
@@ -154,7 +155,7 @@ def standing(item: Item | None, id_: str) -> TransferReply | None:
 
 
 def check_receivable(item: Item | None, id_: str) -> None:
-    """Refuse what cannot come here, by what is here of it."""
+    """Raise if the item's local state forbids receiving it."""
     if item is None:
         return
     label = item.forms.label
@@ -172,12 +173,12 @@ def check_receivable(item: Item | None, id_: str) -> None:
 
 
 def is_replaced(known: Transfer, id_: str, peer: str) -> bool:
-    """Tell whether a readiness is in vain, as its own giver offers the item by another transfer."""
+    """Return whether the same sender has replaced this transfer by another one."""
     return known.phase == "ready" and known.peer == peer and known.id != id_
 
 
 def check_describing(metadata: Item | None, id_: str) -> None:
-    """Refuse to put metadata in the place of what is here, unless that is a Copy of them."""
+    """Raise unless the local metadata item, if there is one, is a Copy of the same."""
     if metadata is not None:
         check_receivable(replace(metadata, kind="data"), id_)
         if metadata.kind != "metadata":
@@ -187,9 +188,9 @@ def check_describing(metadata: Item | None, id_: str) -> None:
 def received(  # noqa: PLR0913, PLR0917  # what it is, and the facts of the transfer
     pulled: Item, before: Item | None, id_: str, peer: str, receipt: str, now: int
 ) -> Item:
-    """Return an item that is here whole: a Copy, ready to be the Original.
+    """Return the received item: a Copy, ready to become the Original.
 
-    The receipt is made up for this one time: who undoes the readiness undoes what it is good for.
+    The receipt is new each time, so that undoing this readiness makes it worthless.
     """
     return replace(
         pulled,
@@ -208,9 +209,9 @@ def received(  # noqa: PLR0913, PLR0917  # what it is, and the facts of the tran
 
 
 def answer_to_commit(item: Item | None, id_: str, receipt: str) -> TransferReply:
-    """Return the answer; `accepted` holds once the item is so, as `accepted` makes it.
+    """Return the answer to a commit; `accepted` is true once the item is as `accepted` makes it.
 
-    `refused` holds for ever: nothing is ready by a receipt again that it is not ready by now.
+    `refused` is final: an item never becomes ready again by the same receipt.
     """
     found = standing(item, id_)
     if found is not None and (found.state == "accepted" or found.receipt == receipt):
@@ -220,7 +221,7 @@ def answer_to_commit(item: Item | None, id_: str, receipt: str) -> TransferReply
 
 
 def accepted(item: Item, id_: str) -> Item:
-    """Return an item that is the Original from now on; the same one if it was accepted before."""
+    """Return the item as the Original; the same one if it was accepted before."""
     if id_ in item.custody:
         return item
     if _known(item, id_).phase != "ready":
@@ -232,14 +233,14 @@ def accepted(item: Item, id_: str) -> Item:
 
 
 def answer_to_undo(item: Item | None, id_: str, receipt: str) -> TransferReply:
-    """Return the answer; `undone` holds once the item is so, as `released` makes it."""
+    """Return the answer to an undo; `undone` is true once the item is as `released` makes it."""
     if item is not None and id_ in item.custody:
         return TransferReply(state="accepted")
     return TransferReply(state="undone", receipt=receipt)
 
 
 def released(item: Item, id_: str) -> Item | None:
-    """Return an item that does not wait to be the Original; None if it was not here before."""
+    """Return the item without its readiness; None if this archive did not have it before."""
     transfer = _known(item, id_)
     if transfer.phase != "ready":
         msg = f"{item.forms.label} goes elsewhere: here it is taken back."
@@ -251,10 +252,10 @@ def released(item: Item, id_: str) -> Item | None:
 
 
 def check_droppable(item: Item) -> None:
-    """Refuse to let go of a Copy on which others may still rely.
+    """Raise if another archive may still need this Copy to finish a transfer.
 
-    A giver that heard nothing asks again whether its Original was accepted, for years if need be;
-    only the item can tell, also when the Original has gone on to a third archive.
+    A sender that got no answer repeats its question for years if need be. Only the item can answer
+    it, even after the Original has moved on to a third archive.
     """
     if item.transfer is not None:
         msg = f"{item.forms.label} is being transferred {_direction(item.transfer)}: undo it first."
@@ -265,7 +266,7 @@ def check_droppable(item: Item) -> None:
 
 
 def exchange_of(item: Item) -> TransferRecord | None:
-    """Return what a catalogue that was lost knew of an item's transfer; its secret is gone."""
+    """Return the transfer record that an item implies, for a rebuilt catalogue; it has no token."""
     transfer = item.transfer
     if transfer is None or item.kind != "data":
         return None

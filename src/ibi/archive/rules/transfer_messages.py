@@ -1,6 +1,6 @@
-"""What two archives say to each other while an Original goes from one to the other.
+"""The messages of a transfer between two archives.
 
-Each message may come late, twice or never, and so may each answer.
+Each message may arrive late, twice or never, and so may each answer.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Literal, Protocol, TypeAlias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferOffer:
-    """The giver would have the receiver take an item; said again, it asks how far that is."""
+    """The sender offers an item; a repeated offer asks for the progress."""
 
     id: str
     label: str
     source: str
-    """The address of the giver."""
+    """The address of the sender."""
     ticket: str
-    """With which the receiver reads the item there, whoever else may."""
+    """A secret that lets the receiver read the item at the sender, whatever its licence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """The giver is a Copy: the receiver is to be the Original."""
+    """The sender's item is a Copy now: the receiver is to become the Original."""
 
     id: str
     label: str
@@ -33,11 +33,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
-    """Nothing is to come of it."""
+    """The transfer is cancelled."""
 
     id: str
     label: str
-    """By which a receiver finds what it knows of the transfer, even if its catalogue was lost."""
+    """The item's label: it finds the receiver's record even after its catalogue was rebuilt."""
     receipt: str = ""
 
 
@@ -46,34 +46,34 @@ Message: TypeAlias = TransferOffer | Commit | Undo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferReply:
-    """What the receiver says to any of them."""
+    """The receiver's answer to any message."""
 
     state: Literal["copying", "ready", "accepted", "refused", "undone"]
     receipt: str = ""
-    """Of one that is ready, and of the message that is refused or that undid it."""
+    """The receipt of a ready item, or of the message that was refused or undone."""
     digest: str = ""
-    """Of what a receiver that is ready has."""
+    """The digest of the received item, once it is ready."""
     done: int = 0
     total: int = 0
-    """Bytes, while it is copying."""
+    """Bytes received so far, while the receiver is copying."""
     reason: str = ""
 
 
 class Peer(Protocol):
-    """The archive on the other side.
+    """The archive on the other side of a transfer.
 
-    ArchiveUnreachableError if it does not answer, ArchiveRefusedError if it will not hear of it:
-    neither says anything of the transfer.
+    Methods raise ArchiveUnreachableError without an answer and ArchiveRefusedError after a refusal;
+    neither says anything about the state of the transfer.
     """
 
     def say(self, message: Message) -> TransferReply:
-        """Say something, and return what it answers."""
+        """Send a message and return the answer."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
 OpenPeer: TypeAlias = Callable[[str, str], Peer]
-"""Returns the archive at an address, for somebody with a token."""
+"""Connects to the archive at an address, with a token."""

@@ -1,6 +1,6 @@
-"""Translations: a group of items, one for each language, of which each knows all the others.
+"""Translations: a group of items, one for each language, each of which lists all the others.
 
-Those that are held elsewhere, or are Copies here, are known and not told.
+Items that other archives hold, or that are Copies here, are listed but not changed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _Group = dict[Language, Forms]
 
 
 def check_free(item: Item, language: Language) -> None:
-    """Refuse a translation into a language that the group of an item has already."""
+    """Raise if the group of an item has a translation into a language already."""
     _check_data(item)
     if language in _group(item):
         raise StateError(f"{item.forms.label} has a translation into {language} already.")
 
 
 def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
-    """Make another item, and its group, the translation of an item, and its group."""
+    """Make another item a translation of an item, and join their groups."""
     item, translation = _found(draft, forms), draft.find(other)
     _check_data(item)
     if item.language == language and not item.forms.names(other):
@@ -50,7 +50,7 @@ def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
 
 
 def part(draft: Draft, forms: Forms, language: Language) -> None:
-    """Take the translation into a language out of the group of an item."""
+    """Remove the translation into a language from the group of an item."""
     group = _group(_found(draft, forms))
     leaving = dict(_found(draft, forms).translations).get(language)
     if leaving is None:
@@ -63,7 +63,7 @@ def part(draft: Draft, forms: Forms, language: Language) -> None:
 
 
 def move(draft: Draft, forms: Forms, language: Language | None) -> None:
-    """Say that an item is in another language than was said, to the whole group."""
+    """Change the language of an item, in its whole group."""
     item = _found(draft, forms)
     group = _group(item)
     taken = group.get(language) if language is not None else None

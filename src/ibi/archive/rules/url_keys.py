@@ -1,18 +1,18 @@
-"""The urlkey of an answer: whoever brings it back was told of this URL (004, Tables 5.1 and 6.11).
+"""The urlkey of an answer: proof that its bearer got this URL (004, Tables 5.1 and 6.11).
 
-Nothing is kept when a key is issued: it proves itself. It reads
+Nothing is stored when a key is issued: the key proves itself. It has the form
 
     <time>-<nonce><block of the first URL><block of the second>...<seal>
 
-where a block is a keyed digest of all that an acknowledgment of that URL has to say, and the seal
-one of everything before it. That a key counts once is for whoever keeps the counts to see to, by
-the time and the nonce (`Issuing`), never by the text of the key. Times are seconds of POSIX time,
-because the key shows them.
+where a block is a keyed digest of every field that an acknowledgment of that URL must repeat, and
+the seal is a keyed digest of everything before it. The store of the counts makes sure that a key
+counts once, by the time and the nonce (`Issuing`), never by the text of the key. Times are seconds
+of POSIX time, because the key shows them.
 
-How many accesses an acknowledgment tells of is no part of what is sealed: it is not known when the
-key is issued. That gives nobody a power that he lacks. Whoever may ask for a key may ask for a
-thousand, and have each counted; a number that is altered on its way still counts once by its key,
-and never for more than `MOST_ACCESSES`.
+The number of accesses in an acknowledgment is not sealed: it is not known when the key is issued.
+This gives a client no power that it lacks: it may ask for a thousand keys and have each counted. A
+number that is altered on its way still counts once by its key, and never for more than
+`MOST_ACCESSES`.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from ibi.wire.percent_encoding import text_of
 from ibi.wire.requests import Acknowledgment
 
 LIFE: Final = 15 * 60
-"""Seconds. A resolver acknowledges before it redirects: within moments, if it is not in trouble."""
+"""Seconds for which a key is valid; a resolver usually acknowledges within seconds."""
 SKEW: Final = 5
-"""Seconds by which a key may be ahead of the clock: it was set back since."""
+"""Seconds by which a key may be ahead of the clock, which may have been set back."""
 SHORTEST_SECRET: Final = 32
 
 _TIME: Final = 10
 _NONCE: Final = 12
 _BLOCK: Final = 20
-"""Digits: 66 bits, of which nobody tries many in the life of a key."""
+"""Digits of a block: 66 bits, which cannot be guessed within the life of a key."""
 NONCES: Final[int] = 10**_NONCE
-"""How many nonces there are: `secrets.randbelow(NONCES)` is one."""
+"""The number of nonces: `secrets.randbelow(NONCES)` returns one."""
 MOST_OFFERS: Final = (LONGEST_KEY - 20 - 1 - _NONCE - _BLOCK) // _BLOCK
-"""URLs in one key: no longer key is read. Beyond the 184 languages of ISO 639-1."""
+"""The most URLs in one key, by the longest key that is read; ISO 639-1 has 184 languages."""
 
 _SIGNED: Final = re.compile(rf"([0-9]{{10,20}})-([0-9]{{{_NONCE}}})((?:[0-9]{{{_BLOCK}}})+)")
 _MOST_ENCODINGS: Final = 8
@@ -54,7 +54,7 @@ _MOST_ENCODINGS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """What an answer says of one URL."""
+    """The fields of one URL that an acknowledgment must repeat."""
 
     forms: Forms
     url: str
@@ -63,7 +63,7 @@ class KeyTerms:
 
 
 class Issuing(NamedTuple):
-    """When a key was issued, and which of that second. It counts once, whatever is done to it."""
+    """The time and the nonce of a key, by which it counts once."""
 
     time: int
     nonce: int
@@ -71,7 +71,7 @@ class Issuing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a good acknowledgment acknowledges."""
+    """The content of a valid acknowledgment."""
 
     issued: Issuing
     offer: KeyTerms
@@ -81,17 +81,17 @@ class Refusal(StrEnum):
     """Why an acknowledgment is not counted."""
 
     FORGED = "forged"
-    """No key of this archive, or none for what the acknowledgment says."""
+    """The key is not of this archive, or does not match the acknowledgment."""
     EXPIRED = "expired"
     EARLY = "early"
-    """Issued at a time that has not come yet."""
+    """The key was issued in the future."""
 
 
 class UrlKeys:
     """Issues and checks urlkeys."""
 
     def __init__(self, secret: bytes, life: int = LIFE, *, previous: bytes | None = None) -> None:
-        """Take the secret to issue with, and the one before it, whose keys are still about."""
+        """Issue keys with a secret; keys of the previous secret stay valid for their life."""
         self._secrets = (secret,) if previous is None else (secret, previous)
         if any(len(each) < SHORTEST_SECRET for each in self._secrets):
             msg = f"The secret of the urlkeys needs {SHORTEST_SECRET} bytes or more."
@@ -101,7 +101,7 @@ class UrlKeys:
     def issue(
         self, clients: Iterable[str], offers: Iterable[KeyTerms], *, now: int, nonce: int
     ) -> UrlKey:
-        """Return the key of an answer; equal offers count as one, more than MOST_OFFERS not."""
+        """Return the key of an answer: of its distinct terms, MOST_OFFERS at most."""
         head = f"{now:0{_TIME}}-{nonce:0{_NONCE}}"
         client = " ".join(clients)
         blocks = [_block(self._secrets[0], head, client, offer) for offer in offers]
@@ -111,7 +111,7 @@ class UrlKeys:
     def check(
         self, acknowledgment: Acknowledgment, *, now: int, forms: Iterable[Forms] = ()
     ) -> Receipt | Refusal:
-        """Tell what is acknowledged, or why nothing is.
+        """Return what is acknowledged, or why nothing is.
 
         `forms` are those of the item at this URL, for an acknowledgment that leaves them out.
         """
@@ -133,7 +133,7 @@ class UrlKeys:
         return Refusal.FORGED
 
     def until(self, issued: Issuing) -> int:
-        """Return the last second of a key; that it was used may be forgotten afterwards."""
+        """Return the last second at which a key is valid; its use is recorded until then."""
         return issued.time + self._life
 
     def _sealed_with(self, text: str) -> bytes | None:
@@ -147,7 +147,7 @@ class UrlKeys:
 def normalised(url: str) -> str:
     """Return a URL without its percent-encoding, however often that was applied.
 
-    The examples of 004 do not encode the URL of an acknowledgment once more, so that it arrives
+    The examples of 004 do not encode the URL in an acknowledgment a second time, so it arrives
     decoded.
     """
     if "%" not in url and url.isascii():
@@ -162,7 +162,7 @@ def normalised(url: str) -> str:
 
 
 def _offers(acknowledgment: Acknowledgment, forms: Iterable[Forms]) -> Iterable[KeyTerms]:
-    """Go through what an acknowledgment may mean; example 6.9 leaves the state out."""
+    """Yield the terms that an acknowledgment may mean; example 6.9 leaves the state out."""
     given, state = acknowledgment.forms, acknowledgment.state
     states = (State.ORIGINAL, State.COPY) if state is None else (state,)
     for each, how in product(forms if given is None else (given,), states):
@@ -180,7 +180,7 @@ def _seal(secret: bytes, text: str) -> str:
 
 
 def _digest(secret: bytes, *parts: str) -> str:
-    """Digest texts into decimal digits; with their lengths, or two could share a boundary."""
+    """Digest texts to decimal digits; the lengths are included, so that boundaries matter."""
     octets = [part.encode("utf-8", "surrogatepass") for part in parts]
     message = b"".join(b"%d:%b" % (len(each), each) for each in octets)
     return f"{int.from_bytes(hmac.digest(secret, message, 'sha256')) % 10**_BLOCK:0{_BLOCK}}"
