@@ -1,1 +1,1 @@
-"""The labels of the standard, read and written: pure functions and frozen values, no I/O."""
+"""The labels of the standard, parsed and written: pure functions and frozen values, no I/O."""

@@ -13,8 +13,8 @@ from typing import Final
 
 from ibi.identifier.numerals import IPV4, IPV6, Numerals
 
-# What most addresses look like, already canonical: worth telling apart from the rest, because
-# the standard library takes longer over an address than over all else in a label.
+# Most addresses are already canonical. A regular expression recognises them sooner than the
+# standard library, which takes longer to parse an address than the rest of a label takes.
 _OCTET: Final = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4: Final = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
 # For IPv6: no piece is written as zero or begins with one. Then the only run of zeros is the "::",
@@ -27,7 +27,7 @@ _MOST_PIECES_IN_SHORT: Final = 6
 
 
 def canonical(ip: str) -> str:
-    """Return the one spelling of an address that labels are made of; ValueError if it is none."""
+    """Return the canonical spelling of an address, as in labels; ValueError if it is none."""
     if _IPV4.fullmatch(ip):
         return ip
     address = ip_address(ip)
@@ -42,7 +42,7 @@ def to_number(canonical_ip: str) -> tuple[int, str]:
 
 
 def from_number(number: int, letter: str) -> str:
-    """Return the address in its canonical text; AddressValueError if the number is none."""
+    """Return the address in its canonical text; AddressValueError if the number encodes none."""
     if letter == "W":
         return ipv4_from_number(number)
     text = text_of(number, IPV6)
@@ -59,7 +59,7 @@ def _is_canonical_in_short(text: str) -> bool:
 
 
 def ipv4_from_number(number: int) -> str:
-    """Return the IPv4 address; AddressValueError if the number is none."""
+    """Return the IPv4 address; AddressValueError if the number encodes none."""
     text = text_of(number, IPV4)
     if not _IPV4.fullmatch(text):
         raise AddressValueError(text)
@@ -67,7 +67,7 @@ def ipv4_from_number(number: int) -> str:
 
 
 def text_of(number: int, numerals: Numerals) -> str:
-    """Return the number as the text of an address, which may still be none.
+    """Return the number as the text of an address, which is not checked.
 
     A leading "0" is lost in a number, as in 0.1.2.3 and 0:1::2; it is put back where the text
     would begin with "." or a single ":".

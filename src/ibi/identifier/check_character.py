@@ -1,4 +1,4 @@
-"""The check character of an IBIp: shown and verified beside a label, never part of it.
+"""The check character of an IBIp: printed and verified beside a label, never part of it.
 
 The 29 symbols of Table 7.1 are a prime number, so the NOID check digit algorithm works on them.
 In a label of up to 28 characters, which is every IBIp on IPv4 without a fraction, it finds every
@@ -31,7 +31,7 @@ def check_character(label: Ibip) -> str:
 
 
 def verify(label: Label, character: str) -> None:
-    """Refuse a label whose check character is another, or whose form has none."""
+    """Raise CheckCharacterError if the character is not that of the label, or its form has none."""
     expected = check_character(label) if isinstance(label, Ibip) else ""
     if not expected or character not in {expected, expected.lower()}:
         raise CheckCharacterError(label.spelling, character, expected)

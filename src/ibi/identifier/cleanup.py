@@ -1,7 +1,7 @@
-"""Clean-ups: what is around and inside an identifier as people, pages and PDF files carry it.
+"""Clean-ups: removal of what surrounds an identifier in text from people, web pages and PDF files.
 
-Every clean-up is named, so that a caller can insist on a strict reading, and every character
-keeps its place in the text that was given, so that an error points there.
+Every clean-up has a name, so that a caller can insist on a strict reading, and every character
+keeps its position in the text that was given, so that an error can point there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 
 class CleanUp(StrEnum):
-    """A difference between what was given and what was read; the value is for programs."""
+    """A difference between the text given and the text parsed; the value is for programs."""
 
     SPACE_AROUND = "space-around"
     ANGLE_BRACKETS = "angle-brackets"
@@ -30,7 +30,7 @@ class CleanUp(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What was done, for people."""
+        """A description of the clean-up, for people."""
         return _SENTENCES[self]
 
 
@@ -50,7 +50,7 @@ _SENTENCES: Final = {
 # Text extraction leaves soft hyphens, zero-width characters and byte-order marks as well.
 _INVISIBLE: Final = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _FINAL: Final = frozenset(".,")
-# "@" is of a label, the rest of the modifiers that may follow one.
+# "@" may be part of a label, the other characters part of the modifiers that may follow one.
 _ENCODED: Final = re.compile(r"%(?:40|21|28|29|2[Bb]|3[Aa])")
 # http://resolver/ibi/<ibi>, resolver:8800/<ibi>, /rep/<ibi>, ibi:<ibi>
 _SCHEME_AND_HOST: Final = re.compile(
@@ -66,21 +66,21 @@ _INTRODUCTION: Final = re.compile(r"/?(?:[Ii][Bb][Ii][:/]|[Rr][Ee][Pp]/)")
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A text after its clean-ups; `positions` says where each of its characters was."""
+    """A text after its clean-ups; `positions` holds the original index of each character."""
 
     text: str
     positions: Sequence[int]
     steps: tuple[CleanUp, ...]
 
     def position(self, index: int) -> int:
-        """Return where the character at `index` stood in the text that was given."""
+        """Return the index, in the text that was given, of the character at `index`."""
         if index < len(self.positions):
             return self.positions[index]
         return self.positions[-1] + 1 if self.positions else 0
 
 
 def stripped(text: str) -> Cleaned:
-    """Undo nothing but the white space around a text."""
+    """Remove only the white space around a text."""
     last = len(text.rstrip())
     first = len(text) - len(text.lstrip()) if last else 0
     steps = (CleanUp.SPACE_AROUND,) if last - first < len(text) else ()
@@ -88,7 +88,7 @@ def stripped(text: str) -> Cleaned:
 
 
 def clean(text: str) -> Cleaned:
-    """Undo what surrounds and pervades an identifier, in one pass over the text."""
+    """Remove what surrounds an identifier, and blanks and encoding inside it, in one pass."""
     first, last, steps = _unwrapped(text)
     positions: Sequence[int] = range(first, last)
     bracket = _bracket_after_introduction(text, first, last)
@@ -114,10 +114,10 @@ def clean(text: str) -> Cleaned:
 
 
 def reopened(text: str, cleaned: Cleaned, end: int) -> Cleaned:
-    """Return the cleaned text with the blanks again that were closed up in path and query.
+    """Return the cleaned text with the blanks of its path and query restored.
 
-    Only those inside an identifier, which goes up to `end`, are sure to be none of its own: a
-    path may name a file with blanks in it.
+    Only blanks inside an identifier, which ends at `end`, are certainly not part of it: a path may
+    name a file with blanks in it.
     """
     path = _PATH_OR_QUERY.search(cleaned.text, end)
     if path is None or CleanUp.SPACE_INSIDE not in cleaned.steps:
@@ -132,10 +132,10 @@ def reopened(text: str, cleaned: Cleaned, end: int) -> Cleaned:
 
 
 def introductions(text: str) -> list[tuple[int, tuple[CleanUp, ...]]]:
-    """Return the places where an identifier may begin, the likeliest first.
+    """Return the positions where an identifier may begin, the likeliest first.
 
-    Nothing, `ibi:`, `ibi/` or `rep/`, or a resolver's address with or without its scheme; then
-    the one after the other.
+    An identifier may follow nothing, `ibi:`, `ibi/` or `rep/`, a resolver's address with or without
+    its scheme, or an address and one of these.
     """
     starts: list[tuple[int, tuple[CleanUp, ...]]] = [(0, ())]
     for introduce in (_INTRODUCTION, _ADDRESS, _INTRODUCTION):
@@ -148,16 +148,16 @@ def introductions(text: str) -> list[tuple[int, tuple[CleanUp, ...]]]:
 
 
 def scheme_and_host(text: str) -> str:
-    """Return the resolver with which a text begins, as http://resolver; empty if with none."""
+    """Return the resolver with which a text begins, as http://resolver; empty if there is none."""
     address = _SCHEME_AND_HOST.match(text)
     return address[0][:-1] if address else ""
 
 
 def likely_start(text: str) -> int:
-    """Return where the label was meant to begin, in a text in which none was found.
+    """Return where the label was meant to begin, in a text in which no label was found.
 
-    A bare host may be a resolver's, or the subdomain of the label itself: it is a resolver's if
-    another subdomain follows it, or two words that are no word and year.
+    A bare host may be a resolver or the subdomain of the label itself: it is a resolver if
+    another subdomain follows it, or two words that are not a word and a year.
     """
     introduction = _INTRODUCTION.match(text)
     start = introduction.end() if introduction else 0
@@ -198,7 +198,7 @@ def _unwrapped(text: str) -> tuple[int, int, list[CleanUp]]:
 
 
 def _bracket_after_introduction(text: str, first: int, last: int) -> int:
-    """Return where `<` stands in `IBI: <...>`, -1 if nowhere."""
+    """Return the index of `<` in `IBI: <...>`, -1 if there is none."""
     return text.find("<", first, last) if text[last - 1 : last] == ">" else -1
 
 

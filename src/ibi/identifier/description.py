@@ -1,4 +1,4 @@
-"""What a label says, for people and programs."""
+"""The description of a label: its parts, and warnings, for people and programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ibi.identifier.repository_name import RepositoryName
 
 
 class LabelWarning(StrEnum):
-    """What a reader should know of a good label; the value is for programs."""
+    """Something unusual about a valid label; the value is for programs."""
 
     LOOPBACK_ADDRESS = "loopback-address"
     PRIVATE_ADDRESS = "private-address"
@@ -29,7 +29,7 @@ class LabelWarning(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What to know, for people."""
+        """The warning as a sentence, for people."""
         return _SENTENCES[self]
 
 
@@ -45,7 +45,7 @@ _SENTENCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A label taken apart; what a form does not have is None."""
+    """The parts of a label; a part that its form does not have is None."""
 
     given: str
     label: Label
@@ -55,11 +55,11 @@ class Description:
 
     @property
     def check_character(self) -> str | None:
-        """The check character of an IBIp; the other forms have none."""
+        """The check character of an IBIp; None for the other forms."""
         return check_character(self.label) if isinstance(self.label, Ibip) else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the description as a JSON object; what the label does not have is left out."""
+        """Return the description as a JSON object, without parts that the label lacks."""
         label = self.label
         if isinstance(label, Ibip) or (isinstance(label, LegacyLabel) and label.host is None):
             who, where = "ip", label.ip
@@ -81,7 +81,7 @@ class Description:
 
 
 def describe(text: str, *, strict: bool = False, now: Instant | None = None) -> Description:
-    """Read a label and say what it says; with `now`, also whether its date has come."""
+    """Parse a label and describe it; with `now`, also warn of a date in the future."""
     label = longest_match(text)
     if label is not None and len(label.spelling) == len(text):
         return Description(text, label, (), _warnings(label, now))
@@ -91,10 +91,10 @@ def describe(text: str, *, strict: bool = False, now: Instant | None = None) -> 
 
 
 def pair_warnings(name: RepositoryName, ibip: Ibip) -> tuple[LabelWarning, ...]:
-    """Say what is odd about two labels that are said to name one item.
+    """Return what is unusual about two labels that are given for one item.
 
-    They should carry one instant. An early generator slipped by an hour at summer time, so a
-    difference is worth a warning, and neither label is wrong for it.
+    They should have the same instant. An early generator was off by an hour in summer time, so a
+    difference deserves a warning, but makes neither label invalid.
     """
     return () if name.instant == ibip.instant else (LabelWarning.INSTANTS_DIFFER,)
 
@@ -115,9 +115,9 @@ def _warnings(label: Label, now: Instant | None) -> tuple[LabelWarning, ...]:
     return warnings
 
 
-# What the first octet or piece says by itself. The IANA registries of special-purpose addresses
-# know some more, which are in question; all others are public. That saves nearly every label a
-# walk through the registries.
+# What the first octet or piece decides alone. The IANA registries of special-purpose addresses
+# have further entries, whose first pieces are in _IN_QUESTION; all other addresses are public.
+# This saves nearly every label a search of the registries.
 _BY_FIRST: Final = {
     "0": (LabelWarning.PRIVATE_ADDRESS,),
     "10": (LabelWarning.PRIVATE_ADDRESS,),
@@ -130,7 +130,7 @@ _IN_QUESTION: Final = frozenset(
 
 @lru_cache(maxsize=4096)
 def address_warnings(ip: str) -> tuple[LabelWarning, ...]:
-    """Tell whether an address, in its canonical text, means another machine elsewhere."""
+    """Return warnings if an address, in its canonical text, may mean another machine elsewhere."""
     if "." in ip:
         first = ip.partition(".")[0]
         if first in _BY_FIRST:
@@ -142,7 +142,7 @@ def address_warnings(ip: str) -> tuple[LabelWarning, ...]:
     address = ip_address(ip)
     if address.is_loopback:
         return (LabelWarning.LOOPBACK_ADDRESS,)
-    # Python calls the withdrawn site-local network fec0::/10 global, and groups of machines.
+    # Python regards the withdrawn site-local network fec0::/10 and multicast groups as global.
     if isinstance(address, IPv6Address) and (address.is_site_local or address.is_multicast):
         return (LabelWarning.PRIVATE_ADDRESS,)
     return () if address.is_global else (LabelWarning.PRIVATE_ADDRESS,)

@@ -1,7 +1,8 @@
 """The fingerprint of a label: 48 bits that stand for it where millions of labels must fit.
 
-Of a thousand million labels one that is not among them has the fingerprint of one that is with a
-chance of one in 280,000. Whoever finds a fingerprint so asks for the label itself.
+With a thousand million labels in a set, a label that is not in the set has the fingerprint of one
+that is with a probability of 1 in 280,000. A program that finds a fingerprint must therefore
+still look up the label itself.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from hashlib import blake2b
 from typing import Final
 
 BITS: Final = 48
+"""The length of a fingerprint in bits."""
 OCTETS: Final = BITS // 8
+"""The length of a fingerprint in octets."""
 END: Final = 1 << BITS
-"""What every fingerprint is less than."""
+"""The first number that is too large for a fingerprint."""
 
 
 def fingerprint(canonical: str) -> int:

@@ -22,7 +22,7 @@ from ibi.identifier.limits import MAX_LABEL, MAX_PORT
 from ibi.identifier.numerals import IBIP
 
 DEFAULT_PORT: Final = 800
-"""Left out of an IBIp (Algorithm 5, line 1)."""
+"""The port that is left out of an IBIp (Algorithm 5, line 1)."""
 
 # Table 7.1: Rules defining the formation of the IBIp of an item.
 #
@@ -30,15 +30,15 @@ DEFAULT_PORT: Final = 800
 #   word = 1*ALFANUM
 #
 # (It prints ALFANUM and defines ALPHANUM; one rule is meant.) Its letters and digits are all but
-# 0 O 1 I V Y Z. The table knows no structure inside a word; Algorithms 5 and 6 give it one:
+# 0 O 1 I V Y Z. The table gives a word no structure; Algorithms 5 and 6 do:
 # W or X ends the address, W begins the fraction, and neither is a digit.
 ALPHABET: Final = IBIP.digits + "WX"
 _DIGIT: Final = "[2-9A-HJ-NP-Ua-hj-np-u]"
 _IBIP: Final = re.compile(f"({_DIGIT}+[WwXx]{_DIGIT}*)/({_DIGIT}+)(?:[Ww]({_DIGIT}+))?")
 
 # What Algorithms 5 to 7 write for most labels: no numeral begins with a zero digit, the port is
-# not 800, there is no fraction. Of an IPv4 address there is only one text, so such a spelling is
-# the canonical one; to see that is quicker than to write it again.
+# not 800, there is no fraction. An IPv4 address has only one text, so such a spelling is the
+# canonical one; to match it is faster than to write it again.
 _CANONICAL_ON_IPV4: Final = re.compile(
     r"[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*W(?:(?!34K/)[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*)?"
     r"/[3-9A-HJ-NP-U][2-9A-HJ-NP-U]*"
@@ -62,7 +62,7 @@ class Ibip:
 
     @classmethod
     def parse(cls, text: str) -> Ibip:
-        """Read an IBIp as the standard writes it, nothing around it."""
+        """Parse an IBIp as the standard writes it, with nothing around it."""
         found = longest_match(text)
         if found is None or len(found.spelling) < len(text):
             raise fault(text)
@@ -70,7 +70,7 @@ class Ibip:
 
     @classmethod
     def mount(cls, ip: str, port: int, instant: Instant) -> Ibip:
-        """Algorithm 7, MountIbipOfAnItem: make the IBIp, in its canonical spelling."""
+        """Algorithm 7, MountIbipOfAnItem: return the IBIp, in its canonical spelling."""
         try:
             spelling = f"{mount_prefix(address.canonical(ip), port)}/{mount_suffix(instant)}"
         except ValueError:
@@ -85,18 +85,17 @@ class Ibip:
 
     @property
     def canonical(self) -> str:
-        """The spelling that the standard would give: upper case, no port 800."""
+        """The spelling that the standard prescribes: upper case, no port 800."""
         if _CANONICAL_ON_IPV4.fullmatch(self.spelling):
             return self.spelling
         return f"{mount_prefix(self.ip, self.port)}/{mount_suffix(self.instant)}"
 
     def __str__(self) -> str:
-        """Return the spelling as issued."""
         return self.spelling
 
 
 def longest_match(text: str, start: int = 0) -> Ibip | None:
-    """Read the IBIp that begins at `start` and goes as far as its grammar does."""
+    """Return the longest IBIp that begins at `start`, or None."""
     match = _IBIP.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
@@ -121,9 +120,9 @@ def mount_prefix(ip: str, port: int) -> str:
 def mount_suffix(instant: Instant) -> str:
     """Algorithm 6, MountSuffixOfIbipOfAnItem: seconds since 1995-08-01, then the fraction.
 
-    Line 6 converts "the fraction" to an integer, so that .5 and .05 would meet in one label.
-    Each leading zero becomes a leading zero digit instead; without leading zeros this is exactly
-    what the standard writes.
+    Line 6 converts "the fraction" to an integer, which would give .5 and .05 the same label.
+    Here each leading zero becomes a leading zero digit instead; without leading zeros this is
+    exactly what the standard writes.
     """
     suffix = IBIP.from_decimal(instant.seconds - EPOCH.seconds)
     fraction = instant.significant_fraction
@@ -131,7 +130,7 @@ def mount_suffix(instant: Instant) -> str:
 
 
 def coded_fraction(fraction: str) -> str:
-    """Return decimal digits of a fraction, without trailing zeros, as the digits of an IBIp."""
+    """Return the decimal digits of a fraction, without trailing zeros, as digits of an IBIp."""
     if fraction[0] != "0":
         return IBIP.from_decimal(int(fraction))
     significant = fraction.lstrip("0")
@@ -141,7 +140,7 @@ def coded_fraction(fraction: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _subsystem(prefix: str) -> tuple[str, int] | None:
-    """Return address and port of the prefix. Labels come in runs of one prefix."""
+    """Return address and port of the prefix. Cached: many labels share one prefix."""
     upper = prefix.upper()
     coded_ip, letter, coded_port = upper.partition("W" if "W" in upper else "X")
     try:

@@ -1,6 +1,6 @@
-"""Where a text departs from an IBIp: the slow walk that only bad input pays for.
+"""Error messages for texts that are not an IBIp: a slow check that runs only after parsing failed.
 
-Table 7.1 first, then the structure that Algorithms 5 and 6 give a word, then what it decodes to.
+It checks Table 7.1, then the structure that Algorithms 5 and 6 give a word, then the values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LETTERS_EXPECTED: Final = "letters and digits other than 0 O 1 I V Y Z"
 
 
 def fault(text: str) -> IbipError:
-    """Say what keeps the text from being an IBIp."""
+    """Return the error that describes the first deviation of the text from an IBIp."""
     if len(text) > MAX_LABEL:
         expected = f"at most {MAX_LABEL} characters"
         return _error(text, "the label", MAX_LABEL, expected, text[MAX_LABEL:])

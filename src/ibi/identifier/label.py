@@ -1,4 +1,4 @@
-"""Any label: which of the forms a text has, strictly or after clean-ups."""
+"""Labels of any form: recognition and parsing, strict or after clean-ups."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _LOOK_ALIKES: Final = {
     for member in members
     for character in {member, member.lower()}
 }
-_MOST: Final = 3
-"""More guesses than this are noise."""
+_MAX_SUGGESTIONS: Final = 3
+"""The largest number of labels that an error message suggests."""
 
 
 def did_you_mean(text: str, now: Instant | None = None) -> tuple[str, ...]:
-    """Return the labels one repair away that decode to a valid address and a likely date.
+    """Return the valid labels, with a plausible date, that differ from the text by one look-alike.
 
-    A likely date lies between 1995-08-01, when the first label was made, and `now`. Legacy labels
-    are not guessed: they are case-sensitive and nearly every text is one.
+    A plausible date lies between 1995-08-01, when the first label was made, and `now`. Legacy
+    labels are not suggested: they are case-sensitive, and nearly every text is one.
     """
     if len(text) > MAX_LABEL:
         return ()
@@ -45,7 +45,7 @@ def did_you_mean(text: str, now: Instant | None = None) -> tuple[str, ...]:
             and (now is None or label.instant <= now)
         ):
             found[label.canonical] = None
-            if len(found) == _MOST:
+            if len(found) == _MAX_SUGGESTIONS:
                 break
     return tuple(found)
 
@@ -62,7 +62,7 @@ Label: TypeAlias = RepositoryName | Ibip | LegacyLabel
 _REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}")
 _FINAL_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}\Z")
 _TAIL: Final = frozenset(("", *"!+:/?#"))
-"""With what a persistent URL goes on after its label, or ends."""
+"""The characters that may follow a label in a persistent URL; empty for its end."""
 
 _FORMS: Final = (
     "a repository name (subdomain/word/year/date) or an IBIp (two words divided by a slash)"
@@ -73,7 +73,7 @@ _TAIL_OF_A_WORD: Final = re.compile(r"[!+:?#]")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A label found in a text, what was cleaned up to find it, and what followed it."""
+    """A label found in a text, the clean-ups needed to find it, and the text after it."""
 
     label: Label
     cleaned: tuple[CleanUp, ...] = ()
@@ -81,11 +81,11 @@ class Reading:
 
 
 def parse(text: str, *, strict: bool = False, now: Instant | None = None) -> Label:
-    """Read a label of any form.
+    """Parse a label of any form.
 
-    A strict reading takes the label and nothing else; otherwise the text is cleaned up first
-    (`read` says how). The LabelError for a bad text says where it goes wrong and, where one
-    repair over look-alikes would do, what may have been meant: a label with a date between
+    A strict reading accepts the label and nothing else; otherwise the text is cleaned up first
+    (as by `read`). The LabelError for an invalid text holds the position of the fault and, where
+    one repair of look-alikes would make a label, suggestions: labels with a date between
     1995-08-01 and `now`, or any later date if `now` is not given.
     """
     label = longest_match(text)
@@ -95,7 +95,7 @@ def parse(text: str, *, strict: bool = False, now: Instant | None = None) -> Lab
 
 
 def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Reading:
-    """Read a label of any form and say what had to be cleaned up."""
+    """Parse a label of any form and return it with the clean-ups that were needed."""
     label = longest_match(text)
     if label is not None and len(label.spelling) == len(text):
         return Reading(label)
@@ -103,8 +103,8 @@ def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Read
     place = locate(cleaned)
     if place is None:
         if strict:
-            complaint = _complaint(text)
-            raise complaint.within(text, complaint.position, did_you_mean(text, now))
+            error = _error(text)
+            raise error.within(text, error.position, did_you_mean(text, now))
         raise lost(text, cleaned, now)
     if strict:
         raise _not_alone(text, cleaned, place)
@@ -114,7 +114,7 @@ def read(text: str, *, strict: bool = False, now: Instant | None = None) -> Read
 
 
 def _not_alone(text: str, cleaned: Cleaned, place: LabelPlace) -> LabelError:
-    """Say that there is a label, but not it alone, to whom insists on a strict reading."""
+    """Return the error of a strict reading of a text that has more in it than the label."""
     first, last = cleaned.position(place.start), cleaned.position(place.end - 1)
     before, after = text[:first], text[last + 1 :]
     return LabelError(
@@ -128,7 +128,7 @@ def _not_alone(text: str, cleaned: Cleaned, place: LabelPlace) -> LabelError:
 
 
 def bounded(text: str) -> str:
-    """Refuse a text that is longer than anything that could hold an identifier."""
+    """Return the text; raise LabelError if it is longer than any text with an identifier."""
     if len(text) > MAX_TEXT:
         raise LabelError(
             text,
@@ -142,7 +142,7 @@ def bounded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlace:
-    """Where in a cleaned text its label lies, and what introduced or followed it there."""
+    """Where in a cleaned text its label lies, and the clean-ups of what is around it."""
 
     label: Label
     start: int
@@ -151,9 +151,9 @@ class LabelPlace:
 
 
 def locate(cleaned: Cleaned) -> LabelPlace | None:
-    """Find the label in a cleaned text; after it comes the end, or what a persistent URL adds.
+    """Find the label in a cleaned text, before its end or the rest of a persistent URL.
 
-    The longest match is tried first. Where nothing good follows it, a shorter one may have a path
+    The longest match is tried first. If nothing valid follows it, a shorter match may have a path
     that looked like a part of the label: LK47B6W/362SFKH/2009/09.09.22.01.pdf.
     """
     text = cleaned.text
@@ -170,7 +170,7 @@ def locate(cleaned: Cleaned) -> LabelPlace | None:
 
 
 def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
-    """Say why no label could be located in a cleaned text."""
+    """Return the error that describes why no label could be located in a cleaned text."""
     start = likely_start(cleaned.text)
     label = longest_match(cleaned.text, start)
     if label is not None:
@@ -194,9 +194,9 @@ def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
                 found=cleaned.text[end:],
             )
     core = _core(cleaned.text[start:])
-    complaint = _complaint(core)
-    position = cleaned.position(start + complaint.position)
-    return complaint.within(text, position, did_you_mean(core, now))
+    error = _error(core)
+    position = cleaned.position(start + error.position)
+    return error.within(text, position, did_you_mean(core, now))
 
 
 def _matches(text: str, start: int) -> Iterator[Label]:
@@ -208,7 +208,7 @@ def _matches(text: str, start: int) -> Iterator[Label]:
 
 
 def longest_match(text: str, start: int = 0) -> Label | None:
-    """Read the label of any form that begins at `start` and goes as far as its grammar does."""
+    """Return the longest label of any form that begins at `start`, or None."""
     found = ibip.longest_match(text, start)
     if found is not None and start + len(found.spelling) == len(text):
         return found
@@ -218,7 +218,7 @@ def longest_match(text: str, start: int = 0) -> Label | None:
 
 
 def _core(text: str) -> str:
-    """Return what seems to be the label at the beginning of a text that has none."""
+    """Return what resembles a label most at the beginning of a text that has none."""
     is_name = _resembles_repository_name(text)
     parts = text.split("/")[: 4 if is_name else 2]
     parts[-1] = _TAIL_OF_A_WORD.split(parts[-1], maxsplit=1)[0]
@@ -232,8 +232,8 @@ def _resembles_repository_name(text: str) -> bool:
     return "." in parts[0] or (year_follows and len(parts) > _YEAR + 1)
 
 
-def _complaint(text: str) -> LabelError:
-    """Say what is wrong with a text, in the words of the form that it resembles most."""
+def _error(text: str) -> LabelError:
+    """Return the error of the form of label that the text resembles most."""
     first, slash, second = text.partition("/")
     if not slash:
         return LabelError(text, part="the label", position=len(text), expected=_FORMS)

@@ -18,13 +18,13 @@ from ibi.errors import LanguageError
 #
 #   idioma = 2ALFAMI   pais = 2ALFAMA   (Table 6.4)
 #
-# Literals of ABNF are read in either case (RFC 5234, 2.3), so these are too; written is xx-XX.
+# Literals of ABNF match in either case (RFC 5234, 2.3), and so do these; written is xx-XX.
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:-([A-Za-z]{2}))?")
 
 _RANGE: Final = re.compile(r"(\*|[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7})")
 _QUALITY: Final = re.compile(r"[Qq]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 _MOST_RANGES: Final = 64
-"""How much of an Accept-Language is read. Browsers send a handful; the rest is noise or worse."""
+"""How many ranges of an Accept-Language are read. Browsers send a handful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Language:
 
     @classmethod
     def parse(cls, text: str) -> Language:
-        """Read xx or xx-XX in either case; both must be known to ISO."""
+        """Parse xx or xx-XX in either case; both codes must be in the tables of ISO."""
         match = _LANGUAGE.fullmatch(text)
         if match is None:
             expected = "two letters, or two letters, a hyphen and two letters, as pt or pt-BR"
@@ -55,19 +55,18 @@ class Language:
         return cls(code, country)
 
     def __str__(self) -> str:
-        """Write it as the standard does: pt-BR."""
         return f"{self.code}-{self.country}" if self.country else self.code
 
 
 @dataclass(frozen=True, slots=True)
 class LanguagePreference:
-    """What a reader would rather read: language ranges, the dearest first (RFC 9110, 12.5.4)."""
+    """The languages that a reader prefers, as ranges in order of preference (RFC 9110, 12.5.4)."""
 
     ranges: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, accept_language: str) -> LanguagePreference:
-        """Read an Accept-Language value; what is malformed in it says nothing."""
+        """Parse an Accept-Language value; elements that are malformed are ignored."""
         weighted: list[tuple[float, str]] = []
         for element in accept_language.split(",", _MOST_RANGES)[:_MOST_RANGES]:
             tag, _, parameter = element.partition(";")
@@ -79,11 +78,11 @@ class LanguagePreference:
         return cls(tuple(tag for quality, tag in ranked if quality > 0))
 
     def preferring(self, language: Language) -> LanguagePreference:
-        """Return the preference with one language put before all."""
+        """Return the preference with one language put first."""
         return LanguagePreference((str(language).lower(), *self.ranges))
 
     def look_up(self, offered: Iterable[Language]) -> Language | None:
-        """Return the best of the languages offered (RFC 4647, 3.4), None if none fits."""
+        """Return the best of the languages offered (RFC 4647, 3.4), None if none matches."""
         by_tag = {str(language).lower(): language for language in offered}
         for wanted in self.ranges:
             subtags = wanted.split("-")
@@ -100,7 +99,7 @@ class LanguagePreference:
 
 @cache
 def _is_language(code: str) -> bool:
-    # Its tables take 40 ms to load, which a program that only reads labels should not pay.
+    # Its tables take 40 ms to load: a program that only parses labels must not load them.
     from langcodes import tag_is_valid  # noqa: PLC0415
 
     return tag_is_valid(code)

@@ -38,7 +38,7 @@ _NOT_DIGIT: Final = re.compile(r"[^2-9a-km-zA-HJ-NP-VXYZ]")
 
 @dataclass(frozen=True, slots=True)
 class LegacyLabel:
-    """A legacy label: its spelling is its identity, the rest is what could be decoded of it."""
+    """A legacy label: its spelling is its identity, the other fields are what could be decoded."""
 
     spelling: str
     instant: Instant = field(compare=False)
@@ -50,7 +50,7 @@ class LegacyLabel:
 
     @classmethod
     def parse(cls, text: str) -> LegacyLabel:
-        """Read a legacy label, nothing around it."""
+        """Parse a legacy label, with nothing around it."""
         found = longest_match(text)
         if found is None or len(found.spelling) < len(text):
             raise fault(text)
@@ -58,7 +58,7 @@ class LegacyLabel:
 
     @property
     def canonical(self) -> str:
-        """The spelling: a legacy label has no other."""
+        """The spelling, which is the only one of a legacy label."""
         return self.spelling
 
     @property
@@ -68,7 +68,7 @@ class LegacyLabel:
 
     @property
     def repository_name(self) -> RepositoryName | None:
-        """The repository name that this label seems to stand for, a hint for a look-up."""
+        """The repository name that this label seems to encode, as a hint for a look-up."""
         if self.host is None or self.port is None:
             return None
         try:
@@ -77,12 +77,11 @@ class LegacyLabel:
             return None
 
     def __str__(self) -> str:
-        """Return the spelling as issued."""
         return self.spelling
 
 
 def longest_match(text: str, start: int = 0) -> LegacyLabel | None:
-    """Read the legacy label that begins at `start` and goes as far as its digits do."""
+    """Return the longest legacy label that begins at `start`, or None."""
     match = _LEGACY.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
@@ -119,7 +118,7 @@ def _decode_host(coded: str) -> str | None:
 
 
 def fault(text: str) -> LegacyLabelError:
-    """Say what keeps the text from being a legacy label."""
+    """Return the error that describes the first deviation of the text from a legacy label."""
     prefix, slash, suffix = text.partition("/")
     bad = _NOT_DIGIT.search(prefix) or _NOT_DIGIT.search(text, len(prefix) + 1)
     if len(text) > MAX_LABEL:

@@ -11,21 +11,23 @@ from itertools import product
 from typing import Final
 
 _TABLE_LIMIT: Final = 20_000
-"""Largest table of digit groups. 27**3 fits: three digits of an IBIp for one division."""
+"""The largest size of a table of digit groups. 27**3 fits: three digits for one division."""
 
 _PYTHON_DIGITS: Final = b"0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Numerals:
-    """A positional numeral system, given by its digits in the order of their values."""
+    """A positional numeral system, given by its digits in the order of their values.
+
+    `either_case` makes `a` and `A` the same digit.
+    """
 
     def __init__(self, digits: str, *, either_case: bool = False) -> None:
-        """Take the digits; `either_case` reads `a` and `A` as one digit."""
         self.digits = digits
         self.base = len(digits)
-        # int() reads up to base 36 in C, once our digits are replaced by its own. Whatever is no
-        # digit of ours becomes "!", which int() refuses; nothing of its own syntax ("_", "+",
-        # blanks) can slip through.
+        # int() parses up to base 36 in C, once our digits are replaced by its own. Every other
+        # character becomes "!", which int() refuses, so that nothing of its own syntax ("_", "+",
+        # blanks) is accepted.
         table = bytearray(b"!" * 256)
         for digit, python_digit in zip(digits, _PYTHON_DIGITS, strict=False):
             table[ord(digit)] = python_digit
@@ -34,7 +36,7 @@ class Numerals:
         self._to_python = bytes(table)
 
     def to_decimal(self, numeral: str) -> int:
-        """Routine ConvertToDecimal (003, Table 7.2); ValueError for what is no numeral."""
+        """Routine ConvertToDecimal (003, Table 7.2); ValueError if the text is not a numeral."""
         if self.base <= len(_PYTHON_DIGITS):
             return int(numeral.encode("ascii").translate(self._to_python), self.base)
         value = 0
@@ -61,7 +63,7 @@ class Numerals:
         return (groups[number].lstrip(zero) or zero) + numeral
 
     def consecutive(self, first: int, count: int, stem: str = "") -> list[str]:
-        """Return the numerals of `count` numbers from `first` on, each after the stem, quickly."""
+        """Return the numerals of `count` numbers from `first` on, each with the prefix `stem`."""
         groups = self._groups
         size = len(groups)
         numerals: list[str] = []
@@ -78,7 +80,7 @@ class Numerals:
 
     @cached_property
     def _groups(self) -> list[str]:
-        """Return all numerals of as many digits as the limit allows, by value."""
+        """All numerals of as many digits as the limit allows, by value."""
         width = 1
         while self.base ** (width + 1) <= _TABLE_LIMIT:
             width += 1
@@ -92,5 +94,5 @@ IPV4: Final = Numerals("0123456789.")
 IPV6: Final = Numerals("0123456789abcdef:")
 
 # Table 7.6: Conversion table from decimal to IBIp. 0, O, 1, I and V are left out because they
-# are misread, Y and Z were kept for a future; W and X separate and are never digits.
+# are misread, Y and Z are reserved; W and X are separators and never digits.
 IBIP: Final = Numerals("23456789ABCDEFGHJKLMNPQRSTU", either_case=True)

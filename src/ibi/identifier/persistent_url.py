@@ -1,8 +1,8 @@
-"""The persistent URL: a label, and what is asked of the item that it names (004, section 6.1).
+"""The persistent URL: a label, and which part of its item is requested (004, section 6.1).
 
     http://resolver/ <ibi> [mdf] [path] ["?" query]
 
-Where the label ends, its grammar ends (longest match).
+The label is the longest match of its grammar.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ from ibi.identifier.verbs import (
 #   valor           = *caractere
 #   caractere       = %x21-25 | %x27-3C | %x3E-7E ; ASCII without & and =
 #
-# It prints two pairs at the most; any number is meant, as Table 6.3 alone has two and the item's
-# own come on top. Any resolver will do, by http or https. A strict reading takes this and no more.
+# It prints two pairs at the most; any number is meant, as Table 6.3 alone has two and those of the
+# item are added. Any resolver is accepted, by http or https, except in a strict reading, which
+# accepts this grammar and no more.
 _STRICT_PAIR: Final = re.compile(r"[!-%'-<>-~]+=[!-%'-<>-~]*")
 # RFC 3986, 3.3: path-absolute = "/" [ segment-nz *( "/" segment ) ]
 _PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
@@ -48,8 +49,8 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_IN_PATH: Final = "/!$&'()*+,;=:@~"
 _SAFE_IN_QUERY: Final = "!\"#$%'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-# Table 6.3: Pairs that the resolution system reads. The rest of the `ibiurl.` names in real links
-# belong to whoever reads them, and are passed on.
+# Table 6.3: Pairs that the resolution system reads. Other pairs with `ibiurl.` names occur in real
+# links; they belong to the archive's software and are passed on.
 _REQUIRED_STATUS: Final = "ibiurl.requireditemstatus"
 _VERBLIST: Final = "ibiurl.verblist"
 _LANGUAGE: Final = "ibiurl.language"
@@ -59,30 +60,30 @@ _TAIL_EXPECTED: Final = 'a modifier (! + :), "/" and a path, or "?" and pairs'
 
 @dataclass(frozen=True, slots=True)
 class PersistentUrl:
-    """A persistent URL, read once: what is to be fetched, and how the reader wants it."""
+    """A parsed persistent URL: what to fetch, and in which form the reader wants it."""
 
     label: Label
     verbs: tuple[Verb, ...] = ()
-    """What to go through from the item on, in this order; modifiers and verbs are one."""
+    """The relations to follow from the item, in this order; modifiers and verbs are one."""
     file_list: bool = False
-    """Whether the list of files is wanted, not a file (GetFileList)."""
+    """Whether the list of files is wanted instead of a file (GetFileList)."""
     path: str = ""
-    """The file wanted, decoded, with its leading "/"; empty for the item's target file."""
+    """The path of the file wanted, decoded, with its leading "/"; empty for the target file."""
     original_required: bool = False
     language: Language | None = None
-    """A language preference that the URL itself carries (ibiurl.language)."""
+    """The language preference that the URL itself carries (ibiurl.language)."""
     passed_on: tuple[str, ...] = ()
-    """The pairs that belong to the item, encoded as they came."""
+    """The pairs that belong to the item, encoded as they were sent."""
     resolver: str = field(default="", compare=False)
-    """Scheme and host, if it had any."""
+    """Scheme and host, if the URL had them."""
     cleaned: tuple[CleanUp, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, text: str, *, strict: bool = False, now: Instant | None = None) -> PersistentUrl:
-        """Read a persistent URL, or a label with what may follow it there.
+        """Parse a persistent URL, or a label with what may follow it there.
 
-        A LabelError says that no label was found, a PersistentUrlError that what follows the
-        label cannot be read. A strict reading takes Table 6.1 of 004 and nothing else.
+        Raises LabelError if no label was found, PersistentUrlError if what follows the label cannot
+        be parsed. A strict reading accepts Table 6.1 of 004 and nothing else.
         """
         as_given = stripped(bounded(text))
         try:
@@ -98,12 +99,12 @@ class PersistentUrl:
 
     @property
     def verblist(self) -> str:
-        """All verbs as a list of verbs (Table 6.4), which is what archives are sent."""
+        """All verbs as a list of verbs (Table 6.4), as it is sent to archives."""
         verbs = [str(verb) for verb in self.verbs]
         return "+".join([*verbs, *(["GetFileList"] if self.file_list else [])])
 
     def at(self, resolver: str) -> str:
-        """Write it for a resolver, given by scheme and host, in the shortest spelling."""
+        """Return the URL at a resolver, given by scheme and host, in the shortest spelling."""
         modifiers = "".join(verb.modifier for verb in self.verbs)
         pairs = list(self.passed_on)
         if self.original_required:
@@ -115,12 +116,12 @@ class PersistentUrl:
         query = f"?{'&'.join(pairs)}" if pairs else ""
         path = quote(self.path, safe=_SAFE_IN_PATH)
         if not modifiers and self.label.kind != "rep" and _LIKE_A_YEAR.match(path):
-            # Or the path could make a repository name of the label (longest match).
+            # Otherwise label and path could be parsed as one repository name (longest match).
             path = f"/%{ord(path[1]):02X}{path[2:]}"
         return f"{resolver}/{self.label.spelling}{modifiers}{path}{query}"
 
     def __str__(self) -> str:
-        """Write it for the resolver that it came with, if any."""
+        """Return the URL at the resolver that it was parsed with, if any."""
         return self.at(self.resolver)
 
 
@@ -233,7 +234,7 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
             raise _error(text, "the query", start, 'pairs name=value divided by "&"', pair)
         _refuse_control(text, "the query", pair, start)
         name, _, value = pair.partition("=")
-        # Whatever the spelling: what is a reader's own is never passed on.
+        # In whatever spelling: pairs that are meant for the resolver are never passed on.
         known = _decoded(name).lower()
         if known == _VERBLIST:
             verblist_at = start + len(name) + 1
@@ -255,7 +256,7 @@ def _read_verbs(text: str, value: str, start: int) -> tuple[tuple[Verb, ...], bo
     try:
         return read_verblist(_decoded(value))
     except PersistentUrlError as fault:
-        # Where the fault stands in the value as it was written, three characters for one byte.
+        # The position in the value as it was sent, where an encoded byte has three characters.
         at = start
         for _ in range(fault.position):
             at += len("%2B") if text[at] == "%" else 1
@@ -263,7 +264,7 @@ def _read_verbs(text: str, value: str, start: int) -> tuple[tuple[Verb, ...], bo
 
 
 def _known_language(value: str) -> Language | None:
-    # A preference that names no language is none: real links are never refused for it.
+    # An invalid language is ignored: real links must not fail for it.
     try:
         return Language.parse(_decoded(value))
     except LanguageError:
@@ -271,7 +272,7 @@ def _known_language(value: str) -> Language | None:
 
 
 def _decoded(encoded: str) -> str:
-    """Decode once; bytes that are not UTF-8 are ISO 8859-1, which old archives use."""
+    """Decode once; bytes that are not UTF-8 are read as ISO 8859-1, which old archives use."""
     decoded = unquote_to_bytes(encoded)
     try:
         return decoded.decode("utf-8")

@@ -19,7 +19,7 @@ from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
 from ibi.identifier.repository_name_diagnosis import fault
 
 DEFAULT_PORT: Final = 80
-"""Left out of a repository name (Algorithm 1, line 12)."""
+"""The port that is left out of a repository name (Algorithm 1, line 12)."""
 
 # Table 6.1: Rule defining the formation of the name of the uniform repository of an item.
 #
@@ -47,9 +47,9 @@ _HOST: Final = re.compile(
 )
 _HOST_EXPECTED: Final = "a domain name of at least two words"
 
-# What Algorithms 1 and 2 write for most names: lower case, no final dot, no port, four digits of
-# a year, no second that is zero for nothing, no trailing zero. To see that is quicker than to write
-# it again.
+# What Algorithms 1 and 2 write for most names: lower case, no final dot, no port, a year of four
+# digits, no needless second 00, no trailing zero. To match this is faster than to write the name
+# again.
 _CANONICAL: Final = re.compile(
     r"[a-z0-9.-]*[a-z0-9-]/[a-z0-9-]+"
     r"/[0-9]{4}/[0-9]{2}\.[0-9]{2}\.[0-9]{2}\.[0-9]{2}"
@@ -75,7 +75,7 @@ class RepositoryName:
 
     @classmethod
     def parse(cls, text: str) -> RepositoryName:
-        """Read a repository name as the standard writes it, nothing around it."""
+        """Parse a repository name as the standard writes it, with nothing around it."""
         found = longest_match(text)
         if found is None or len(found.spelling) < len(text):
             raise fault(text)
@@ -83,7 +83,7 @@ class RepositoryName:
 
     @classmethod
     def mount(cls, host: str, port: int, instant: Instant) -> RepositoryName:
-        """Algorithm 3, MountNameOfRepositoryOfAnItem: make the name, in its canonical spelling."""
+        """Algorithm 3, MountNameOfRepositoryOfAnItem: return the canonical name."""
         canonical_host = host.lower().removesuffix(".")
         if _HOST.fullmatch(canonical_host) is None:
             raise RepositoryNameError(
@@ -100,18 +100,17 @@ class RepositoryName:
 
     @property
     def canonical(self) -> str:
-        """The spelling that the standard would give: lower case, no port 80, shortest suffix."""
+        """The spelling that the standard prescribes: lower case, no port 80, shortest suffix."""
         if _CANONICAL.fullmatch(self.spelling):
             return self.spelling
         return f"{mount_prefix(self.host, self.port)}/{mount_suffix(self.instant)}"
 
     def __str__(self) -> str:
-        """Return the spelling as issued."""
         return self.spelling
 
 
 def longest_match(text: str, start: int = 0) -> RepositoryName | None:
-    """Read the repository name that begins at `start` and goes as far as its grammar does."""
+    """Return the longest repository name that begins at `start`, or None."""
     match = _REPOSITORY.match(text, start, start + MAX_LABEL)
     if match is None:
         return None
@@ -128,15 +127,15 @@ def longest_match(text: str, start: int = 0) -> RepositoryName | None:
 def mount_prefix(host: str, port: int) -> str:
     """Algorithm 1, MountPrefixOfNameOfRepositoryOfAnItem.
 
-    The printed pseudo-code (lines 5 to 9) drops every dot of the subdomain, all its examples keep
-    them: so do we.
+    The printed pseudo-code (lines 5 to 9) drops every dot of the subdomain, but all its examples
+    keep them, and so does this function.
     """
     first_word, _, subdomain = host.partition(".")
     return f"{subdomain}/{first_word}" + ("" if port == DEFAULT_PORT else f".{port}")
 
 
 def mount_suffix(instant: Instant) -> str:
-    """Algorithm 2, MountSuffixOfNameOfRepositoryOfAnItem: the shortest that says the instant."""
+    """Algorithm 2, MountSuffixOfNameOfRepositoryOfAnItem: the shortest suffix for the instant."""
     day, time = divmod(instant.seconds, SECONDS_PER_DAY)
     minutes, second = divmod(time, 60)
     suffix = f"{_day_of_suffix(day)}.{TWO_DIGITS[minutes // 60]}.{TWO_DIGITS[minutes % 60]}"
@@ -146,10 +145,10 @@ def mount_suffix(instant: Instant) -> str:
     return f"{suffix}.{TWO_DIGITS[second]}" if second else suffix
 
 
-# Labels come in runs of one day and one prefix: what was read of either is worth remembering.
+# Many labels share one day or one prefix: both are cached.
 @lru_cache(maxsize=16_384)
 def _midnight(day: str) -> int | None:
-    """Return when the day, as 2009/02.16, began in POSIX time; None if there is no such day."""
+    """Return the POSIX time at which the day (2009/02.16) begins; None if there is no such day."""
     year, _, month_and_day = day.partition("/")
     try:
         return midnight(int(year), int(month_and_day[:2]), int(month_and_day[3:]))
@@ -172,7 +171,7 @@ def _seconds_of_day(hour: str, minute: str, second: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _subsystem(prefix: str) -> tuple[str, int] | None:
-    """Return host and port of the prefix; None if either is none."""
+    """Return host and port of the prefix; None if either is invalid."""
     subdomain, _, word_and_port = prefix.partition("/")
     word, _, port = word_and_port.partition("@" if "@" in word_and_port else ".")
     host = f"{word}.{subdomain.removesuffix('.')}"

@@ -1,7 +1,6 @@
-"""Where a text departs from a repository name: the slow walk that only bad input pays for.
+"""Error messages for texts that are not a repository name: a slow check after parsing failed.
 
-It goes through Table 6.1 and the semantic rules from left to right and complains about the first
-thing that is wrong, so that a person can mend it.
+It applies Table 6.1 and the semantic rules from left to right and reports the first fault.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _PARTS: Final = 4
 _PARTS_EXPECTED: Final = 'four parts divided by "/": subdomain, word, year and date'
 _YEAR_DIGITS: Final = 4
 
-# Each field of the date, the least and the greatest value; the day is bounded by its month too.
+# Each field of the date with its least and greatest value; the month also limits the day.
 _DATE_FIELDS: Final = (
     ("the month", 1, 12),
     ("the day", 1, 31),
@@ -41,7 +40,7 @@ class _Fault(Exception):  # noqa: N818  # control flow inside this module, not a
 
 
 def fault(text: str) -> RepositoryNameError:
-    """Say what keeps the text from being a repository name."""
+    """Return the error that describes the first deviation of the text from a repository name."""
     try:
         _walk(text)
     except _Fault as found:

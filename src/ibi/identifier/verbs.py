@@ -1,4 +1,4 @@
-"""Verbs and modifiers: two spellings of what to fetch in the place of the item itself.
+"""Verbs and modifiers: two spellings of what to fetch instead of the item itself.
 
 Table 6.5 of 004 makes them synonyms:
 
@@ -21,47 +21,47 @@ from ibi.identifier.language import Language
 
 @dataclass(frozen=True, slots=True)
 class GetLastEdition:
-    """The last edition of the item."""
+    """Request for the last edition of the item."""
 
     @property
     def modifier(self) -> str:
-        """The synonym, rule u of Table 6.1."""
+        """The synonymous modifier, rule u of Table 6.1."""
         return "!"
 
     def __str__(self) -> str:
-        """Write the verb, Table 6.4."""
+        """Return the verb as Table 6.4 spells it."""
         return "GetLastEdition"
 
 
 @dataclass(frozen=True, slots=True)
 class GetTranslation:
-    """A translation: into the language given, or into the one that the reader prefers."""
+    """Request for a translation: into the language given, or the one that the reader prefers."""
 
     language: Language | None = None
 
     @property
     def modifier(self) -> str:
-        """The synonym, rule t of Table 6.1."""
+        """The synonymous modifier, rule t of Table 6.1."""
         return f"+({self.language})" if self.language else "+"
 
     def __str__(self) -> str:
-        """Write the verb, Table 6.4."""
+        """Return the verb as Table 6.4 spells it."""
         return f"GetTranslation({self.language})" if self.language else "GetTranslation"
 
 
 @dataclass(frozen=True, slots=True)
 class GetMetadata:
-    """The metadata: in the format given, or in a free form."""
+    """Request for the metadata: in the format given, or in any."""
 
     format: str = ""
 
     @property
     def modifier(self) -> str:
-        """The synonym, rule m of Table 6.1."""
+        """The synonymous modifier, rule m of Table 6.1."""
         return f":({self.format})" if self.format else ":"
 
     def __str__(self) -> str:
-        """Write the verb, Table 6.4."""
+        """Return the verb as Table 6.4 spells it."""
         return f"GetMetadata({self.format})" if self.format else "GetMetadata"
 
 
@@ -87,14 +87,14 @@ _VERB: Final = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?")
 
 #   formato = "oai_dc"
 #
-# An archive may offer more formats by the same syntax (our Decision); their names are of this form.
+# An archive may offer more formats by the same syntax (our Decision), with names of this form.
 _FORMAT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 _VERBS_EXPECTED: Final = "GetTranslation, GetLastEdition, GetMetadata or GetFileList"
 
 
 def read_modifiers(text: str, start: int = 0) -> tuple[tuple[Verb, ...], int]:
-    """Read the modifiers that begin at `start`, in whatever order; return where they end."""
+    """Parse the modifiers that begin at `start`, in any order; return them and where they end."""
     verbs: list[Verb] = []
     match = _MODIFIER.match(text, start)
     while match:
@@ -106,9 +106,9 @@ def read_modifiers(text: str, start: int = 0) -> tuple[tuple[Verb, ...], int]:
 
 
 def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
-    """Read a list of verbs, in whatever order; also tell whether it asks for the list of files.
+    """Parse a list of verbs, in any order; return them and whether GetFileList is among them.
 
-    Verbs are divided by "+", or by a blank, which is what a form decoder makes of it.
+    Verbs are separated by "+", or by a blank, which a form decoder makes of it.
     """
     verbs: list[Verb] = []
     file_list = False
@@ -131,15 +131,15 @@ def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
 def united(modifiers: tuple[Verb, ...], verblist: tuple[Verb, ...]) -> tuple[Verb, ...]:
     """Return the union without repetition, modifiers first (004, section 6.2).
 
-    A translation before GetMetadata is one of the item, after it one of the metadata: to ask for
-    both is no repetition.
+    A translation before GetMetadata is one of the item, after it one of the metadata: to request
+    both is not a repetition.
     """
     union = dict.fromkeys([*_placed(modifiers), *_placed(verblist)])
     return (*modifiers, *[verb for verb, _ in list(union)[len(set(_placed(modifiers))) :]])
 
 
 def _placed(verbs: tuple[Verb, ...]) -> Iterator[tuple[Verb, bool]]:
-    """Yield each verb, and whether it asks of the metadata."""
+    """Yield each verb with whether it is a translation of the metadata."""
     metadata = False
     for verb in verbs:
         metadata = metadata or isinstance(verb, GetMetadata)
@@ -147,7 +147,7 @@ def _placed(verbs: tuple[Verb, ...]) -> Iterator[tuple[Verb, bool]]:
 
 
 def is_composition(verbs: Iterable[Verb]) -> bool:
-    """Tell whether Table 6.2 has the verbs in this order."""
+    """Return whether Table 6.2 has the verbs in this order."""
     symbols = "".join(verb.modifier[0] for verb in verbs)
     return not symbols or symbols in COMPOSITIONS
 
