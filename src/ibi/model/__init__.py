@@ -1,1 +1,1 @@
-"""What the system speaks of: items, their names and relations, archives. Pure values."""
+"""Values that all programs share: items, labels, relations, archives, clocks, tokens. No I/O."""

@@ -1,4 +1,4 @@
-"""Archives as a resolver knows them, and the keys that pass between the two (004, chapter 5)."""
+"""What an archive announces to a resolver, and the keys that the two exchange (004, chapter 5)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ibi.identifier.label import Label
 #   numero = 10*DIGITO
 _KEY: Final = re.compile(r"[0-9]{10,}(?:-[0-9]{10,})?")
 LONGEST_KEY: Final = 4096
-"""Characters. The standard sets no limit; no header line is longer than this either."""
+"""The longest key in characters. The standard sets no limit; header lines are no longer either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,11 @@ class Key:
     text: str
 
     def __post_init__(self) -> None:
-        """Check it; what was given stands in no message, because it may be a secret."""
+        """Check the text. It may be a secret, so no error message repeats it."""
         if len(self.text) > LONGEST_KEY or _KEY.fullmatch(self.text) is None:
             raise KeyTextError
 
     def __str__(self) -> str:
-        """Return the digits."""
         return self.text
 
     def __repr__(self) -> str:
@@ -45,17 +44,17 @@ class RegistrationKey(Key):
 
 
 class UrlKey(Key):
-    """What an archive gives out with its answer, and wants back with the acknowledgment."""
+    """The key that an archive sends with its answer and expects back with the acknowledgment."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRecord:
-    """What an archive says of itself when it is switched on or off (004, Table 5.2)."""
+    """What an archive announces when it is switched on or off (004, Table 5.2)."""
 
     address: str
-    """Host and port, as they stand in a URL."""
+    """Host and port, as in a URL."""
     service: Label
     """The label of its archive service."""
     ip: str

@@ -1,4 +1,4 @@
-"""A change of the archive: what one act does to its items, all of it or nothing."""
+"""A change of the archive: what one operation does to its items, atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Act = Literal[
     "copy",  # pulled from another archive, or brought up to date
     "drop",  # a Copy is not kept any more
     "import",  # from a folder
-    "offer",  # to another archive; and what may follow
+    "offer",  # to another archive; the next four may follow
     "hand over",
     "take back",
     "receive",
@@ -27,40 +27,42 @@ Act = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemChange:
-    """What happens to one item."""
+    """The change of one item."""
 
     item: Item
-    """As it is afterwards."""
+    """The item after the change."""
     files: tuple[File, ...] = ()
-    """All its files, afterwards."""
+    """All its files after the change."""
     version: int = 0
     """The version that is changed; 0 if the item is new."""
     number: int = 0
-    """Its number in the catalogue, once it was written there."""
+    """The number of the item in the catalogue, once it has been written there."""
     adopted: str = ""
-    """A deposit whose files, all of them, become those of a new item."""
+    """The deposit whose files, all of them, become the files of a new item."""
     put: tuple[str, ...] = ()
-    """Paths of files that come from the deposit, in the place of others if there are any."""
+    """Paths of files that come from the deposit and replace those of the same path."""
     removed: tuple[str, ...] = ()
-    """Paths of files that go."""
+    """Paths of files that are removed."""
     cleared: bool = False
-    """Whether all files go: the item is deleted."""
+    """Whether all files are removed, because the item is deleted."""
     dropped: bool = False
-    """Whether the item goes as if it had never been here: a Copy, and never an Original."""
+    """Whether the item is removed without a tombstone: only a Copy can be, never an Original."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """An act, by whom and when; `id` makes it the same act however often it is tried."""
+    """One operation, with its author and time; a retry with the same `id` is the same operation."""
 
     id: str
     at: int
+    """Nanoseconds of POSIX time."""
     who: str
+    """The actor: the name of a token, or of a component of the archive."""
     act: Act
     label: str
-    """The label of the item that it is mainly about."""
+    """The label of the main item."""
     items: tuple[ItemChange, ...]
     detail: str = ""
-    """What else is worth knowing of it later, as JSON."""
+    """Further facts for the audit log, as JSON."""
     deposit: str = ""
-    """The deposit that it completes."""
+    """The deposit that this operation completes."""

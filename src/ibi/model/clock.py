@@ -1,4 +1,4 @@
-"""The machine's clocks, as every program sees them."""
+"""The interface of the machine's clocks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 SECOND: Final = 1_000_000_000
-"""The nanoseconds of a second: all clocks and waits of the programs count nanoseconds."""
+"""Nanoseconds in a second: all clocks and waits of the programs count nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockReading:
-    """What the clocks of the machine said at one moment."""
+    """The values of all clocks of the machine at one moment."""
 
     wall: int
     uptime: int
     boot: str
-    """Names this run of the machine, without which two uptimes cannot be compared."""
+    """The id of this boot of the machine: uptimes of different boots cannot be compared."""
 
 
 class Clock(Protocol):
@@ -27,13 +27,13 @@ class Clock(Protocol):
         ...
 
     def uptime(self) -> int:
-        """Return how long the machine has been on, sleep included; nobody can set this clock."""
+        """Return the time since boot, sleep included. This clock cannot be set."""
         ...
 
     def boot(self) -> str:
-        """Return the name of this run of the machine; empty if it has none."""
+        """Return the id of this boot of the machine; empty if there is none."""
         ...
 
     def sleep(self, nanoseconds: int) -> None:
-        """Wait about so long."""
+        """Wait for about this time."""
         ...

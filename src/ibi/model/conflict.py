@@ -1,4 +1,4 @@
-"""Rival claims to one Original, with the evidence (004, section 6.2)."""
+"""Conflicting claims to one Original, with the evidence (004, section 6.2)."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What one archive said when it claimed an Original."""
+    """The answer in which one archive claimed an Original."""
 
     archive: str
-    """Its service label, canonical."""
+    """The canonical label of its archive service."""
     address: str
     url: str
     timestamp: str
-    """When the item was last updated, by its own words."""
+    """When the item was last updated, according to the archive."""
     first_seen: int
+    """Nanoseconds of POSIX time."""
     last_seen: int
-    """In nanoseconds of POSIX time."""
+    """Nanoseconds of POSIX time."""
     answer: str
     """The pair list of the first such answer, without its key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two or more archives that claim, or one that claims what another is known to own."""
+    """Claims of several archives to one Original, or one against its known owner."""
 
     id: int
-    """0 before it is kept."""
+    """0 before it is stored."""
     label: str
-    """Of the item, canonical."""
+    """The canonical label of the item."""
     claims: tuple[Claim, ...]
-    """The incumbent's first."""
+    """All claims, that of the known owner first."""
     opened: int
     last_seen: int
     seen: int = 1
-    """How often."""
+    """How many times the conflict was observed."""
     settled: int = 0
-    """When the operator settled it; 0 while it is open."""
+    """When the operator settled it, in nanoseconds of POSIX time; 0 while it is open."""
     owner: str = ""
-    """For whom it was settled."""
+    """The archive for which it was settled."""
     note: str = ""
 
     @property

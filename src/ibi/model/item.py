@@ -1,4 +1,4 @@
-"""Identified items as one archive has them (004, section 3.2; spec part 4)."""
+"""Identified items as one archive stores them (004, section 3.2; spec part 4)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
 Phase = Literal["offered", "handed", "ready"]
-"""Of the giving side: `offered`, still the Original, and `handed`, no more; of the other: `ready`,
-a Copy that waits to become the Original."""
+"""The phase of a transfer. On the sending side, `offered` is still the Original and `handed` is
+not any more; on the receiving side, `ready` is a Copy that waits to become the Original."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """What an item says of its own transfer; it stands in the manifest, and holds no secret."""
+    """The state of an item's transfer. It is written into the manifest and holds no secret."""
 
     id: str
     peer: str
@@ -28,13 +28,13 @@ class Transfer:
     since: int
     """Nanoseconds of POSIX time."""
     receipt: str = ""
-    """What the receiving side made up when it was ready: nobody can accept without it."""
+    """A random text that the receiving side made when it was ready; accepting requires it."""
     was_here: bool = False
-    """Of the receiving side: whether it had a Copy before, which stays if nothing comes of it."""
+    """On the receiving side, whether it had a Copy before, which stays if the transfer fails."""
 
 
 class State(StrEnum):
-    """How an archive has an item. The Original of an item is in one archive of the system."""
+    """How an archive holds an item. Exactly one archive of the system has the Original."""
 
     ORIGINAL = "Original"
     COPY = "Copy"
@@ -42,7 +42,7 @@ class State(StrEnum):
 
 
 class ContentType(StrEnum):
-    """What a URL leads to."""
+    """What kind of content a URL leads to."""
 
     DATA = "Data"
     METADATA = "Metadata"
@@ -50,25 +50,26 @@ class ContentType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of an item: its path below `doc/`, and what was found when it was deposited."""
+    """A file of an item: its path below `doc/`, and what was measured when it was deposited."""
 
     path: str
     size: int
     sha256: str
     sha512: str
     modified: int
-    """Nanoseconds of POSIX time, as the file system has it."""
+    """Nanoseconds of POSIX time, from the file system."""
     media_type: str = ""
-    """As declared by the depositor; empty: by the name."""
+    """As declared by the depositor; empty to derive it from the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What stays of an item that was deleted, for ever."""
+    """What remains of a deleted item, for ever."""
 
     deleted: int
     """Nanoseconds of POSIX time."""
     who: str
+    """The actor: the name of a token, or of a component of the archive."""
     reason: str
     replaced_by: Forms | None = None
 
@@ -82,40 +83,42 @@ class Item:
 
     forms: Forms
     further_names: tuple[Label, ...] = ()
-    """Labels by which it is found too: older ones, or of another archive."""
+    """Further labels by which it is found: older ones, or those of another archive."""
     state: State = State.ORIGINAL
     kind: Kind = "data"
     """`metadata` describes another item; `service` is the archive service itself."""
     transferable: bool = True
     language: Language | None = None
     target: str = ""
-    """The path of its target file; empty if it has no file."""
+    """The path of its target file; empty if it has no files."""
     runs_at: str = ""
-    """The address of a web service that runs elsewhere; empty for all that is not one."""
+    """The address of a web service that runs elsewhere; empty for every other item."""
     created: int = 0
+    """Nanoseconds of POSIX time."""
     updated: int = 0
     """Nanoseconds of POSIX time."""
     metadata: Forms | None = None
     """The item that describes this one."""
     describes: Forms | None = None
-    """The item that this one describes, of a metadata item."""
+    """The item that this metadata item describes."""
     previous_edition: Forms | None = None
+    """The previous edition, which another archive may hold."""
     next_edition: Forms | None = None
-    """Possibly held elsewhere."""
+    """The next edition, which another archive may hold."""
     translations: tuple[tuple[Language, Forms], ...] = ()
-    """By language; possibly held elsewhere. Its own language need not be among them."""
+    """By language; other archives may hold them. The item's own language need not be among them."""
     list_public: bool = True
-    """Whether anybody may see which files it has."""
+    """Whether the list of its files is public."""
     readers: tuple[str, ...] = ()
-    """IP networks from which its files may be read; everybody may if there are none."""
+    """IP networks from which its files may be read; all networks if there are none."""
     origin: str = ""
     """The address of the archive that a Copy came from."""
     transfer: Transfer | None = None
-    """How far its transfer has come, while there is one."""
+    """The state of its transfer, while there is one."""
     custody: tuple[str, ...] = ()
-    """The transfers and hand-overs by which its Original came here, one after the other."""
+    """The transfers and hand-overs by which the Original came here, in order."""
     record: MetadataRecord | None = field(default=None)
-    """What a metadata item says."""
+    """The content of a metadata item."""
     tombstone: Tombstone | None = None
 
     @property
@@ -126,7 +129,7 @@ class Item:
 
 
 def is_same(one: File | None, other: File) -> bool:
-    """Tell whether two files of one path are the same, whenever they were written."""
+    """Return whether two files of the same path are equal, regardless of their times."""
     return one is not None and (content(one), one.sha512, one.media_type) == (
         content(other),
         other.sha512,
@@ -135,5 +138,5 @@ def is_same(one: File | None, other: File) -> bool:
 
 
 def content(file: File) -> tuple[str, int]:
-    """Return by what the bytes of a file are known."""
+    """Return the key that identifies the bytes of a file."""
     return file.sha256, file.size

@@ -1,4 +1,4 @@
-"""The forms of an IBI: the ways in which the label of one item is written (004, Table 7.4)."""
+"""The forms of an IBI: the labels of one item in the notation of the protocol (004, Table 7.4)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ _EXPECTED: Final = '"rep" and a repository name, "ibip" and an IBIp, or both in 
 class Forms:
     """The labels of one item: a repository name, an IBIp, or both.
 
-    A label from before 2009 stands where the IBIp stands: it was its forerunner, and the standard
-    has no third place.
+    A label from before 2009 takes the place of the IBIp, of which it is the predecessor: the
+    standard has no third place.
     """
 
     rep: RepositoryName | None = None
     ibip: Ibip | LegacyLabel | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what names nothing."""
         if self.rep is None and self.ibip is None:
             raise LabelError("", part="the forms", position=0, expected=_EXPECTED)
 
     @classmethod
     def of(cls, *labels: Label | str | None) -> Forms:
-        """Put labels where they belong; of two of one form the first counts."""
+        """Return the forms made of these labels; of two labels of one form the first counts."""
         rep: RepositoryName | None = None
         ibip: Ibip | LegacyLabel | None = None
         for given in labels:
@@ -51,7 +50,7 @@ class Forms:
     #   forma-ibip    = "ibip " IBIp
     @classmethod
     def parse(cls, text: str) -> Forms:
-        """Read what `str` writes; any number of blanks divides the words."""
+        """Parse the output of `str`; any number of blanks separates the words."""
         found: tuple[Label | None, Label | None]
         match text.split():
             case ["rep", rep, "ibip", ibip]:
@@ -72,7 +71,7 @@ class Forms:
     def label(self) -> Label:
         """The label by which the item is stored: the repository name if it has one."""
         label = self.rep or self.ibip
-        assert label is not None  # noqa: S101  # __post_init__ saw to it
+        assert label is not None  # noqa: S101  # __post_init__ checked it
         return label
 
     @property
@@ -81,15 +80,15 @@ class Forms:
         return self.ibip or self.label
 
     def __iter__(self) -> Iterator[Label]:
-        """Go through the labels that there are."""
+        """Iterate over the labels that are present."""
         return iter(label for label in (self.rep, self.ibip) if label is not None)
 
     def names(self, other: Forms) -> bool:
-        """Tell whether both name one item: any label in common."""
+        """Return whether both name the same item: they have a label in common."""
         return any(label in tuple(other) for label in self)
 
     def __str__(self) -> str:
-        """Write them as the protocol does."""
+        """Return the forms as the protocol writes them."""
         forms = []
         if self.rep is not None:
             forms.append(f"rep {self.rep.spelling}")

@@ -1,4 +1,4 @@
-"""A metadata record: the fifteen Dublin Core elements, with what richer formats need of them."""
+"""A metadata record: the fifteen Dublin Core elements, with the parts that richer formats need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text and the language that it is in (BCP 47); empty if nobody said."""
+    """A text and its language (BCP 47), which is empty if unknown."""
 
     value: str
     language: str = ""
@@ -15,16 +15,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who made, published or contributed: a person in parts, or a body by one name."""
+    """A creator, publisher or contributor: a person, or an organisation."""
 
     name: str = ""
-    """Of a body, or of a person whose name nobody took apart."""
+    """The name of an organisation, or of a person whose family name is not known apart."""
     family: str = ""
     given: str = ""
     orcid: str = ""
 
     def __str__(self) -> str:
-        """Write it as a catalogue does: the family name first."""
+        """Return the name as catalogues do: the family name first."""
         if self.family:
             return f"{self.family}, {self.given}" if self.given else self.family
         return self.name
@@ -32,7 +32,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRecord:
-    """Metadata. Every element may be repeated or absent, but for a title."""
+    """Metadata of an item. Every element may be repeated or absent, except for the title."""
 
     titles: tuple[Text, ...]
     creators: tuple[Agent, ...] = ()
@@ -45,7 +45,7 @@ class MetadataRecord:
     types: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     identifiers: tuple[str, ...] = ()
-    """Other than its IBI, which every format adds by itself."""
+    """Identifiers other than its IBI, which every format adds by itself."""
     sources: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
@@ -56,5 +56,5 @@ class MetadataRecord:
 
     @property
     def title(self) -> Text:
-        """The title by which it is known: the first."""
+        """The main title: the first."""
         return self.titles[0]

@@ -45,10 +45,9 @@ class _Failed(NamedTuple):
 
 
 class RetryTimes:
-    """When to try again, for each key that failed."""
+    """The times of the next attempts, for each key that failed; the back-off is in nanoseconds."""
 
     def __init__(self, backoff: Backoff) -> None:
-        """Wait by a back-off in nanoseconds."""
         self._backoff = backoff
         self._failed: dict[Hashable, _Failed] = {}
 
@@ -62,19 +61,19 @@ class RetryTimes:
         return self._failed[key].retry_at if key in self._failed else 0
 
     def forget(self, key: Hashable) -> None:
-        """Forget the failures of a key."""
+        """Discard the failures of a key."""
         self._failed.pop(key, None)
 
 
 class TokenBuckets:
     """A token bucket for each key, which begins full and refills as time passes.
 
+    A bucket holds `burst` tokens and refills by `rate` tokens a second.
     Memory is bounded: beyond `max_keys`, the key that was used longest ago is forgotten, and begins
     with a full bucket again.
     """
 
     def __init__(self, rate: int, burst: int, max_keys: int) -> None:
-        """Refill `rate` tokens a second, up to `burst`."""
         self._rate = rate
         self._room = burst * SECOND // rate
         """Nanoseconds in which an empty bucket becomes full."""
@@ -96,13 +95,15 @@ class TokenBuckets:
 
 
 class Pace:
-    """Spreads units (requests, bytes) evenly over time, for each key apart.
+    """Spreads units (requests, bytes) evenly over time, for each key separately.
 
-    What was not used in time is lost, but for a `slack`: a slow user does not catch up afterwards.
+    `rate` is in units a second, 0 for no limit.
+
+    Units that were not used in time are lost, except for the `slack`, in nanoseconds: a slow user
+    does not catch up afterwards.
     """
 
     def __init__(self, rate: float, slack: int = 0) -> None:
-        """Allow `rate` units a second, 0 for any number."""
         self._step = SECOND / rate if rate else 0.0
         self._slack = slack
         self._free_at: dict[Hashable, int] = {}

@@ -1,4 +1,4 @@
-"""Archives as a resolver has them on record: registered, and perhaps included (004, chapter 5)."""
+"""Archives in the register of a resolver: registered, and perhaps included (004, chapter 5)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from ibi.identifier.label import Label
 
 
 class ArchiveState(StrEnum):
-    """How an archive stands with a resolver."""
+    """The state of an archive in the register."""
 
     PENDING = "pending"
-    """It asked to be registered; nobody has confirmed it yet."""
+    """A registration was requested, but is not confirmed yet."""
     INCLUDED = "included"
     EXCLUDED = "excluded"
-    """Registered, and switched off or not yet on."""
+    """Registered, but switched off or not switched on yet."""
     DOWN = "down"
-    """Included, and it does not answer."""
+    """Included, but it does not answer."""
 
 
 Origin = Literal["operator", "mail", "domain"]
-"""Who asked for a registration: the operator, an e-mail, or who controls the domain name."""
+"""How a registration was requested: by the operator, by e-mail, or by control of the domain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inclusion:
-    """What an archive said of itself when it was switched on (Table 5.2)."""
+    """What an archive announced when it was switched on (Table 5.2)."""
 
     address: str
-    """Host and port, as they stand in a URL."""
+    """Host and port, as in a URL."""
     ip: str
     platform_version: str
     administrator: str
@@ -39,12 +39,12 @@ class Inclusion:
     seen: int
     """When it last announced itself."""
     confirmed: bool = False
-    """Whether it confirmed, when asked, that it is there."""
+    """Whether it answered the confirmation request of the resolver."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """An included archive that does not answer."""
+    """The failures of an included archive to answer."""
 
     since: int
     failures: int
@@ -54,36 +54,36 @@ class Outage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredArchive:
-    """An archive that a resolver knows."""
+    """An archive in the register of a resolver."""
 
     service: Label
-    """The label of its archive service: what it is registered by."""
+    """The label of its archive service, which identifies it."""
     key: str
-    """What is kept of its registration key; empty if it was revoked."""
+    """The scrypt hash of its registration key; empty if the key was revoked."""
     previous_key: str = ""
     previous_until: int = 0
-    """After a rotation the key before it is good for a while."""
+    """Until when the previous key is accepted after a rotation."""
     administrator: str = ""
-    """The e-mail address of whoever looks after it."""
+    """The e-mail address of its administrator."""
     origin: Origin = "operator"
     registered: int = 0
     confirmed: int = 0
-    """When the registration became good; 0 while it is pending."""
+    """When the registration was confirmed; 0 while it is pending."""
     hosts: tuple[str, ...] = ()
-    """Further hosts, with or without a port, that its URLs may be on."""
+    """Further hosts, with or without a port, that its URLs may have."""
     inclusion: Inclusion | None = None
     excluded: int = 0
-    """When it was last excluded."""
+    """When it was last excluded; 0 if never."""
     outage: Outage | None = None
 
     @property
     def id(self) -> str:
-        """Its service, in the one spelling that all spellings of it share."""
+        """The canonical label of its archive service."""
         return self.service.canonical
 
     @property
     def state(self) -> ArchiveState:
-        """How it stands."""
+        """The state that follows from registration, inclusion and outage."""
         if not self.confirmed:
             return ArchiveState.PENDING
         if self.inclusion is None:
@@ -92,7 +92,7 @@ class RegisteredArchive:
 
     @property
     def since(self) -> int:
-        """Since when."""
+        """When the present state began."""
         if not self.confirmed:
             return self.registered
         if self.inclusion is None:
@@ -101,5 +101,5 @@ class RegisteredArchive:
 
     @property
     def address(self) -> str:
-        """Where it is; empty while it is not included."""
+        """Host and port; empty while it is not included."""
         return self.inclusion.address if self.inclusion is not None else ""

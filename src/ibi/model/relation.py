@@ -19,20 +19,20 @@ from ibi.identifier.verbs import GetLastEdition, GetMetadata, GetTranslation, Ve
 #   formato = "oai_dc"
 #
 # An archive may offer more formats by the same syntax (our Decision, as for modifiers). The steps
-# of a relation are the verbs of a persistent URL, and compose as they do.
+# of a relation are the verbs of a persistent URL, and combine in the same orders.
 _STEP: Final = re.compile(r"\.(lastedition|translation|metadata)(?:\(([A-Za-z0-9_-]{1,40})\))?")
 _EXPECTED: Final = ".lastedition, .translation or .metadata, in an order of Table 7.5"
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The steps from an item to a related one; none lead to the item itself."""
+    """The steps from an item to a related one; without steps, the item itself."""
 
     steps: tuple[Verb, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Relation:
-        """Read the part of a name in a list of URLs that follows its prefix."""
+        """Parse the part of a name in a list of URLs that follows its prefix."""
         steps: list[Verb] = []
         at = 0
         while at < len(text):
@@ -46,7 +46,7 @@ class Relation:
         return cls(tuple(steps))
 
     def __str__(self) -> str:
-        """Write it as a name in a list of URLs has it."""
+        """Return the relation as it is written in a list of URLs."""
         return "".join(map(_written, self.steps))
 
 

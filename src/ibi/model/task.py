@@ -1,4 +1,4 @@
-"""Work that takes long: begun by somebody, done in the background, gone on with after a restart."""
+"""Tasks: work that runs in the background and continues after a restart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class TaskState(StrEnum):
-    """How it stands with a task."""
+    """The state of a task."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -17,29 +17,30 @@ class TaskState(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether the task is done, failed or cancelled."""
         return self not in {TaskState.WAITING, TaskState.RUNNING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task, and how far it has come."""
+    """A task, and its progress."""
 
     id: str
     kind: str
     who: str
+    """The actor: the name of a token, or of a component of the archive."""
     begun: int
     """Nanoseconds of POSIX time."""
     request: str = "{}"
-    """What is to be done, as JSON."""
+    """The parameters of the task, as JSON."""
     state: TaskState = TaskState.WAITING
     done: int = 0
     total: int = 0
-    """How much there is to do, in whatever it is that the task counts; 0 if nobody knows."""
+    """The amount of work, in the unit that the task counts; 0 if unknown."""
     place: str = ""
-    """Up to where it is done: from here a task goes on."""
+    """The position up to which the work is done, from which a task continues."""
     note: str = ""
-    """What it is at, or why it failed, for people."""
+    """What it does now, or why it failed, for people."""
     result: str = "{}"
-    """What came of it, or has so far, as JSON."""
+    """The result so far, as JSON."""
     ended: int = 0

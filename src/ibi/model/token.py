@@ -1,4 +1,4 @@
-"""Bearer tokens, as every program keeps them."""
+"""Bearer tokens, and the interface of their storage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Who may do what over HTTP; of the secret only a digest is kept."""
+    """A bearer token with its scope; only a digest of the secret is stored."""
 
     name: str
     digest: str
@@ -17,10 +17,10 @@ class Token:
 
 
 class TokenStore(Protocol):
-    """Where tokens are kept."""
+    """Storage of tokens."""
 
     def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
+        """Store a token; return False if the name is taken."""
         ...
 
     def tokens(self) -> list[Token]:
@@ -28,5 +28,5 @@ class TokenStore(Protocol):
         ...
 
     def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
+        """Remove a token; return False if there is none of this name."""
         ...

@@ -1,1 +1,1 @@
-"""What resolver and archives say to each other (004, chapters 4 to 7). Text in, values out."""
+"""Messages between resolver and archives (004, chapters 4 to 7), as bytes and as values. No I/O."""

@@ -1,11 +1,11 @@
-"""How many accesses one acknowledgment tells of: our Decision, for Table 6.11 has no such pairs.
+"""Counts of accesses in one acknowledgment: our Decision, as Table 6.11 has no such pairs.
 
-    accesses         how many users were sent to the URL, if it was more than one
-    accesses.others  "<IBI>:<number>,<IBI>:<number>...": how many were sent to other items there
+    accesses         how many users were redirected to the URL, if more than one
+    accesses.others  "<IBI>:<number>,<IBI>:<number>...": how many were redirected to other items
 
-An archive that knows neither counts one, as it would without them. Only archives that say in their
-version that they are ours are told of many at once. The sum of all has a limit, so that one key is
-never good for more than that.
+An archive that does not support the pairs counts one access, as it would without them. They are
+sent only to archives whose version names this software. The sum of all counts is limited, so that
+one urlkey is never valid for more.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 MOST_ACCESSES: Final = 1000
-"""That one acknowledgment tells of."""
+"""The largest number of accesses that one acknowledgment reports."""
 LONGEST_OTHERS: Final = 40_000
-"""Bytes of the others, as they are written in a query: it is to be read by whoever gets it."""
+"""The longest value of accesses.others, in bytes of the query: receivers limit its length."""
 
 Others: TypeAlias = tuple[tuple[str, int], ...]
-"""Labels as they are written, each with a number: whoever counts reads those that he counts."""
+"""Labels in the spelling received, each with a count: only labels that are counted get parsed."""
 
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
 def read_accesses(text: str) -> int:
-    """Read a number of accesses; of none it is one."""
+    """Parse a number of accesses; an absent value is 1."""
     return _number(text) if text else 1
 
 
 def read_others(text: str) -> Others:
-    """Read how many were sent to other items."""
+    """Parse the counts of accesses to other items."""
     if not text:
         return ()
     parts = text.split(",", MOST_ACCESSES)
@@ -40,12 +40,12 @@ def read_others(text: str) -> Others:
 
 
 def written(others: Others) -> str:
-    """Write them."""
+    """Return the value of accesses.others."""
     return ",".join([f"{label}:{count}" for label, count in others])
 
 
 def total(accesses: int, others: Iterable[tuple[object, int]]) -> int:
-    """Return how many accesses that are in all."""
+    """Return the sum of all accesses."""
     return accesses + sum(count for _, count in others)
 
 

@@ -1,4 +1,4 @@
-"""What of an archive's answer serves a reader: a URL, or a label from which to go on (004, 6.2)."""
+"""The choice of a URL, or of a label to continue from, in an archive's answer (004, 6.2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ibi.wire.url_list import Related, UrlList
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A URL for all that was asked."""
+    """A URL that answers the whole question."""
 
     relation: Relation
     related: Related
@@ -25,7 +25,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A label that leads on, and the verbs that remain to be followed from there."""
+    """A label from which to continue, with the verbs that remain to be followed there."""
 
     label: Label
     verbs: tuple[Verb, ...]
@@ -35,7 +35,7 @@ _Candidates: TypeAlias = Mapping[Relation, Related]
 
 
 def choose(listed: UrlList, question: Question) -> Served | Lead | None:
-    """Return what serves best of what was listed; None if nothing does."""
+    """Return the best entry of the list for the question; None if there is none."""
     verbs = question.verbs
     candidates: _Candidates = {
         relation: related
@@ -73,7 +73,7 @@ def _lead(candidates: _Candidates, listed: UrlList, question: Question) -> Lead 
 
 
 def _untranslated(question: Question, step: int) -> Lead:
-    """Ask for what is not translated: nothing fits a reader better than that."""
+    """Continue with the question for the untranslated item, for want of a fitting translation."""
     return Lead(question.label, (*question.verbs[:step], *question.verbs[step + 1 :]))
 
 
@@ -98,10 +98,10 @@ def _in_best_language(
     preference: LanguagePreference,
     itself: Forms | None,
 ) -> _Candidates | None:
-    """Keep those in the language that is wanted; the item itself if none is better.
+    """Return the candidates in the language wanted; the item itself if none is better.
 
-    What ended before this step stays: it has no language yet. None if the item itself is not
-    among them, as it cannot be told after another step.
+    Candidates that end before this step are kept: they have no language yet. Returns None if the
+    item itself is not among the candidates, because after another step it cannot be recognised.
     """
     short = {each: related for each, related in candidates.items() if len(each.steps) <= step}
     steps = {each: each.steps[step] for each in candidates if len(each.steps) > step}
@@ -113,7 +113,7 @@ def _in_best_language(
     wanted = (
         preference if verb.language is None else LanguagePreference((str(verb.language).lower(),))
     )
-    # RFC 4647, 3.4. Where only another country's is offered, an archive has said what it has.
+    # RFC 4647, 3.4. If only the language of another country is offered, the archive has no better.
     best = wanted.look_up(sorted(languages, key=str))
     if best is not None:
         in_best = GetTranslation(best)
@@ -130,9 +130,9 @@ def _in_best_language(
 
 
 def _remaining(verbs: Sequence[Verb], followed: int) -> tuple[Verb, ...]:
-    """Return the verbs that remain; of metadata the format too, which no step has yet given.
+    """Return the verbs that remain, with the format of metadata, which no step has applied yet.
 
-    To ask a metadata item for metadata is to ask for itself in that format.
+    A metadata item that is asked for metadata returns itself in that format.
     """
     formats = [verb for verb in verbs[:followed] if isinstance(verb, GetMetadata) and verb.format]
     return (*formats[-1:], *verbs[followed:])

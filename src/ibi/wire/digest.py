@@ -1,10 +1,10 @@
-"""A page of an archive's digest: whose labels it holds, and which it holds no more.
+"""A page of an archive's digest: fingerprints of the labels it holds and of those it dropped.
 
-A digest is read as a log, page after page, and so is what changed in it later. A label stands in
-it as its fingerprint. Those of a page are sorted, and written as Golomb and Rice did: the
-difference of each to the one before it, less one, is divided by a power of two; the quotients
-stand together in unary, the remainders in binary. All that follows from the number of
-fingerprints is left out, so that a page has one spelling, and none has more than its limit.
+A digest is read as a log, page after page, and so are its later changes. A label is represented
+by its fingerprint. The fingerprints of a page are sorted and written in a Golomb-Rice code: the
+difference of each to its predecessor, less one, is divided by a power of two; the quotients are
+written together in unary, the remainders in binary. Whatever follows from the number of
+fingerprints is left out, so that a page has one encoding, whose size is limited.
 
     page  = "IBID" version more epoch after last set set
     set   = count remainders length quotients
@@ -23,44 +23,44 @@ from ibi.errors import MessageError
 from ibi.identifier.fingerprint import BITS, END
 
 MOST: Final = 65_536
-"""Fingerprints in a page: 33 bits each, 270 kB in all, and some 40 ms to read."""
+"""The largest number of fingerprints in a page: 33 bits each, 270 kB in all, 40 ms to read."""
 MAX_PAGE: Final = 327_680
-"""Octets: no page of so many fingerprints has more, whatever they are."""
+"""The largest size of a page in octets, whatever its fingerprints are."""
 MAX_CURSOR: Final = 2**63 - 1
 MEDIA_TYPE: Final = "application/vnd.ibi.digest"
 
 _MAGIC: Final = b"IBID\x01"
 _EPOCH: Final = re.compile(r"[0-9a-f]{32}")
-# Magic and version, more, epoch, after, last: in the order of the network.
+# Magic and version, more, epoch, after, last: in network byte order.
 _HEAD: Final = Struct(">5sB16sQQ")
 _COUNT: Final = Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
 class DigestPage:
-    """What an archive says of the labels that changes after a cursor touched.
+    """The labels that changed at an archive after a cursor.
 
-    A cursor is a number that the archive gave, or 0: from the beginning. It goes up by steps that
-    nobody else can tell, so that the archive knows a cursor of a log that it has no more.
+    A cursor is a number issued by the archive, or 0 for the beginning. It increases by random
+    steps, so that the archive recognises a cursor of a log that it no longer has.
     """
 
     epoch: str
-    """32 hexadecimal digits; another one after all was written anew."""
+    """32 hexadecimal digits; they change when the whole digest is written anew."""
     after: int
-    """The cursor that the page follows. 0 where another was asked for: all that was said before
-    is void."""
+    """The cursor that the page follows. If it is 0 although another was requested, all earlier
+    pages are void."""
     last: int
     """The cursor that the next page follows."""
     more: bool
-    """Whether there is a next page by now."""
+    """Whether there is a next page already."""
     held: tuple[int, ...] = ()
-    """Fingerprints of what it holds, sorted."""
+    """Fingerprints of the labels that the archive holds, sorted."""
     dropped: tuple[int, ...] = ()
-    """Fingerprints of what it held once and holds no more, sorted; none is among the others."""
+    """Fingerprints of the labels that it no longer holds, sorted; disjoint from `held`."""
 
 
 def encode(page: DigestPage) -> bytes:
-    """Write a page; ValueError if it is none."""
+    """Return the page as bytes; ValueError if it is not valid."""
     fault = _fault(page)
     if fault:
         raise ValueError(fault)
@@ -70,14 +70,14 @@ def encode(page: DigestPage) -> bytes:
 
 
 def decode(octets: bytes) -> DigestPage:
-    """Read a page, of which there is one spelling; MessageError for all else."""
+    """Parse a page; MessageError for any bytes that `encode` does not write."""
     if len(octets) > MAX_PAGE:
         raise _error("it is longer than a page can be")
     if len(octets) < _HEAD.size or not octets.startswith(_MAGIC):
         raise _error("it does not begin as one")
     _, more, epoch, after, last = _HEAD.unpack_from(octets)
     if more > 1:
-        raise _error("it does not say whether there is more")
+        raise _error("its flag for further pages is neither 0 nor 1")
     held, place = _read(octets, _HEAD.size)
     dropped, place = _read(octets, place)
     if place != len(octets):
@@ -90,16 +90,16 @@ def decode(octets: bytes) -> DigestPage:
 
 
 def _fault(page: DigestPage, *, are_sorted: bool = False) -> str:
-    """Say what keeps this from being a page; empty if nothing does."""
+    """Return why this is not a valid page; empty if it is."""
     held, dropped = page.held, page.dropped
     if _EPOCH.fullmatch(page.epoch) is None:
-        return "its epoch is none"
+        return "its epoch is not valid"
     if not 0 <= page.after <= page.last <= MAX_CURSOR:
-        return "its cursors are none"
+        return "its cursors are not valid"
     if page.after == page.last and (page.more or held or dropped):
-        return "it says something and does not move on"
+        return "it has content, but its cursor does not advance"
     if len(held) + len(dropped) > MOST:
-        return "it says too much"
+        return "it has too many fingerprints"
     are_sorted = are_sorted or (_is_sorted(held) and _is_sorted(dropped))
     if not are_sorted or not frozenset(held).isdisjoint(dropped):
         return "its fingerprints are not sorted, or not once each"
@@ -118,12 +118,12 @@ def _error(what: str) -> MessageError:
 
 
 def _width(count: int) -> int:
-    """Return the bits of a remainder: with those the whole is within 1 % of the shortest."""
+    """Return the bits of a remainder: the total is then within 1 % of the shortest possible."""
     return BITS - count.bit_length()
 
 
-# A number with a bit for each place is what Python reads and writes fastest: it goes to and from
-# a text of 0 and 1 in linear time, whatever its length.
+# Python handles bits fastest as one number with a bit for each position, which it converts from
+# and to a text of 0 and 1 in linear time, whatever its length.
 def _written(fingerprints: Sequence[int]) -> bytes:
     count = len(fingerprints)
     if not count:
@@ -138,20 +138,20 @@ def _written(fingerprints: Sequence[int]) -> bytes:
 
 
 def _read(octets: bytes, place: int) -> tuple[tuple[int, ...], int]:
-    """Read a set, and return where it ends."""
+    """Parse a set, and return it with the position of its end."""
     count, place = _number(octets, place)
     if not count:
         return (), place
     if count > MOST:
-        raise _error("it says too much")
+        raise _error("it has too many fingerprints")
     width = _width(count)
     remainders, place = _bits(octets, place, (count * width + 7) // 8)
     length, place = _number(octets, place)
     quotients, place = _bits(octets, place, length)
     *zeros, rest = quotients.split("1")
     if len(zeros) != count or len(rest) > 7 or "1" in remainders[count * width :]:  # noqa: PLR2004  # bits that fill an octet
-        raise _error("a set in it has not as many as it says")
-    # Each remainder with its quotient in front of it, and one for the difference that is not 0.
+        raise _error("a set in it has not as many fingerprints as its count")
+    # Each remainder with its quotient in front of it, plus the one that was subtracted.
     ends = range(width, count * width + 1, width)
     steps = [
         (len(zero) << width) + int(remainders[end - width : end], 2) + 1

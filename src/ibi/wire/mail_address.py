@@ -1,4 +1,4 @@
-"""Addresses of e-mail (RFC 5322, 3.4.1)."""
+"""E-mail addresses (RFC 5322, 3.4.1)."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _MAIL_ADDRESS: Final = re.compile(
 
 
 def is_mail_address(text: str) -> bool:
-    """Tell whether a text is an e-mail address that can stand in a header as it is."""
+    """Return whether a text is an e-mail address that needs no quoting in a header."""
     return _MAIL_ADDRESS.fullmatch(text) is not None

@@ -1,10 +1,10 @@
-"""The pair list: how every answer of the protocol is written (004, section 4.2).
+"""The pair list: the notation of every answer of the protocol (004, section 4.2).
 
     archiveaddress mtc-m16d.sid.inpe.br
     ibi {rep sid.inpe.br/mtc-m19/2013/09.04.12.27.57 ibip 8JMKD3MGP7W/3EPGUE5}
 
-The archives that speak it are written in Tcl, to which it is a list. So it is read as Tcl 8.6
-reads a list, and written so that Tcl and the standard's narrower grammar both take it.
+The first archives are written in Tcl, for which this is a list. It is therefore parsed as Tcl 8.6
+parses a list, and written so that both Tcl and the standard's narrower grammar accept it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ibi.errors import PairListError
 from ibi.wire.percent_encoding import percent_encoded
 
 MAX_LIST: Final = 65_536
-"""Characters that are read. The longest answer of the standard, Example 7.2, has 4,000."""
+"""The longest list in characters. The longest answer of the standard, Example 7.2, has 4,000."""
 
 # Table 4.2: Rules defining the formation of a list of pairs.
 #
@@ -33,18 +33,18 @@ MAX_LIST: Final = 65_536
 #
 # LF is printed %x0D: %x0A is meant. The empty value {} is missing, which section 7.2 demands.
 #
-# What no word can have is percent-encoded, as the section has it for what is not ASCII; so is
-# what Tcl would read otherwise: a backslash, and a quotation mark at the beginning of a word.
+# A character that no word can have is percent-encoded, as the section prescribes for what is not
+# ASCII; so is what Tcl would interpret: a backslash, and a quotation mark that begins a word.
 _NO_CHARACTER: Final = re.compile(r"[^!-\[\]-z|~ ]")
 _LEADING_QUOTE: Final = re.compile(r'(?:^|(?<= ))"')
 _LOOSE_BLANK: Final = re.compile(r"^ |(?<= ) | $")
-# Words of which nothing of that is so, as most are: one blank between each two.
+# Words to which none of that applies, as most: one blank between each two.
 _PLAIN: Final = re.compile(r"[!#-\[\]-z|~][!-\[\]-z|~]*(?: [!#-\[\]-z|~][!-\[\]-z|~]*)*")
 _LINE_END: Final = "\r\n"
 
 
 def encode(pairs: Mapping[str, str]) -> str:
-    """Write the pairs, one a line, sorted by name."""
+    """Return the pairs as a list, one a line, sorted by name."""
     written: dict[str, str] = {}
     for name, value in pairs.items():
         word = _word(name)
@@ -57,13 +57,13 @@ def encode(pairs: Mapping[str, str]) -> str:
     return _LINE_END.join(f"{word} {written[word]}" for word in sorted(written))
 
 
-@lru_cache(maxsize=1024)  # the protocol has some dozens, and as many again of each language
+@lru_cache(maxsize=1024)  # the protocol has some dozens, and as many again for each language
 def _word(name: str) -> str:
     return escaped(name).replace(" ", "%20")
 
 
 def escaped(value: str) -> str:
-    """Return a value as it can stand in a list; a percent sign stays, so that URLs stay URLs."""
+    """Return a value as it is written in a list; percent signs stay, so that URLs stay URLs."""
     if _PLAIN.fullmatch(value):
         return value
     value = _NO_CHARACTER.sub(percent_encoded, value)
@@ -72,7 +72,7 @@ def escaped(value: str) -> str:
 
 
 def decode(text: bytes | str) -> dict[str, str]:
-    """Read whatever Tcl reads as a list of names and values, if it is ASCII and of one mind."""
+    """Parse what Tcl parses as a list of names and values, if it is ASCII and has no name twice."""
     if isinstance(text, bytes):
         text = text.decode("iso-8859-1")
     _check_characters(text)
@@ -98,8 +98,8 @@ def _check_characters(text: str) -> None:
 
 
 # What follows is TclFindElement and TclCopyAndCollapse of Tcl 8.6. An element is bare, or in
-# quotation marks, or in braces; a backslash is read as one everywhere but in braces, where it
-# only keeps a brace from counting.
+# quotation marks, or in braces; a backslash escapes everywhere but in braces, where it only keeps
+# a brace from counting.
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _SPACE: Final = re.compile(r"[ \t\n\v\f\r]*")
 _BARE: Final = re.compile(r"(?:[^\\ \t\n\v\f\r]|\\\n[ \t]*|\\[^\n])*\\?")
@@ -108,7 +108,7 @@ _BRACE: Final = re.compile(r"\\[\x00-\x7f]|[{}]")
 
 
 def _elements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each element, and where it begins."""
+    """Yield each element with the position of its beginning."""
     at = _after_space(text, 0)
     while at < len(text):
         if text[at] == "{":
@@ -145,7 +145,7 @@ def _closing_brace(text: str, opening: int) -> int:
     raise PairListError(text, position=opening, expected="a closing brace")
 
 
-# TclParseBackslash. A third octal digit is read only where the number stays below 256.
+# TclParseBackslash. A third octal digit is parsed only if the number stays below 256.
 _BACKSLASH: Final = re.compile(
     r"\\(?:(\n)[ \t]*|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})"
     r"|([0-3][0-7]{0,2}|[4-7][0-7]?)|([^\n]))"
@@ -171,7 +171,7 @@ def _substituted(backslash: re.Match[str]) -> str:
 
 
 def _long(digits: str) -> str:
-    """No digit is read with which the number could pass the last character that there is."""
+    """Parse digits only as long as the number cannot exceed the last code point."""
     read = 0
     while read < len(digits) and int(digits[:read] or "0", 16) <= 0x10FFF:  # noqa: PLR2004
         read += 1
@@ -179,9 +179,9 @@ def _long(digits: str) -> str:
 
 
 def _character(number: int) -> str:
-    """Return a character; what Tcl 8.6 has no place for, and half a character, is U+FFFD.
+    """Return a character; U+FFFD for surrogates, and for what Tcl 8.6 cannot represent.
 
-    Tcl keeps the halves. Nothing that reads an answer could write them.
+    Tcl keeps surrogates, but no program that reads an answer could write them.
     """
     good = number < 0xD800 or 0xDFFF < number <= 0xFFFF  # noqa: PLR2004  # planes of Unicode
     return chr(number) if good else "\ufffd"

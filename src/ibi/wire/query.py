@@ -1,4 +1,4 @@
-"""The query of a request: its pairs, decoded and each there once (004, section 4.1)."""
+"""The query of a request: its pairs, decoded, each name at most once (004, section 4.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ibi.errors import MessageError
 from ibi.wire.percent_encoding import text_of, url_of, url_value, value
 
 MAX_QUERY: Final = 65_536
-"""Bytes. Servers take 8 kB of request line; nothing that came through one is refused here."""
+"""The longest query in bytes. Servers accept 8 kB of request line, so this refuses none of them."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _WEB_ADDRESS: Final = re.compile(r"https?://[^/]+")
@@ -20,13 +20,13 @@ _WEB_ADDRESS: Final = re.compile(r"https?://[^/]+")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The values of a query, by name. Names that nobody asks for are ignored."""
+    """The values of a query, by name. Names that are not requested are ignored."""
 
     values: Mapping[str, tuple[bytes, ...]]
 
     @classmethod
     def parse(cls, query: bytes | str) -> Query:
-        """Take the pairs apart; "+" is a blank, and percent-encoding is undone once."""
+        """Parse the pairs; "+" is a blank, and percent-encoding is undone once."""
         if isinstance(query, str):
             query = query.encode("utf-8", "surrogatepass")
         if len(query) > MAX_QUERY:
@@ -39,15 +39,15 @@ class Query:
         return cls(values)
 
     def text(self, name: str) -> str:
-        """DecodQS: return a value that must be there."""
+        """DecodQS: return a mandatory value."""
         return self._text(name, self._bytes(name))
 
     def optional(self, name: str) -> str:
-        """Return a value, or an empty text if it is not there (Algorithm 1, lines 7 to 15)."""
+        """Return a value, or an empty text if it is absent (Algorithm 1, lines 7 to 15)."""
         return self.text(name) if name in self.values else ""
 
     def url(self, name: str) -> str:
-        """Return a URL, percent-encoded as a URL is, byte for byte what was sent."""
+        """Return a URL, percent-encoded as a URL is, with the bytes that were sent."""
         url = url_of(self._bytes(name))
         if _WEB_ADDRESS.match(url) is None:
             raise MessageError("bad-value", f"The value of {name} is not a URL of the Web.")
@@ -73,7 +73,7 @@ _URLS: Final = frozenset(("url", "url.persistent"))
 
 
 def written(pairs: Iterable[tuple[str, str]]) -> str:
-    """Write pairs as a query, in their order."""
+    """Return the pairs as a query, in their order."""
     return "&".join(
         f"{name}={url_value(text) if name in _URLS else value(text)}" for name, text in pairs
     )

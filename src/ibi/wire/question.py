@@ -1,4 +1,4 @@
-"""What a reader asks of a resolver (004, Table 6.6)."""
+"""The question of a reader to a resolver (004, Table 6.6)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ibi.identifier.verbs import GetTranslation, Verb
 from ibi.wire.requests import UrlRequest
 
 SearchKey: TypeAlias = tuple[str, tuple[Verb, ...], bool, str]
-"""What archives are asked, but for the client: equal ones are one search."""
+"""What archives are asked, without the client: questions with equal keys share one search."""
 
-# An archive refuses a request that has one: whoever asks for that must not make it seem down.
+# An archive refuses a request with control characters, which must not make it appear to be down.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An item, and how a reader wants it.
+    """An item, and the form in which a reader wants it.
 
-    Archives are told what is asked, never the last two fields: which language a reader prefers is
-    nobody's business, and a rogue archive must not know when Originals are looked at.
+    The last two fields are never sent to archives: the languages of a reader are private, and a
+    rogue archive must not learn when Originals are compared.
     """
 
     label: Label
@@ -37,7 +37,7 @@ class Question:
 
     @classmethod
     def of(cls, wanted: PersistentUrl, preference: LanguagePreference) -> Question:
-        """Ask what a persistent URL asks; a language that it carries goes before all others."""
+        """Return the question of a persistent URL; a language in the URL precedes all others."""
         if _CONTROL.search(wanted.path):
             raise ResolverRequestError("The path has control characters: no file has such a name.")
         if wanted.language is not None:
@@ -53,17 +53,17 @@ class Question:
 
     @property
     def search(self) -> SearchKey:
-        """What archives are asked."""
+        """The part of the question that is sent to archives."""
         return self.label.canonical, self.verbs, self.file_list, self.path
 
     @property
     def depends_on_reader(self) -> bool:
-        """Whether readers of other languages may be sent elsewhere."""
+        """Whether readers of other languages may be redirected elsewhere."""
         return any(isinstance(verb, GetTranslation) and not verb.language for verb in self.verbs)
 
     @property
     def bare(self) -> Question:
-        """The same, of a reader who wants nothing special."""
+        """The same question without required status and language preference."""
         return Question(self.label, self.verbs, self.file_list, self.path)
 
     def request(self, clients: tuple[str, ...]) -> UrlRequest:
@@ -71,15 +71,15 @@ class Question:
         return UrlRequest(clients, self.label, self.verbs, self.file_list, self.path)
 
     def onward(self, label: Label, verbs: tuple[Verb, ...]) -> Question:
-        """Return the question to go on with from another item, by the verbs that remain."""
+        """Return the question to continue with from another item, by the verbs that remain."""
         return replace(self, label=label, verbs=verbs)
 
     @property
     def persistent_url(self) -> PersistentUrl:
-        """The persistent URL that archives are told with an acknowledgment (Table 6.11).
+        """The persistent URL that is sent to archives with an acknowledgment (Table 6.11).
 
         It is the one to cite, so the label is in its canonical spelling, however it was asked for.
-        Neither the required status nor a preferred language stands in it.
+        It contains neither the required status nor a preferred language.
         """
         label = parse(self.label.canonical, strict=True)
         return PersistentUrl(label, self.verbs, self.file_list, self.path)

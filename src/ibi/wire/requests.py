@@ -1,7 +1,7 @@
-"""The requests between archives and resolver: five subjects, each a frozen value (004, 4 to 6).
+"""The requests between archives and resolver: five kinds, each a frozen value (004, 4 to 6).
 
-What is written by one side is read by the other through this one module, so that the two cannot
-drift apart.
+Both sides use this one module, one to write a request and the other to parse it, so that they
+cannot drift apart.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An archive is switched on or off (Table 5.2)."""
+    """The announcement that an archive is switched on or off (Table 5.2)."""
 
     record: ArchiveRecord
     key: RegistrationKey
@@ -43,7 +43,7 @@ class Announcement:
     subject: ClassVar[str] = ""
 
     def pairs(self) -> Pairs:
-        """Yield the pairs but for the subject, in the order of the table."""
+        """Yield the pairs without the subject, in the order of the table."""
         yield "archiveaddress", self.record.address
         yield "archiveserviceibi", self.record.service.spelling
         yield "archiveip", self.record.ip
@@ -54,14 +54,14 @@ class Announcement:
 
 
 class InclusionRequest(Announcement):
-    """An archive was switched on, and asks to be included."""
+    """Request of an archive that was switched on to be included."""
 
     __slots__ = ()
     subject = "inclusionRequest"
 
 
 class ExclusionRequest(Announcement):
-    """An archive is being switched off, and asks to be excluded."""
+    """Request of an archive that is being switched off to be excluded."""
 
     __slots__ = ()
     subject = "exclusionRequest"
@@ -69,41 +69,41 @@ class ExclusionRequest(Announcement):
 
 @dataclass(frozen=True, slots=True)
 class InclusionConfirmationRequest:
-    """The resolver asks an archive whether it is there."""
+    """Request of the resolver to an archive to confirm that it runs."""
 
     subject: ClassVar[str] = "inclusionConfirmationRequest"
 
     def pairs(self) -> Pairs:
-        """Yield nothing: the subject says it all."""
+        """Yield nothing: the request has only a subject."""
         yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class UrlRequest:
-    """The resolver asks for the URLs of an item (Table 6.9)."""
+    """Request of the resolver for the URLs of an item (Table 6.9)."""
 
     clients: tuple[str, ...]
-    """The addresses of the user and of the proxies between, the user's first (Table 6.10)."""
+    """The IP addresses of the user and of the proxies between, the user's first (Table 6.10)."""
     label: Label
     verbs: tuple[Verb, ...] = ()
     file_list: bool = False
     path: str = ""
-    """Of a file of the item, with the slash that begins it in a persistent URL."""
+    """The path of a file of the item, with the leading slash of a persistent URL."""
 
     subject: ClassVar[str] = "urlRequest"
 
     def __post_init__(self) -> None:
-        """Give the path its slash, which Table 6.9 has and Example 7.11 has not."""
+        """Add the leading slash of the path, which Table 6.9 has and Example 7.11 has not."""
         if self.path and not self.path.startswith("/"):
             object.__setattr__(self, "path", f"/{self.path}")
 
     @property
     def file(self) -> str:
-        """The path as the item has it, without the slash; empty for the target file."""
+        """The path of the file within the item, without the slash; empty for the target file."""
         return self.path[1:]
 
     def pairs(self) -> Pairs:
-        """Yield the pairs but for the subject, in the order of the table."""
+        """Yield the pairs without the subject, in the order of the table."""
         yield "clientinformation.ipaddress", " ".join(self.clients)
         if self.path:
             yield "parsedibiurl.filepath", self.path
@@ -115,7 +115,7 @@ class UrlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgment:
-    """The resolver tells an archive that it sent a user to one of its URLs (Table 6.11)."""
+    """Notice to an archive that a user was redirected to one of its URLs (Table 6.11)."""
 
     clients: tuple[str, ...]
     content: ContentType
@@ -124,16 +124,16 @@ class Acknowledgment:
     key: UrlKey
     forms: Forms | None = None
     state: State | None = None
-    """The table wants it; Example 6.9 has none."""
+    """Mandatory in the table, but absent in Example 6.9."""
     accesses: int = 1
-    """How many users were sent there."""
+    """How many users were redirected to the URL."""
     others: Others = ()
-    """How many users were sent to other items of the archive."""
+    """How many users were redirected to other items of the archive."""
 
     subject: ClassVar[str] = "acknowledgment"
 
     def pairs(self) -> Pairs:
-        """Yield the pairs but for the subject, in the order of the table."""
+        """Yield the pairs without the subject, in the order of the table."""
         yield "clientinformation.ipaddress", " ".join(self.clients)
         yield "contenttype", self.content
         if self.forms is not None:
@@ -155,17 +155,17 @@ Request: TypeAlias = (
 
 
 def encode(request: Request) -> str:
-    """Write a request as the query of a URL."""
+    """Return a request as the query of a URL."""
     return written([("servicesubject", request.subject), *request.pairs()])
 
 
 def at(base_url: str, request: Request) -> str:
-    """Write a request to whoever is at the base URL: http://<address>/<IBI of the service>."""
+    """Return the URL of a request to the service at the base URL: http://<address>/<IBI>."""
     return f"{base_url}?{encode(request)}"
 
 
 def decode(query: bytes | str) -> Request:
-    """Read the query of a URL; whatever is wrong with it is a MessageError."""
+    """Parse the query of a URL; MessageError if it is not a valid request."""
     pairs = Query.parse(query)
     subject = pairs.text("servicesubject")
     read = _READERS.get(subject.lower())
@@ -189,7 +189,7 @@ def _read_acknowledgment(pairs: Query) -> Acknowledgment:
     count = _value(pairs, "accesses", accesses.read_accesses, optional=True)
     others = _value(pairs, "accesses.others", accesses.read_others, optional=True)
     if accesses.total(count, others) > MOST_ACCESSES:
-        raise MessageError("bad-value", f"That are more than {MOST_ACCESSES} accesses.")
+        raise MessageError("bad-value", f"The request reports more than {MOST_ACCESSES} accesses.")
     return Acknowledgment(
         clients=_value(pairs, "clientinformation.ipaddress", _clients),
         content=_value(pairs, "contenttype", _content_type),
@@ -218,7 +218,7 @@ def _key(pairs: Query) -> RegistrationKey:
     return _value(pairs, "registrationkey", RegistrationKey)
 
 
-# Literals of ABNF are read in either case (RFC 5234, 2.3).
+# Literals of ABNF match in either case (RFC 5234, 2.3).
 _READERS: Final[dict[str, Callable[[Query], Request]]] = {
     "inclusionrequest": lambda pairs: InclusionRequest(_read_record(pairs), _key(pairs)),
     "exclusionrequest": lambda pairs: ExclusionRequest(_read_record(pairs), _key(pairs)),
@@ -256,7 +256,7 @@ def _state(text: str) -> State | None:
     if not text:
         return None
     state = State(text.capitalize())
-    if state is State.DELETED:  # nobody is sent to what is not there
+    if state is State.DELETED:  # a deleted item has no URL to be redirected to
         raise ValueError(text)
     return state
 

@@ -1,7 +1,7 @@
 """The responses to the requests of the protocol, each a frozen value (004, chapters 5 and 7).
 
-An archive's answers come from foreign programs: names that are not known are ignored, and what
-is malformed is refused rather than guessed at.
+Answers of archives come from foreign programs: unknown names are ignored, and malformed values
+are refused rather than guessed at.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Pairs: TypeAlias = Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """An archive is there (section 5.2)."""
+    """Confirmation of an archive that it runs (section 5.2)."""
 
     def pairs(self) -> Pairs:
         """Yield the pairs."""
@@ -41,7 +41,7 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """An archive got an acknowledgment (Algorithm 1, line 20)."""
+    """Confirmation of an archive that it received an acknowledgment (Algorithm 1, line 20)."""
 
     def pairs(self) -> Pairs:
         """Yield the pairs."""
@@ -50,7 +50,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class InclusionStatus:
-    """The resolver included an archive, which confirmed that it is there, or did not."""
+    """The resolver included an archive; `confirmed` if the archive confirmed that it runs."""
 
     confirmed: bool
 
@@ -71,7 +71,7 @@ class ExclusionStatus:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnswer:
-    """A request cannot be served (our Decision: the standard has no word for it)."""
+    """The request cannot be served (our Decision: the standard has no such answer)."""
 
     code: str
     reason: str
@@ -88,12 +88,12 @@ Response: TypeAlias = (
 
 
 def encode(response: Response | None) -> str:
-    """Write a response; None, to say that an item is not known, is an empty list."""
+    """Return a response as a pair list; None, for an unknown item, is the empty list."""
     return pairlist.encode(dict(response.pairs())) if response is not None else ""
 
 
 def decode(text: bytes | str) -> Response | None:
-    """Read a response; what is no pair list is a PairListError, all else a MessageError."""
+    """Parse a response; PairListError if it is not a pair list, MessageError if not valid."""
     pairs = pairlist.decode(text)
     if not pairs:
         return None

@@ -1,4 +1,4 @@
-"""Labels of services that the standard gives."""
+"""Labels of services that the standard assigns."""
 
 from __future__ import annotations
 

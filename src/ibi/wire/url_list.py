@@ -1,4 +1,4 @@
-"""The list of URLs: what an archive knows of an item (004, section 7.2)."""
+"""The list of URLs: the answer of an archive about an item (004, section 7.2)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.percent_encoding import url_mended
 
-# Control characters, and halves of characters.
+# Control characters, and surrogates.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _MAX_URL: Final = 8192
 # RFC 2396, 3.2.2: hostport, whose parts the resolver compares with those that it has on record.
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9._:\[\]-]{1,262}")
-# ISO 8601, as far as a moment needs it.
+# ISO 8601, as far as a point in time needs it.
 _TIMESTAMP: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -34,7 +34,7 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """What an archive knows of a related item; without a URL, only what it is called."""
+    """What an archive holds of a related item; without a URL, only its labels."""
 
     forms: Forms | None = None
     url: str = ""
@@ -46,7 +46,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class UrlList:
-    """What an archive knows of an item, as far as it was asked."""
+    """What an archive holds of an item, as far as it was requested."""
 
     address: str
     service: Forms
@@ -58,7 +58,7 @@ class UrlList:
     next_edition: Forms | None = None
     key: UrlKey | None = None
     related: Mapping[Relation, Related] = field(default_factory=dict)
-    """By relation. The item itself is the empty one, and among them only if it has a URL."""
+    """By relation. The item itself has the empty relation, and is present only with a URL."""
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield the pairs (Algorithm 2, lines 6 to 32)."""
@@ -85,7 +85,7 @@ class UrlList:
 
     @classmethod
     def of_pairs(cls, pairs: Mapping[str, str]) -> UrlList:
-        """Read the pairs of an answer."""
+        """Parse the pairs of an answer."""
         deleted = pairs.get("state", "").lower() == State.DELETED.lower()
         return cls(
             address=_value(pairs, "archiveaddress", _address),
@@ -124,14 +124,14 @@ def _related(pairs: Mapping[str, str]) -> Iterator[tuple[Relation, Related]]:
 
 
 def _divided(name: str) -> tuple[str, Relation | None]:
-    """Divide a name into its prefix and the relation; None if it is no name of that kind."""
+    """Split a name into its prefix and the relation; None if it has no relation."""
     prefix, dot, rest = name.partition(".")
     if prefix not in _PREFIXES:
         return prefix, None
     try:
         return prefix, Relation.parse(dot + rest)
     except RelationError:
-        # Of another kind (ibi.archiveservice), or a relation that we do not know.
+        # Another kind of name (ibi.archiveservice), or an unknown relation.
         return prefix, None
 
 
