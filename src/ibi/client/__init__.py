@@ -1,1 +1,1 @@
-"""Running archives and resolvers, for programs in Python and for the command line."""
+"""Clients of running archives and resolvers, for Python programs and the command line."""

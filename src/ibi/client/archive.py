@@ -1,4 +1,4 @@
-"""An archive on another machine, or in another process: its API over HTTP."""
+"""A client of the HTTP API of an archive on another machine, or in another process."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ from ibi.wire.percent_encoding import path as in_url
 _TOO_MANY: Final = 429
 _CONFLICT: Final = 409
 _PIECE: Final = 1 << 20
+"""Bytes of a file that are sent or received at once."""
 _ONCE: Final = urllib3.Retry(total=None, connect=0, read=0, status=0, other=0, redirect=1)
-"""Nothing is tried again, but one redirection is followed."""
+"""No retries, but one redirection is followed."""
 _RETRY: Final = Backoff(SECOND // 4, 8 * SECOND)
-"""Waits for an archive that did not answer."""
+"""Waits between attempts to reach an archive that did not answer."""
 
 Progress = Callable[[int], None]
-"""Is told how many bytes of a file have gone, each time some have."""
+"""A function that is called with the number of bytes of a file sent so far."""
 
 
 class RemoteArchive(RemoteApi):
-    """Speaks to one archive, with a token."""
+    """The API of one archive, used with a token."""
 
     service = "an archive"
     unusable = ArchiveRequestError
@@ -50,7 +51,7 @@ class RemoteArchive(RemoteApi):
     refused = ArchiveRefusedError
 
     def insist(self, method: str, path: str) -> Any:  # noqa: ANN401
-        """Ask for what may be asked twice: if no answer comes, again, with growing pauses."""
+        """Send an idempotent request, again and again with growing waits while no answer comes."""
         for attempt in range(ATTEMPTS - 1):
             with suppress(ArchiveUnreachableError):
                 return self.ask(method, path)
@@ -58,7 +59,7 @@ class RemoteArchive(RemoteApi):
         return self.ask(method, path)
 
     def files(self, label: str) -> Iterator[dict[str, Any]]:
-        """Go through all files of an item."""
+        """Yield all files of an item."""
         after = ""
         while True:
             place = f"items/{quote(label, safe='')}/files"
@@ -70,7 +71,7 @@ class RemoteArchive(RemoteApi):
 
     @contextmanager
     def read_file(self, place: str, path: str, offset: int) -> Iterator[Iterator[bytes]]:
-        """Return the bytes of a file of an item from an offset on."""
+        """Return the bytes of a file of an item, from an offset on."""
         url = f"{self.address}/col/{in_url(place)}/doc/{in_url(path)}"
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         with self._get(url, headers) as answer:
@@ -79,13 +80,13 @@ class RemoteArchive(RemoteApi):
             if answer.status not in {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT}:
                 raise ArchiveRefusedError(answer.status, detail_of(answer.data))
             if (answer.status == HTTPStatus.PARTIAL_CONTENT) != bool(offset):
-                # It was replaced by a shorter one, or is being.
+                # The file was replaced by a shorter one, or is being replaced.
                 raise StateError(f"{shown(path)} was changed meanwhile.")
             yield _received(answer, self.address)
 
     @contextmanager
     def _get(self, url: str, headers: Mapping[str, str]) -> Iterator[urllib3.BaseHTTPResponse]:
-        """Get what may lie in an object store elsewhere, which is not told the token."""
+        """Get a file that may be in an object store elsewhere, to which the token is not sent."""
         try:
             answer = self._pool.request(
                 "GET",
@@ -99,14 +100,14 @@ class RemoteArchive(RemoteApi):
         try:
             yield answer
         finally:
-            answer.close()  # at its end it has let go of the connection, which is used again
+            answer.close()  # no-op if it was read to its end: the connection is in the pool
 
     def send_file(
         self, deposit: str, path: str, source: Path, progress: Progress, *, resumed: bool = False
     ) -> None:
-        """Send a file; if the connection breaks, go on from where it broke.
+        """Send a file; if the connection breaks, continue from where it broke.
 
-        One that is `resumed` is gone on with from where an earlier process left it.
+        If `resumed`, continue from where an earlier process stopped.
         """
         place = f"deposits/{deposit}/files/{quote(path, safe='/')}"
         for attempt in range(ATTEMPTS):
@@ -118,7 +119,7 @@ class RemoteArchive(RemoteApi):
                     raise
                 time.sleep(_RETRY.wait(attempt) / SECOND)
             except ArchiveRefusedError as refusal:
-                # It may not have noticed yet that the connection before this one broke.
+                # The archive may not have noticed yet that the previous connection broke.
                 passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
                 if refusal.status not in passing or attempt == ATTEMPTS - 1:
                     raise

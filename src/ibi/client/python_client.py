@@ -1,4 +1,4 @@
-"""A resolver, for programs in Python: where an identifier leads, and why."""
+"""A client of a resolver for Python programs: where an identifier leads, and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 
 
 class Client:
-    """Asks one resolver.
+    """Sends questions to one resolver.
 
     >>> client = Client("http://127.0.0.1:8800")  # doctest: +SKIP
     >>> client.resolve("8JMKD3MGP7W/3EPGUE5!")  # doctest: +SKIP
@@ -18,28 +18,28 @@ class Client:
     """
 
     def __init__(self, resolver: str) -> None:
-        """Take the resolver's address; it is connected to when it is asked."""
+        """Take the resolver's address; no connection is made before the first question."""
         self._resolver = RemoteResolver(resolver, "")
 
     def resolve(self, wanted: str | Label | PersistentUrl, *, language: str = "") -> str:
         """Return the URL that a label or persistent URL leads to; no access is counted.
 
-        A ResolverRefusedError says why it leads nowhere: its `status` is 404 if no archive has
-        the item, 410 if it was deleted, 409 if archives contend for the Original, and 503 if not
-        all have answered.
+        Raises ResolverRefusedError if it leads nowhere: `status` is 404 if no archive has the item,
+        410 if it was deleted, 409 if several archives claim the Original, and 503 if not all
+        archives have answered.
         """
         answer = self._resolver.ask("GET", "resolve", query=_query(wanted, language))
         return str(answer["location"])
 
     def explain(self, wanted: str | Label | PersistentUrl, *, language: str = "") -> dict[str, Any]:
-        """Return who was asked, what each said, the hops, and why it ended as it did."""
+        """Return the archives asked, their answers, the hops, and the reason of the outcome."""
         answer: dict[str, Any] = self._resolver.ask(
             "GET", "explain", query=_query(wanted, language)
         )
         return answer
 
     def archives(self) -> list[dict[str, Any]]:
-        """Return the archives of the resolver, and how each stands."""
+        """Return the archives of the resolver with their states."""
         answer: list[dict[str, Any]] = self._resolver.ask("GET", "archives")["archives"]
         return answer
 

@@ -1,4 +1,4 @@
-"""A resolver on another machine, or in another process: its API over HTTP."""
+"""A client of the HTTP API of a resolver on another machine, or in another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_SUBJECT: Final = 500
 
 
 class RemoteResolver(RemoteApi):
-    """Speaks to one resolver, with a token if there is one."""
+    """The API of one resolver, used with a token if there is one."""
 
     service = "a resolver"
     unusable = ResolverRequestError
@@ -25,11 +25,11 @@ class RemoteResolver(RemoteApi):
     refused = ResolverRefusedError
 
     def act(self, service: str, act: str) -> Any:  # noqa: ANN401
-        """Do something to an archive on record."""
+        """Apply an operation to an archive on record."""
         return self.ask("POST", f"{archive_path(service)}/{act}")
 
     def pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
-        """Go through what is listed in pages, each a list of the name of the path."""
+        """Yield all entries of a list that comes in pages, under the name of the path."""
         after = "0"
         while after:
             page = self.ask("GET", path, query={**(query or {}), "after": after, "limit": _PAGE})
@@ -37,21 +37,21 @@ class RemoteResolver(RemoteApi):
             after = page["after"]
 
     def send_message(self, subject: str, sender: str, text: str) -> Any:  # noqa: ANN401
-        """Hand over an e-mail that registers an archive."""
+        """Submit an e-mail that registers an archive."""
         message = _message(subject, sender, text)
         return self._asked("POST", "registrations/mail", message, _MESSAGE)
 
 
 def archive_path(service: str) -> str:
-    """Return where the API has an archive."""
+    """Return the path of an archive in the API."""
     return f"archives/{quote(service, safe='')}"
 
 
 def _message(subject: str, sender: str, text: str) -> bytes:
-    """Write a message that was read, once more: what cannot stand in one is replaced."""
+    """Return a new message with these parts; characters that a message cannot have are replaced."""
     message = EmailMessage()
     message["Subject"] = " ".join(_encodable(subject).split())[:_LONGEST_SUBJECT]
-    # Where there is no address that could be answered, the resolver is to say so.
+    # Without an address to reply to, the resolver itself must refuse the message.
     message["From"] = sender if is_mail_address(sender) else "<>"
     message.set_content(_encodable(text), cte="base64")
     return message.as_bytes()

@@ -1,1 +1,1 @@
-"""Metadata: what makes a record a good one, and the formats in which it is read and written."""
+"""Metadata records: validation, and the formats in which they are read and written. No I/O."""

@@ -1,4 +1,4 @@
-"""Dates of a record: ISO 8601, as far as W3C's note on dates and times goes, and intervals.
+"""Dates of a record: ISO 8601 in the profile of W3C's note on dates and times, and intervals.
 
 https://www.w3.org/TR/NOTE-datetime; an interval is two dates with a slash between (ISO 8601, 5.5).
 """
@@ -26,7 +26,7 @@ _EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One end of a date, as exact as it was given: absent parts are None."""
+    """One end of a date, as precise as it was given: absent parts are None."""
 
     text: str
     year: int
@@ -42,7 +42,7 @@ class Moment:
 
 
 def read_date(text: str) -> tuple[Moment, ...]:
-    """Read a date (one moment) or an interval (two); MetadataError for what is neither."""
+    """Parse a date (one moment) or an interval (two); MetadataError if the text is neither."""
     first, slash, second = text.partition("/")
     moments = tuple(_moment(text, each) for each in ((first, second) if slash else (first,)))
     if slash and _is_after(*moments):
@@ -77,7 +77,7 @@ def _of_day(whole: str, match: re.Match[str]) -> int:
 
 
 def _is_after(start: Moment, end: Moment) -> bool:
-    """Tell whether an interval runs backwards, as far as both ends were given."""
+    """Return whether an interval ends before it begins, as far as both ends are given."""
     if start.seconds is not None and end.seconds is not None:
         return start.seconds > end.seconds
     common = min(len(start.day_text), len(end.day_text))

@@ -25,14 +25,14 @@ ELEMENTS: Final = {
     "coverage": "coverages",
     "rights": "rights",
 }
-"""The name of each element, and the part of a record that it is written from."""
+"""The name of each element, and the field of a record that holds it."""
 
 
 def elements(record: MetadataRecord) -> Iterator[tuple[str, Text]]:
     """Yield name and text of every element, in the order of the standard.
 
-    An ORCID iD has no place here: a name is all that Dublin Core has of a person. A licence is the
-    last of the rights, by its address if it has one.
+    An ORCID iD is left out: Dublin Core has only a name for a person. The licence becomes the last
+    of the rights, by its address if it has one.
     """
     for name, part in ELEMENTS.items():
         for value in getattr(record, part):

@@ -1,4 +1,4 @@
-"""The formats of metadata that an archive offers, beside its pages."""
+"""The metadata formats that an archive offers, besides its pages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ibi.model.metadata_record import MetadataRecord
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its name in a persistent URL, and who writes it."""
+    """A metadata format: its name in a persistent URL, and the function that writes it."""
 
     name: str
     media_type: str
     write: Callable[[MetadataRecord, Forms, str], bytes]
-    """Of a record, the forms of the item described, and where persistent URLs begin."""
+    """Takes a record, the labels of the item described, and the base of persistent URLs."""
 
 
 FORMATS: Final = {

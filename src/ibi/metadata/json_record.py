@@ -1,9 +1,9 @@
-"""A record as plain values: as the API's JSON, a manifest and the command line have it.
+"""A record as plain values, for the JSON of the API, manifests and the command line.
 
     {"titles": [{"value": "Um título", "language": "pt"}], "creators": ["Banon, Gerald J. F."],
      "dates": ["2009-02"], "licence": "CC-BY-4.0"}
 
-An element may go by its name in Dublin Core too (`title`), and one value needs no list.
+An element may also have its Dublin Core name (`title`), and a single value needs no list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ibi.metadata.orcid import looks_like_orcid, read_orcid
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
 LONGEST: Final = 100
-"""Characters. RFC 5646, 4.4.1 wants room for 35; private use may take more."""
+"""The longest language tag in characters. RFC 5646, 4.4.1 asks for 35; private tags are longer."""
 
 #   langtag   = language ["-" script] ["-" region] *("-" variant) *("-" extension)
 #               ["-" privateuse]
@@ -30,7 +30,7 @@ LONGEST: Final = 100
 #   variant   = 5*8alphanum / (DIGIT 3alphanum)
 #   extension = singleton 1*("-" (2*8alphanum))
 #
-# Tags that RFC 5646 keeps from before it (i-klingon) all have one of this form today.
+# Tags that RFC 5646 keeps from before it (i-klingon) all have an equivalent of this form today.
 _TAG: Final = re.compile(
     r"(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})"
     r"(?:-[A-Za-z]{4})?"
@@ -50,21 +50,21 @@ def check_language_tag(text: str) -> str:
 
 
 LONGEST_TEXT: Final = 65_536
-"""Bytes of UTF-8, of one text."""
+"""The longest text in bytes of UTF-8."""
 MOST_VALUES: Final = 1_000
-"""Of one element. The longest lists of authors are of some thousands, and then by a group name."""
+"""The largest number of values of one element. Longer lists of authors have a group name."""
 LARGEST_RECORD: Final = 524_288
-"""Bytes of UTF-8, of all texts together: half of what is read of a document in XML."""
+"""The size of all texts together in bytes of UTF-8: half of what is read of an XML document."""
 
 _FIELDS: Final = {field.name: field.name for field in fields(MetadataRecord)} | ELEMENTS
 
-# Neither XML 1.0 (2.2) nor a terminal has room for these.
+# Neither XML 1.0 (2.2) nor a terminal admits these.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _CONTROL_IN_LINES: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def record_from(plain: Mapping[str, object]) -> MetadataRecord:
-    """Return the record that plain values make; MetadataError says which of them does not."""
+    """Return the record made of plain values; MetadataError if one of them is not valid."""
     if not isinstance(plain, Mapping):
         raise MetadataError('A record is an object of elements, as {"titles": ["A title"]}.')
     read: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def record_from(plain: Mapping[str, object]) -> MetadataRecord:
 
 
 def record_as_dict(record: MetadataRecord) -> dict[str, Any]:
-    """Return the plain values of a record, without what is empty."""
+    """Return the plain values of a record, without empty ones."""
     plain = {name: value for name, value in asdict(record).items() if value}
     return {
         name: value if isinstance(value, str) else [_without_empty(each) for each in value]
@@ -109,7 +109,7 @@ def _check_size(record: MetadataRecord) -> None:
 
 
 def _values(name: str, given: object) -> tuple[object, ...]:
-    """Read all values of an element, but for blank ones, which say nothing."""
+    """Return all values of an element that are not blank."""
     if given is None:
         return ()
     values = given if isinstance(given, list | tuple) else [given]
@@ -120,7 +120,7 @@ def _values(name: str, given: object) -> tuple[object, ...]:
 
 
 def _line(name: str, given: object) -> str | None:
-    """Read a text of one line."""
+    """Return a text of one line, None if it is blank."""
     return _checked(name, given, _CONTROL).strip() or None
 
 
@@ -138,7 +138,7 @@ def _checked(name: str, given: object, control: re.Pattern[str]) -> str:
 
 
 def _parts(name: str, given: Mapping[object, object], *known: str) -> dict[str, str]:
-    """Read the parts of a value that is an object."""
+    """Return the parts of a value that is an object."""
     for part in given:
         if part not in known:
             expected = ", ".join(known)
@@ -147,7 +147,7 @@ def _parts(name: str, given: Mapping[object, object], *known: str) -> dict[str, 
 
 
 def _text(name: str, given: object) -> Text | None:
-    """Read a text of one line, tagged with its language or not."""
+    """Return a text of one line, with or without its language."""
     if not isinstance(given, Mapping):
         line = _line(name, given)
         return Text(line) if line else None
@@ -155,7 +155,7 @@ def _text(name: str, given: object) -> Text | None:
 
 
 def _lines(name: str, given: object) -> Text | None:
-    """Read a text of any number of lines, tagged with its language or not."""
+    """Return a text of any number of lines, with or without its language."""
     parts = dict(given) if isinstance(given, Mapping) else {"value": given}
     value = parts.pop("value", "")
     if isinstance(value, str):
@@ -170,8 +170,8 @@ def _tagged(parts: dict[str, str]) -> Text | None:
     return Text(**parts) if parts.get("value") else None
 
 
-def _body(name: str, given: object) -> Agent | None:
-    """Read a publisher, who is a body with one name if it is a text."""
+def _organisation(name: str, given: object) -> Agent | None:
+    """Return a publisher; a plain text is the name of an organisation."""
     if isinstance(given, Mapping):
         return _agent(name, given)
     line = _line(name, given)
@@ -179,7 +179,7 @@ def _body(name: str, given: object) -> Agent | None:
 
 
 def _agent(name: str, given: object) -> Agent | None:
-    """Read who made or contributed: in parts, or as a catalogue writes a name."""
+    """Return a creator or contributor, given in parts or as catalogues write a name."""
     if not isinstance(given, Mapping):
         line = _line(name, given)
         return _catalogued(line) if line else None
@@ -188,14 +188,14 @@ def _agent(name: str, given: object) -> Agent | None:
         return None
     if bool(agent.name) == bool(agent.family) or (agent.given and not agent.family):
         raise MetadataError(
-            f"The element {name} has somebody with neither or both of name and family."
+            f"The element {name} has an agent with neither or both of name and family."
         )
     orcid = read_orcid(agent.orcid) if agent.orcid else ""
     return Agent(agent.name, agent.family, agent.given, orcid)
 
 
 def _catalogued(text: str) -> Agent | None:
-    """Read "INPE", "Banon, Gerald" or "Banon, Gerald (0000-0002-1825-0097)"."""
+    """Parse "INPE", "Banon, Gerald" or "Banon, Gerald (0000-0002-1825-0097)"."""
     orcid = ""
     head, _, tail = text.removesuffix(")").rpartition("(")
     if text.endswith(")") and head.strip() and looks_like_orcid(tail.strip()):
@@ -231,11 +231,11 @@ _READERS: Final[dict[str, Callable[[str, object], object]]] = {
     "creators": _agent,
     "subjects": _text,
     "descriptions": _lines,
-    "publishers": _body,
+    "publishers": _organisation,
     "contributors": _agent,
     "dates": _date,
     "languages": _language,
     "coverages": _text,
     "rights": _text,
 }
-"""By element; what is not here is a text of one line."""
+"""The parser of each element; all others are a text of one line."""

@@ -1,4 +1,4 @@
-"""Licences: an identifier of SPDX, or the address at which the licence stands."""
+"""Licences: an SPDX identifier, or the address of the licence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ZERO: Final = "https://creativecommons.org/publicdomain/zero/1.0/"
 
 
 def check_licence(text: str) -> str:
-    """Return the licence as it was written; MetadataError if it is neither."""
+    """Return the licence as it was written; MetadataError if it is neither of the two."""
     if _IDENTIFIER.fullmatch(text) or is_web_address(text):
         return text
     expected = "expected an identifier of SPDX as CC-BY-4.0, or an address with http or https"
@@ -28,7 +28,7 @@ def check_licence(text: str) -> str:
 
 
 def address_of(licence: str) -> str:
-    """Return where the licence can be read; empty for what names none."""
+    """Return the address of the licence text; empty if the text names no licence."""
     if is_web_address(licence):
         return licence
     if licence == "CC0-1.0":
@@ -40,7 +40,7 @@ def address_of(licence: str) -> str:
 
 
 def licence_at(address: str) -> str:
-    """Return the identifier of what stands at an address, or the address itself."""
+    """Return the SPDX identifier of the licence at an address, or the address itself."""
     if address == _ZERO:
         return "CC0-1.0"
     match = _CREATIVE_COMMONS_URL.fullmatch(address)

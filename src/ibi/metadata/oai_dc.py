@@ -21,7 +21,7 @@ MEDIA_TYPE: Final = "text/xml; charset=utf-8"
 NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"
 SCHEMA: Final = "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"
 LARGEST_DOCUMENT: Final = 1_048_576
-"""Bytes."""
+"""The largest document that is read, in bytes."""
 
 _DC: Final = "http://purl.org/dc/elements/1.1/"
 _XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
@@ -32,15 +32,15 @@ _SPACE: Final = re.compile(r"[ \t\r\n]+")
 _DEEPEST: Final = 2
 _MULTILINE: Final = frozenset(("description",))
 
-# XML 1.0, 2.2: what a document may not hold, not even as a reference.
+# XML 1.0, 2.2: characters that a document may not contain, not even as a reference.
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
-    """Write a record of the item that has these forms; `base` is where persistent URLs begin.
+    """Return the record of the item with these labels as XML; `base` begins persistent URLs.
 
-    Its identifiers are the persistent URL by the shorter form, each form as an "ibi:" name, and
-    those that the record has.
+    The identifiers are the persistent URL by the shorter label, each label as an "ibi:" name, and
+    those of the record.
     """
     root = etree.Element(_ROOT, nsmap={"oai_dc": NAMESPACE, "dc": _DC, "xsi": _XSI})
     root.set(f"{{{_XSI}}}schemaLocation", f"{NAMESPACE} {SCHEMA}")
@@ -60,18 +60,18 @@ def _add(root: etree._Element, name: str, text: str, language: str = "") -> None
 
 
 def read(document: bytes) -> MetadataRecord:
-    """Read a record; MetadataError for what is not one, and for whatever has a DOCTYPE.
+    """Parse a record; MetadataError if the document is not valid, or has a DOCTYPE.
 
-    The identifiers that are an IBI are left out: they are not of the record but of its item.
+    Identifiers that are an IBI are left out: they belong to the item, not to the record.
     """
     if len(document) > LARGEST_DOCUMENT:
         raise MetadataError(f"The document is larger than {LARGEST_DOCUMENT} bytes.")
     _refuse_doctype(_decoded(document))
-    reading = _Reading()
-    # The encoding is ours and not the document's, so that the parser cannot see a DOCTYPE where
-    # the check above saw none. The other settings are the second wall behind it.
+    target = _RecordTarget()
+    # The encoding is set here and not taken from the document, so that the parser cannot see a
+    # DOCTYPE where the check above saw none. The other settings are a second defence.
     parser = etree.XMLParser(
-        target=cast("etree.ParserTarget", reading),  # the stubs ask for more than lxml does
+        target=cast("etree.ParserTarget", target),  # the stubs ask for more than lxml does
         encoding="utf-8",
         resolve_entities=False,
         load_dtd=False,
@@ -83,7 +83,7 @@ def read(document: bytes) -> MetadataRecord:
         etree.fromstring(document, parser)
     except etree.LxmlError as error:
         raise MetadataError(f"The document is not well-formed XML: {shown(str(error))}.") from None
-    return reading.record()
+    return target.record()
 
 
 def _decoded(document: bytes) -> str:
@@ -94,7 +94,7 @@ def _decoded(document: bytes) -> str:
 
 
 def _refuse_doctype(text: str) -> None:
-    """Refuse a DOCTYPE before a parser sees it: it can stand only before the first element.
+    """Raise if there is a DOCTYPE, which can only precede the first element, before parsing.
 
     prolog = XMLDecl? Misc* (doctypedecl Misc*)?   Misc = Comment | PI | S   (XML 1.0, 2.8)
     """
@@ -119,8 +119,8 @@ def _after(text: str, end: str, start: int) -> int:
     return found + len(end)
 
 
-class _Reading:
-    """What the parser tells of a document; no tree is built, so that nothing can grow."""
+class _RecordTarget:
+    """Collects the parser's events into a record; no tree is built, so that memory is bounded."""
 
     def __init__(self) -> None:
         self._depth = 0
@@ -157,7 +157,7 @@ class _Reading:
             self._values[name].append({"value": value, "language": self._language})
 
     def close(self) -> None:
-        """Be done; a target of lxml must have this."""
+        """Do nothing; lxml requires this of a target."""
 
     def record(self) -> MetadataRecord:
         plain: dict[str, Any] = {}
@@ -173,14 +173,14 @@ _TAGGED: Final = frozenset(("title", "subject", "description", "coverage", "righ
 
 
 def _one_line(text: str) -> str:
-    """Join what the writer of a document broke into lines."""
+    """Join the lines into which the writer of a document broke a text."""
     if not any(character in text for character in "\t\r\n"):
         return text
     return " ".join(text.split())
 
 
 def _without_own(identifiers: list[str]) -> list[str]:
-    """Leave out the item's own: "ibi:" names, and the URLs that end in one."""
+    """Leave out the item's own identifiers: "ibi:" names, and the URLs that end in one."""
     own = [text for text in identifiers if _is_ibi(text)]
     ends = tuple(f"/{text.removeprefix('ibi:')}" for text in own)
     return [
@@ -201,7 +201,7 @@ def _is_ibi(text: str) -> bool:
 
 
 def _licence_apart(rights: list[dict[str, str]]) -> tuple[list[dict[str, str]], str]:
-    """Take the last of the rights that is an address as the licence."""
+    """Return the rights without the last one that is an address, and that one as the licence."""
     for place in reversed(range(len(rights))):
         if is_web_address(rights[place]["value"].strip()):
             licence = licence_at(rights[place]["value"].strip())

@@ -1,4 +1,4 @@
-"""ORCID iDs: sixteen digits that name a person, the last one a check (ISO 7064, MOD 11-2)."""
+"""ORCID iDs: sixteen digits that identify a person, the last a check digit (ISO 7064, MOD 11-2)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _EXPECTED: Final = "expected sixteen digits as 0000-0002-1825-0097, or that with
 
 
 def looks_like_orcid(text: str) -> bool:
-    """Tell whether somebody meant an ORCID iD, right or mistyped."""
+    """Return whether the text has the form of an ORCID iD, with a correct check digit or not."""
     return _ORCID.fullmatch(text) is not None
 
 
 def read_orcid(text: str) -> str:
-    """Return the iD with its hyphens and without its address; MetadataError if it is none."""
+    """Return the iD with its hyphens and without its address; MetadataError if it is not valid."""
     match = _ORCID.fullmatch(text)
     if match is None:
         raise MetadataError(f"{shown(text)} is not an ORCID iD: {_EXPECTED}.")
@@ -31,7 +31,7 @@ def read_orcid(text: str) -> str:
 
 
 def address_of(orcid: str) -> str:
-    """Return where the person presents herself."""
+    """Return the address of the person's ORCID page."""
     return f"https://orcid.org/{orcid}"
 
 

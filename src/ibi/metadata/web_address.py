@@ -1,4 +1,4 @@
-"""Web addresses in foreign texts: what may be made a link of."""
+"""Web addresses in foreign texts: which of them may become links."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from typing import Final
 
 LONGEST: Final = 2048
-"""Characters, as sitemaps and old browsers have it."""
+"""The longest address in characters, the limit of sitemaps and of old browsers."""
 
-# Neither a user name, which serves to hide the host, nor a character that RFC 3986 keeps out of a
-# URL; those beyond ASCII are let in, because browsers know what to do with them (RFC 3987).
+# A user name is refused because it can hide the host, and so is every character that RFC 3986 does
+# not allow in a URL; those beyond ASCII are accepted, because browsers encode them (RFC 3987).
 _WEB_ADDRESS: Final = re.compile(
     r"[Hh][Tt][Tt][Pp][Ss]?://"
     r"(?:\[[0-9A-Fa-f:.]{2,45}\]|[^\x00-\x20\x7f-\xa0/?#@:\[\]\\<>\"'{}|^`%]+)"
@@ -19,5 +19,5 @@ _WEB_ADDRESS: Final = re.compile(
 
 
 def is_web_address(text: str) -> bool:
-    """Tell whether the text is the address of something on the Web, by http or https."""
+    """Return whether the text is an address with http or https."""
     return len(text) <= LONGEST and _WEB_ADDRESS.fullmatch(text) is not None
