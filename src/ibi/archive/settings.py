@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from ibi.errors import ArchiveRequestError, RequestError, shown
+from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
     MOST_WORKERS,
@@ -20,16 +20,21 @@ from ibi.foundation.settings_file import (
     is_mail_address,
     place_of,
     place_to_listen,
+    raising,
     refuse_bad,
     written,
 )
 from ibi.identifier import ibip
+from ibi.identifier.instant import Instant
 from ibi.identifier.limits import MAX_PORT
+from ibi.identifier.repository_name import RepositoryName
 from ibi.minting.rules.granularity import AUTO, parse_granularity
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.settings import MinterSettings
 
 ARCHIVE_FILE: Final = "archive.toml"
+LOCAL_HOST: Final = "archive.localhost"
+"""Under which labels are minted where no domain name is known: good for a try."""
 DELIVERIES: Final = ("proxied", "presigned")
 OBJECTS: Final = "s3://"
 
@@ -118,10 +123,8 @@ class ArchiveSettings:
 def read_archive(folder: Path) -> ArchiveSettings:
     """Read the settings of the archive in a folder."""
     nothing = f"There is no archive in {shown(str(folder))}: make one with 'ibi archive init'."
-    try:
+    with raising(ArchiveRequestError):
         return settings_file.read(folder / ARCHIVE_FILE, ArchiveSettings, checked, nothing)
-    except RequestError as fault:
-        raise ArchiveRequestError(str(fault)) from None
 
 
 def checked(settings: ArchiveSettings) -> ArchiveSettings:
@@ -130,10 +133,8 @@ def checked(settings: ArchiveSettings) -> ArchiveSettings:
     What it cannot run with is told in one sentence, by the name of the setting.
     """
     settings = replace(settings, address=settings.address.lower().rstrip("/"))
-    try:
+    with raising(ArchiveRequestError):
         _check(settings)
-    except RequestError as fault:
-        raise ArchiveRequestError(str(fault)) from None
     return settings
 
 
@@ -172,6 +173,14 @@ def _check(settings: ArchiveSettings) -> None:
         ),
     )
     _check_parts(settings)
+
+
+def label_host(name: str) -> str:
+    """Return the host that labels are minted under: an IP address or one word alone is none."""
+    try:
+        return RepositoryName.mount(name, 80, Instant(0)).host
+    except LabelError:
+        return LOCAL_HOST
 
 
 def _is_storage(storage: str) -> bool:

@@ -10,13 +10,13 @@ from typing import Final
 
 import click
 
-from ibi.archive.cli import options
+from ibi.archive.cli.options import ARCHIVE
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import RequestError, printable, shown
-from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.cli.options import data_option, is_terminal, json_option, show
 from ibi.installation.backup.backup import BackedUp, back_up
-from ibi.installation.settings import Program
-from ibi.resolver.cli import options as resolver_options
+from ibi.installation.settings import ProgramName
+from ibi.resolver.cli.options import RESOLVER
 from ibi.resolver.settings import RESOLVER_FILE
 
 _EXAMPLES: Final = """\b
@@ -28,13 +28,7 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--data",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="IBI_DATA",
-    help="The folder of an archive, a resolver, or both.  [default: ~/.local/share/ibi]",
-)
+@data_option("an archive, a resolver, or both")
 @click.option("--ledger", default="", metavar="PLACE", help="Only this ledger, of a minter alone.")
 @click.option(
     "--quick", is_flag=True, help="Take files of the last backup for whole by their time."
@@ -60,16 +54,17 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
         raise click.exceptions.Exit(1)
 
 
-def _folders(folder: Path | None) -> dict[Program, Path]:
-    places: dict[Program, tuple[Path, str]] = {
-        "archive": (options.folder_of(folder), ARCHIVE_FILE),
-        "resolver": (resolver_options.folder_of(folder), RESOLVER_FILE),
+def _folders(folder: Path | None) -> dict[ProgramName, Path]:
+    places: dict[ProgramName, Path] = {
+        "archive": ARCHIVE.folder_of(folder),
+        "resolver": RESOLVER.folder_of(folder),
     }
+    files = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
     there = {
-        part: place.absolute() for part, (place, file) in places.items() if (place / file).exists()
+        part: place.absolute() for part, place in places.items() if (place / files[part]).exists()
     }
     if not there:
-        where = shown(str(folder or options.usual_folder().parent))
+        where = shown(str(folder or ARCHIVE.usual_folder().parent))
         msg = f"There is neither an archive nor a resolver in {where}."
         raise RequestError(msg)
     return there

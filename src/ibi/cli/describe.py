@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from ibi.errors import IbiError, ReadingError, printable
+from ibi.foundation.cli.options import refuse_closed_output
 from ibi.foundation.system import clock
 from ibi.identifier import description
 from ibi.identifier.check_character import verify
@@ -67,8 +68,7 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
 
     The exit code is 1 if any TEXT is no label.
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
+    refuse_closed_output()
     show: _Lines | _Tables = _Lines(check=check) if as_json else _Tables(check=check)
     typed = False
     if texts:

@@ -9,14 +9,15 @@ from typing import Final
 import click
 import msgspec
 
-from ibi.archive.cli import options
+from ibi.archive.cli.options import ARCHIVE
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import printable, shown
+from ibi.foundation.cli.options import data_option
 from ibi.installation.instance_checks import instance_findings
 from ibi.installation.machine_checks import Finding, machine_findings
-from ibi.installation.settings import Program
+from ibi.installation.settings import ProgramName
 from ibi.metadata.web_address import is_web_address
-from ibi.resolver.cli import options as resolver_options
+from ibi.resolver.cli.options import RESOLVER
 from ibi.resolver.settings import RESOLVER_FILE
 
 _EXAMPLES: Final = """\b
@@ -27,13 +28,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
-    "--data",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="IBI_DATA",
-    help="The folder of both, or of one of them.  [default: ~/.local/share/ibi]",
-)
+@data_option("both, or of one of them")
 @click.option("--server", default="", metavar="URL", help="Whose clock is right.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
 def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
@@ -53,9 +48,9 @@ def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
 
 def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
     yield from machine_findings(server)
-    places: dict[Program, Path] = {
-        "resolver": resolver_options.folder_of(folder),
-        "archive": options.folder_of(folder),
+    places: dict[ProgramName, Path] = {
+        "resolver": RESOLVER.folder_of(folder),
+        "archive": ARCHIVE.folder_of(folder),
     }
     files = {"resolver": RESOLVER_FILE, "archive": ARCHIVE_FILE}
     there = [part for part, place in places.items() if (place / files[part]).exists()]

@@ -12,8 +12,9 @@ from typing import Final
 import click
 
 from ibi.client.archive import RemoteArchive
-from ibi.foundation.cli.instance_folder import usual
+from ibi.foundation.cli.options import data_option, refuse_closed_output
 from ibi.foundation.processes.server import address_of, end_in_order, run_together
+from ibi.foundation.settings_file import usual_place
 from ibi.foundation.system.instance_lock import token_of
 from ibi.identifier.limits import MAX_PORT
 from ibi.installation.demo import Demo
@@ -33,13 +34,7 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
-    "--data",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="IBI_DATA",
-    help="The folder of both.  [default: ~/.local/share/ibi]",
-)
+@data_option("both")
 @click.option(
     "--port",
     type=click.IntRange(1, MAX_PORT - 1),
@@ -65,10 +60,9 @@ def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -
 
     The first start makes both. Every other command finds them in their folder.
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
+    refuse_closed_output()
     end_in_order()
-    place = (folder or usual("archive").parent).absolute()
+    place = (folder or usual_place("archive").parent).absolute()
     with opened(place, InstallationRequest(**wanted)) as installation:  # type: ignore[arg-type]  # by click
         start = _Start(installation, is_usual=folder is None, wants_demo=demo)
         services = (installation.resolver, installation.archive)

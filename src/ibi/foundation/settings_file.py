@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
@@ -29,6 +31,21 @@ T = TypeVar("T")
 MOST_WORKERS: Final = 64
 """Processes that answer at one address."""
 NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
+
+
+def usual_place(name: str) -> Path:
+    """Return where data of a program lie if no place is named (XDG base directories)."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "ibi" / name
+
+
+@contextmanager
+def raising(kind: type[RequestError]) -> Iterator[None]:
+    """Raise the error of a program for settings that cannot be, with the same sentence."""
+    try:
+        yield
+    except RequestError as fault:
+        raise kind(str(fault)) from None
 
 
 def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:

@@ -18,7 +18,7 @@ from ibi.errors import IbiError, RequestError
 from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.installation import host_probe
 from ibi.installation.machine_checks import Finding
-from ibi.installation.settings import Program
+from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
@@ -37,7 +37,7 @@ _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
 
 
-def instance_findings(part: Program, folder: Path) -> Iterator[Finding]:
+def instance_findings(part: ProgramName, folder: Path) -> Iterator[Finding]:
     """Look at the instance in a folder."""
     file = ARCHIVE_FILE if part == "archive" else RESOLVER_FILE
     if not (folder / file).exists():
@@ -62,7 +62,7 @@ def instance_findings(part: Program, folder: Path) -> Iterator[Finding]:
     yield from _running(part, settings)
 
 
-def _folder(part: Program, folder: Path) -> Iterator[Finding]:
+def _folder(part: ProgramName, folder: Path) -> Iterator[Finding]:
     if not host_probe.is_writable(folder):
         yield Finding(part, "folder", "failure", f"{folder} may not be written", "change its owner")
         return
@@ -81,7 +81,7 @@ def _folder(part: Program, folder: Path) -> Iterator[Finding]:
         yield Finding(part, "clock", "warning", text, "look at the clock")
 
 
-def _disk(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _disk(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     places = {settings.folder}
     if isinstance(settings, ArchiveSettings):
         places.add(settings.root)
@@ -100,7 +100,7 @@ def _disk(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterat
             yield Finding(part, "disk", "failure", text, "make room")
 
 
-def _database(part: Program, name: str, place: str) -> Finding:
+def _database(part: ProgramName, name: str, place: str) -> Finding:
     migrations = ARCHIVE_MIGRATIONS if part == "archive" else RESOLVER_MIGRATIONS
     try:
         select = f"SELECT version_num FROM {migrations.version_table}"  # noqa: S608  # our own names
@@ -127,7 +127,7 @@ def _ledger(settings: ArchiveSettings) -> Finding:
     return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")
 
 
-def _names(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _names(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     """Look up the names in public: that of the address, and that in labels."""
     hosts = {urlsplit(settings.address).hostname or ""}
     if isinstance(settings, ArchiveSettings):
@@ -157,7 +157,7 @@ def _is_ip(host: str) -> bool:
         return False
 
 
-def _running(part: Program, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
+def _running(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
     address = serving_at(settings.folder)
     start = f"'ibi up', or 'ibi {part} serve'"
     if not address:
@@ -185,7 +185,7 @@ def _running(part: Program, settings: ArchiveSettings | ResolverSettings) -> Ite
         yield Finding(part, "service", "warning", f"it does not tell more: {refusal}")
 
 
-def _public(part: Program, settings: ArchiveSettings | ResolverSettings) -> Finding:
+def _public(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Finding:
     if _is_itself(settings, settings.address):
         return Finding(part, "address", "ok", f"{settings.address} leads here")
     text = f"{settings.address} does not lead here"

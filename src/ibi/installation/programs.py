@@ -19,15 +19,14 @@ from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
 from ibi.archive.wiring.app import archive_app as wired_archive_app
 from ibi.archive.wiring.instance import Instance
 from ibi.errors import RequestError, shown
+from ibi.foundation.cli.instance_commands import local_token
 from ibi.foundation.cli.instance_folder import keep, made
 from ibi.foundation.processes.server import ServedApp, address_of, listening_at
 from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES, RESOLVER_SCOPES, Tokens
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES, RESOLVER_SCOPES
 from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.metadata.json_record import record_from
-from ibi.model.clock import Clock
-from ibi.model.token import TokenStore
 from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
@@ -99,9 +98,9 @@ def _refuse_an_instance(folder: Path) -> None:
 def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
     """Make what is missing of a resolver; return its token if it was made now."""
     folder = resolver.settings.folder
-    tokens = {}
+    tokens: dict[Path, str] = {}
     if not (folder / RESOLVER_FILE).exists():
-        tokens = _first_token(folder, resolver.store, resolver.clock, RESOLVER_SCOPES)
+        tokens[folder] = local_token(folder, resolver.store, resolver.clock, RESOLVER_SCOPES)
     _keep(folder / RESOLVER_FILE, written(resolver.settings))
     return tokens
 
@@ -109,24 +108,13 @@ def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
 def _complete_archive(archive: Instance) -> dict[Path, str]:
     """Make what is missing of an archive; return its token if it was made now."""
     folder, settings = archive.settings.folder, archive.settings
-    tokens = {}
+    tokens: dict[Path, str] = {}
     if not (folder / ARCHIVE_FILE).exists():
         record = record_from({"titles": [settings.name], "types": ["ServedApp"]})
         archive.archive.create_service(record, settings.administrator)
-        tokens = _first_token(folder, archive.catalogue, archive.clock, ARCHIVE_SCOPES)
+        tokens[folder] = local_token(folder, archive.catalogue, archive.clock, ARCHIVE_SCOPES)
     _keep(folder / ARCHIVE_FILE, written(settings))
     return tokens
-
-
-def _first_token(
-    folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]
-) -> dict[Path, str]:
-    """Make the one token of a new instance; those of a start that was killed open nothing."""
-    for token in store.tokens():
-        store.remove_token(token.name)
-    secret = Tokens(store, clock, scopes).add("local", scopes[-1])
-    instance_lock.keep_token(folder, secret)
-    return {folder: secret}
 
 
 def _keep(path: Path, text: str) -> None:

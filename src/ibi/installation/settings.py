@@ -9,19 +9,22 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, checked, read_archive
-from ibi.errors import LabelError, RequestError, shown
+from ibi.archive.settings import (
+    ARCHIVE_FILE,
+    LOCAL_HOST,
+    ArchiveSettings,
+    checked,
+    label_host,
+    read_archive,
+)
+from ibi.errors import RequestError, shown
 from ibi.foundation.settings_file import is_address
-from ibi.identifier.instant import Instant
-from ibi.identifier.repository_name import RepositoryName
 from ibi.installation.host_probe import addresses_of
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
 
-Program: TypeAlias = Literal["archive", "resolver"]
+ProgramName: TypeAlias = Literal["archive", "resolver"]
 """A program of an installation that has settings and a folder of its own."""
 
-LOCAL_HOST: Final = "archive.localhost"
-"""Under which labels are minted where no domain name is known: good for a try."""
 LOCAL_IP: Final = "127.0.0.1"
 _ADMINISTRATOR: Final = "admin@localhost"
 _LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
@@ -145,11 +148,7 @@ def _public(folder: Path, wanted: InstallationRequest) -> ArchiveSettings:
 
 
 def _minting_host(address: str) -> str:
-    """Return the name that labels are minted under: an IP address or one word alone is none."""
-    try:
-        return RepositoryName.mount(urlsplit(address.lower()).hostname or "", 80, Instant(0)).host
-    except LabelError:
-        return LOCAL_HOST
+    return label_host(urlsplit(address.lower()).hostname or "")
 
 
 def _public_ip(host: str) -> str:

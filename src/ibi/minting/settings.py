@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ibi.foundation.settings_file import usual_place
 from ibi.identifier import ibip, repository_name
 from ibi.minting.rules.granularity import AUTO
 from ibi.minting.rules.reservation import ReservationLimits
@@ -32,6 +32,5 @@ class MinterSettings:
 
 
 def usual_ledger() -> Path:
-    """Return where a ledger lies if nobody says otherwise (XDG base directories)."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "ibi" / "ledger.sqlite"
+    """Return where a ledger lies if no place is named."""
+    return usual_place("ledger.sqlite")

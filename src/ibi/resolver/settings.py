@@ -16,6 +16,7 @@ from ibi.foundation.settings_file import (
     is_mail_address,
     place_of,
     place_to_listen,
+    raising,
     refuse_bad,
 )
 from ibi.identifier.label import Label, parse
@@ -96,12 +97,10 @@ class ResolverSettings:
 def read_resolver(folder: Path) -> ResolverSettings:
     """Read the settings of the resolver in a folder."""
     nothing = f"There is no resolver in {shown(str(folder))}: make one with 'ibi resolver init'."
-    try:
+    with raising(ResolverRequestError):
         return settings_file.read(
             folder / RESOLVER_FILE, ResolverSettings, checked_resolver, nothing
         )
-    except RequestError as fault:
-        raise ResolverRequestError(str(fault)) from None
 
 
 def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
@@ -111,10 +110,8 @@ def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
         address=settings.address.lower().rstrip("/"),
         gateways=_gateways() | settings.gateways,
     )
-    try:
+    with raising(ResolverRequestError):
         _check(settings)
-    except RequestError as fault:
-        raise ResolverRequestError(str(fault)) from None
     return settings
 
 

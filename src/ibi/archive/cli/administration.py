@@ -6,13 +6,16 @@ from urllib.parse import quote
 
 import click
 
-from ibi.archive.cli.options import archive_options
+from ibi.archive.cli.options import ARCHIVE, archive_options
 from ibi.client.archive import RemoteArchive
 from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.token_commands import token_group
+from ibi.foundation.web.tokens import ARCHIVE_SCOPES
 
 
 def add_to(archive: click.Group) -> None:
     """Add the commands of this module."""
+    token = token_group(ARCHIVE, ARCHIVE_SCOPES, "deposit", "library")
     for command in (link, unlink, links, reserve, reserved, token):
         archive.add_command(command)
 
@@ -101,51 +104,3 @@ def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
         after = page["after"]
         if not after:
             return
-
-
-@click.group()
-def token() -> None:
-    """Say who may do what over HTTP.
-
-    Example: ibi archive token add library --scope deposit
-    """
-
-
-@token.command("add")
-@click.argument("name")
-@click.option(
-    "--scope", default="deposit", show_default=True, help="read, deposit, receive or administer."
-)
-@archive_options
-@json_option
-def add_token(archive: RemoteArchive, name: str, *, scope: str, as_json: bool) -> None:
-    """Make a token called NAME and show it, once.
-
-    Example: ibi archive token add library --scope deposit
-    """
-    answer = archive.ask("POST", "tokens", {"name": name, "scope": scope})
-    show(answer, answer["secret"], as_json=as_json)
-
-
-@token.command("list")
-@archive_options
-@json_option
-def list_tokens(archive: RemoteArchive, *, as_json: bool) -> None:
-    """List the tokens, without what is secret of them.
-
-    Example: ibi archive token list
-    """
-    for each in archive.ask("GET", "tokens")["tokens"]:
-        show(each, f"{each['name']}\t{each['scope']}\t{each['created']}", as_json=as_json)
-
-
-@token.command("remove")
-@click.argument("name")
-@archive_options
-def remove_token(archive: RemoteArchive, name: str) -> None:
-    """Remove the token called NAME.
-
-    Example: ibi archive token remove library
-    """
-    archive.ask("DELETE", f"tokens/{quote(name, safe='')}")
-    click.echo(f"removed {name}")

@@ -13,33 +13,39 @@ from urllib.parse import urlsplit
 
 import click
 
-from ibi.archive.cli.options import folder_of, folder_option, usual_folder
+from ibi.archive.cli.options import ARCHIVE, folder_of, folder_option
 from ibi.archive.recovery import rebuild as rebuilding
 from ibi.archive.settings import (
-    ARCHIVE_FILE,
+    LOCAL_HOST,
     ArchiveSettings,
     checked,
+    label_host,
     missing_for_linking,
     read_archive,
 )
 from ibi.archive.wiring.app import archive_app
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.stores import open_catalogue
-from ibi.errors import ArchiveRequestError, LabelError, shown
-from ibi.foundation.cli.instance_folder import keep, made, refuse_used
-from ibi.foundation.cli.options import is_terminal, json_option, show, workers_option
-from ibi.foundation.processes.server import address_of, listening_at, run
-from ibi.foundation.settings_file import written
+from ibi.foundation.cli.instance_commands import (
+    first_token,
+    new_instance,
+    refuse_existing,
+    serve_instance,
+    show_made,
+)
+from ibi.foundation.cli.instance_folder import refuse_used
+from ibi.foundation.cli.options import (
+    is_terminal,
+    json_option,
+    refuse_closed_output,
+)
+from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
-from ibi.identifier.instant import Instant
-from ibi.identifier.repository_name import RepositoryName
 from ibi.metadata.json_record import record_from
 
 _LOCAL = "http://archive.localhost:8801"
-_LOCAL_HOST = "archive.localhost"
-"""Under which labels are minted where no domain name is known: good for a try."""
 
 
 @click.command()
@@ -74,31 +80,20 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
 
     Example: ibi archive init --name "My archive" --address http://archive.example.org
     """
-    given = folder or usual_folder()
+    given = folder or ARCHIVE.usual_folder()
     settings = checked(_settings(given, options))
-    place = settings.folder
-    if (place / ARCHIVE_FILE).exists():
-        msg = f"There is an archive in {shown(str(given))} already."
-        raise ArchiveRequestError(msg)
+    refuse_existing(ARCHIVE, given)
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
     database = settings.place(settings.catalogue)
-    refuse_used(place, database, partial(open_catalogue, settings), "name another")
-    with made(place, "an archive"):
-        with instance_lock.held(place), _opened(settings) as opened:
-            service = opened.archive.create_service(record, settings.administrator or "init")
-            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
-            for token in opened.catalogue.tokens():
-                opened.catalogue.remove_token(token.name)
-            secret = tokens.add("first", "administer")
-            instance_lock.keep_token(place, tokens.add("local", "administer"))
-        # Last: a folder with settings is an archive.
-        keep(place / ARCHIVE_FILE, written(settings))
+    refuse_used(settings.folder, database, partial(open_catalogue, settings), "name another")
+    with new_instance(ARCHIVE, settings), _opened(settings) as opened:
+        service = opened.archive.create_service(record, settings.administrator or "init")
+        secret = first_token(settings.folder, opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
     facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
-    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
-    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-    if settings.host == _LOCAL_HOST:
-        text = f"Labels are minted under {_LOCAL_HOST}: good for a try, and for nobody else."
+    show_made(facts, as_json=as_json)
+    if settings.host == LOCAL_HOST:
+        text = f"Labels are minted under {LOCAL_HOST}: good for a try, and for nobody else."
         click.echo(text, err=True)
 
 
@@ -114,7 +109,7 @@ def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSett
         folder=folder.absolute(),
         name=str(options["name"]),
         address=address,
-        host=str(options["host"]) or _host_of(host),
+        host=str(options["host"]) or label_host(host),
         port=port or (443 if parts.scheme == "https" else 80),
         ip=ip,
         ip_port=int(options["ip_port"]),
@@ -130,14 +125,6 @@ def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSett
     )
 
 
-def _host_of(name: str) -> str:
-    """Return the name that labels are minted under: an IP address or one word alone is none."""
-    try:
-        return RepositoryName.mount(name, 80, Instant(0)).host
-    except LabelError:
-        return _LOCAL_HOST
-
-
 @contextmanager
 def _opened(settings: ArchiveSettings) -> Iterator[Instance]:
     with closing(Instance(settings)) as opened:
@@ -145,9 +132,7 @@ def _opened(settings: ArchiveSettings) -> Iterator[Instance]:
 
 
 @click.command()
-@folder_option
-@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-@workers_option
+@ARCHIVE.serve_options
 def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """Run the archive in the folder DATA, until SIGINT or SIGTERM.
 
@@ -155,37 +140,38 @@ def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
 
     Example: ibi archive serve --data /srv/archive --workers 4
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
+    refuse_closed_output()
     settings = read_archive(folder_of(folder).absolute())
-    with (
-        instance_lock.held(settings.folder),
-        listening_at(listen or settings.listen) as listener,
-    ):
-        count = workers or settings.workers
-        if count > 1:
-            from ibi.archive.wiring.workers import serve_together  # noqa: PLC0415  # it takes a while
-
-            serve_together(settings.folder, listener, count)
-            return
-        with _opened(settings) as opened:
-            _serve(opened, listener)
+    serve_instance(
+        settings.folder,
+        listen or settings.listen,
+        workers or settings.workers,
+        partial(_serve_alone, settings),
+        _serve_together,
+    )
 
 
-def _serve(opened: Instance, listener: socket.socket) -> None:
-    app, announcer = archive_app(opened)
+def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None:
+    from ibi.archive.wiring.workers import serve_together  # noqa: PLC0415  # it takes a while
+
+    serve_together(folder, listener, workers)
+
+
+def _serve_alone(settings: ArchiveSettings, listener: socket.socket) -> None:
     address = address_of(listener)
-    missing = missing_for_linking(opened.settings)
+    missing = missing_for_linking(settings)
+    with _opened(settings) as opened:
+        app, announcer = archive_app(opened)
 
-    def ready() -> None:
-        click.echo(f"ready archive={address}")
-        if not missing:
-            announcer.start()
-        elif opened.catalogue.links():
-            click.echo(missing, err=True)
+        def ready() -> None:
+            click.echo(f"ready archive={address}")
+            if not missing:
+                announcer.start()
+            elif opened.catalogue.links():
+                click.echo(missing, err=True)
 
-    with instance_lock.serving(opened.settings.folder, address):
-        run(app, listener, ready, announcer.stop)
+        with instance_lock.serving(settings.folder, address):
+            run(app, listener, ready, announcer.stop)
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The folder of an instance: where it lies, how it is made, and what it is set to."""
+"""The folder of an instance: how it is made, and how its settings are written."""
 
 from __future__ import annotations
 
@@ -11,22 +11,6 @@ from ibi.errors import RequestError, shown
 from ibi.foundation.sql.store import SqlStore
 from ibi.foundation.system.instance_lock import token_of
 from ibi.foundation.web.tokens import digest
-
-
-def usual(name: str) -> Path:
-    """Return where an instance lies if nobody says otherwise (XDG base directories)."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "ibi" / name
-
-
-def inner_folder(place: Path, name: str, settings: str) -> Path:
-    """Return the folder that holds the settings: this, or the one in it for a kind of service.
-
-    Services that run together lie in one folder, each in one of its own.
-    """
-    inner = place / name
-    is_within = not (place / settings).exists() and (inner / settings).exists()
-    return inner if is_within else place
 
 
 @contextmanager

@@ -16,14 +16,14 @@ from ibi.foundation.settings_file import MOST_WORKERS
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def data_option(part: str) -> Callable[[F], F]:
-    """Add --data, the folder of an archive or a resolver."""
+def data_option(owner: str, usual: str = "") -> Callable[[F], F]:
+    """Add --data, the folder of `owner`, and say where it lies if none is named."""
     return click.option(
         "--data",
         "folder",
         type=click.Path(path_type=Path, file_okay=False),
         envvar="IBI_DATA",
-        help=f"The folder of the {part}.  [default: ~/.local/share/ibi/{part}]",
+        help=f"The folder of {owner}.  [default: ~/.local/share/ibi{usual}]",
     )
 
 
@@ -34,6 +34,12 @@ def workers_option(command: F) -> F:
         type=click.IntRange(1, MOST_WORKERS),
         help="How many processes answer, if not as the settings say.",
     )(command)
+
+
+def refuse_closed_output() -> None:
+    """Raise if there is no standard output: nobody would see what the command says."""
+    if sys.stdout is None:
+        raise click.UsageError("Standard output is closed.")
 
 
 def typed_options(*names: str) -> set[str]:

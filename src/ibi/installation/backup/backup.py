@@ -41,10 +41,10 @@ from ibi.installation.backup.record import (
     sum_line,
 )
 from ibi.installation.backup.tables import dump, path_of
-from ibi.installation.settings import Program
+from ibi.installation.settings import ProgramName
 from ibi.resolver.settings import RESOLVER_FILE, read_resolver
 
-SETTINGS: Final[dict[Program, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
+SETTINGS: Final[dict[ProgramName, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
 TOKEN: Final = "token"  # noqa: S105  # the name of a file
 MINTER: Final = "minter"
 """The part of a backup that is a ledger alone."""
@@ -62,7 +62,7 @@ class BackedUp:
 
 
 def back_up(
-    folders: Mapping[Program, Path],
+    folders: Mapping[ProgramName, Path],
     target: Path,
     *,
     ledger: str = "",
@@ -136,7 +136,7 @@ def _new(target: Path, taken: int) -> Path:
         moment += 1  # two in one second
 
 
-def _keep_settings(part: Program, place: Path, tree: BackupTree) -> None:
+def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> None:
     for name in (SETTINGS[part], TOKEN):
         if (place / name).exists():
             with disk_errors(str(place)):

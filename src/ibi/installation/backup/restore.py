@@ -30,14 +30,14 @@ from ibi.installation.backup.files import BackupTree, pieces_in
 from ibi.installation.backup.record import BackupRecord, PartRecord, check_tables, read_record
 from ibi.installation.backup.tables import Store, StoreFiles, load, migrations_of, version_of
 from ibi.installation.host_probe import rows_of
-from ibi.installation.settings import Program
+from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits, confirm
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.clock import ClockReading
 from ibi.model.item import File, State
 from ibi.resolver.settings import ResolverSettings, read_resolver
 
-_PARTS: Final[tuple[Program, ...]] = ("resolver", "archive")
+_PARTS: Final[tuple[ProgramName, ...]] = ("resolver", "archive")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class RestoreRequest:
 class Restored:
     """What came of it."""
 
-    folders: dict[Program, Path] = field(default_factory=dict)
+    folders: dict[ProgramName, Path] = field(default_factory=dict)
     items: int = 0
     files: int = 0
     minting_after: int = 0
@@ -82,7 +82,7 @@ def restore(
         raise RequestError("This is the backup of a ledger alone: restore it with --ledger.")
     _check_empty(folder)
     check_tables(backup, record)
-    places: dict[Program, Path] = {
+    places: dict[ProgramName, Path] = {
         part: folder / part if len(record.parts) > 1 else folder
         for part in _PARTS
         if part in record.parts
@@ -173,7 +173,9 @@ def _resolver_settings(source: Path, folder: Path, wanted: RestoreRequest) -> Re
     return replace(read_resolver(source), folder=folder.absolute(), database=database)
 
 
-def _complete(part: Program, backup: Path, settings: ArchiveSettings | ResolverSettings) -> None:
+def _complete(
+    part: ProgramName, backup: Path, settings: ArchiveSettings | ResolverSettings
+) -> None:
     """Write token and settings; these as they were, word for word, if they still say the same."""
     source = backup / part
     secret = token_of(source)

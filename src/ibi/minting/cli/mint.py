@@ -11,6 +11,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from ibi.foundation.cli.options import refuse_closed_output
 from ibi.minting.cli.options import subsystem_options
 from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.rules.granularity import AUTO, check_count
@@ -73,8 +74,7 @@ def mint(  # noqa: PLR0913  # one argument an option
     A form whose host or address is not given is left empty. No label is ever given out twice, by
     this or any other process with the same ledger.
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
+    refuse_closed_output()
     order = MintOrder(count, key, target, reserve)
     if minters:
         if order.is_recorded or _is_given(*_OWN):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import replace
 from typing import Final
@@ -11,6 +10,8 @@ import click
 import msgspec
 
 from ibi.errors import MintingRequestError, shown
+from ibi.foundation.cli.instance_commands import SHOWN_ONCE
+from ibi.foundation.cli.options import refuse_closed_output
 from ibi.foundation.processes.server import address_of, listening_at, run
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import SCOPES, Tokens
@@ -45,8 +46,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
 
     Example: ibi minter serve --host archive.example.org --listen 0.0.0.0:8810
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
+    refuse_closed_output()
     listener = listening_at(listen)
     with listener:
         service, app = minting_service(replace(settings, granularity=granularity))
@@ -57,7 +57,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
                     f"first-{len(tokens)}" if tokens else "first", "administer"
                 )
                 click.echo(f"token {secret}")
-                click.echo("This token may do everything. It is shown only now: keep it.", err=True)
+                click.echo(SHOWN_ONCE, err=True)
             run(
                 app,
                 listener,

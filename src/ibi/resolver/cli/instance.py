@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import socket
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -10,20 +10,24 @@ from typing import Final
 
 import click
 
-from ibi.errors import ResolverRequestError, shown
-from ibi.foundation.cli.instance_folder import keep, made, refuse_used
-from ibi.foundation.cli.options import json_option, show, workers_option
-from ibi.foundation.processes.server import address_of, listening_at, run
-from ibi.foundation.settings_file import written
+from ibi.foundation.cli.instance_commands import (
+    first_token,
+    new_instance,
+    refuse_existing,
+    serve_instance,
+    show_made,
+)
+from ibi.foundation.cli.instance_folder import refuse_used
+from ibi.foundation.cli.options import json_option, refuse_closed_output
+from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
-from ibi.foundation.web.tokens import RESOLVER_SCOPES, Tokens
-from ibi.resolver.cli.options import folder_of, folder_option, usual_folder
-from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
+from ibi.foundation.web.tokens import RESOLVER_SCOPES
+from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.settings import ResolverSettings, checked_resolver, read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store, resolver_app
 
 _LOCAL: Final = "http://127.0.0.1:8800"
-_OPERATE: Final = RESOLVER_SCOPES[-1]
 
 _USED: Final = (
     "name another, or copy the folder of the resolver here, to serve it by one more machine"
@@ -40,7 +44,7 @@ Example:
 
 
 @click.command(epilog=_INIT_EXAMPLE)
-@folder_option
+@RESOLVER.folder_option
 @click.option("--name", default="An IBI resolver", show_default=True, help="For people.")
 @click.option(
     "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
@@ -75,7 +79,7 @@ def init(  # noqa: PLR0913  # what an operator may set at once
 
     A token that may do everything is shown once.
     """
-    given = folder or usual_folder()
+    given = folder or RESOLVER.usual_folder()
     settings = checked_resolver(
         ResolverSettings(
             folder=given.absolute(),
@@ -88,59 +92,45 @@ def init(  # noqa: PLR0913  # what an operator may set at once
             open_registration=open_registration,
         )
     )
-    if (settings.folder / RESOLVER_FILE).exists():
-        msg = f"There is a resolver in {shown(str(given))} already."
-        raise ResolverRequestError(msg)
-    facts = {"resolver": str(given), "token": _make(settings)}
-    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
-    click.echo("This token may do everything. It is shown only now: keep it.", err=True)
-
-
-def _make(settings: ResolverSettings) -> str:
-    """Make a resolver, and return its first token."""
-    place = settings.folder
+    refuse_existing(RESOLVER, given)
     opened = partial(open_resolver_store, settings)
-    refuse_used(place, settings.place, opened, _USED)
-    with made(place, "a resolver"):
-        with instance_lock.held(place), closing(opened()) as store:
-            for token in store.tokens():
-                store.remove_token(token.name)
-            tokens = Tokens(store, SystemClock(), RESOLVER_SCOPES)
-            secret = tokens.add("first", _OPERATE)
-            instance_lock.keep_token(place, tokens.add("local", _OPERATE))
-        # Last: a folder with settings is a resolver.
-        keep(place / RESOLVER_FILE, written(settings))
-    return secret
+    refuse_used(settings.folder, settings.place, opened, _USED)
+    with new_instance(RESOLVER, settings), closing(opened()) as store:
+        secret = first_token(settings.folder, store, SystemClock(), RESOLVER_SCOPES)
+    show_made({"resolver": str(given), "token": secret}, as_json=as_json)
 
 
 @click.command(epilog=_SERVE_EXAMPLE)
-@folder_option
-@click.option("--listen", default="", help="Where to serve HTTP, if not as the settings say.")
-@workers_option
+@RESOLVER.serve_options
 def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """Run the resolver in the folder DATA, until SIGINT or SIGTERM.
 
     The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP.
     """
-    if sys.stdout is None:
-        raise click.UsageError("Standard output is closed.")
-    settings = read_resolver(folder_of(folder).absolute())
-    with (
-        instance_lock.held(settings.folder),
-        listening_at(listen or settings.listen) as listener,
-    ):
-        count = workers or settings.workers
-        if count > 1:
-            from ibi.resolver.wiring.workers import serve_together  # noqa: PLC0415  # it takes a while
+    refuse_closed_output()
+    settings = read_resolver(RESOLVER.folder_of(folder).absolute())
+    serve_instance(
+        settings.folder,
+        listen or settings.listen,
+        workers or settings.workers,
+        partial(_serve_alone, settings),
+        _serve_together,
+    )
 
-            serve_together(settings.folder, listener, count)
-            return
-        with closing(ResolverInstance(settings)) as opened:
-            app, http = resolver_app(opened)
-            address = address_of(listener)
-            with instance_lock.serving(settings.folder, address):
-                ready = f"ready resolver={address}"
-                run(app, listener, lambda: click.echo(ready), lambda: None, http)
+
+def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None:
+    from ibi.resolver.wiring.workers import serve_together  # noqa: PLC0415  # it takes a while
+
+    serve_together(folder, listener, workers)
+
+
+def _serve_alone(settings: ResolverSettings, listener: socket.socket) -> None:
+    with closing(ResolverInstance(settings)) as opened:
+        app, http = resolver_app(opened)
+        address = address_of(listener)
+        with instance_lock.serving(settings.folder, address):
+            ready = f"ready resolver={address}"
+            run(app, listener, lambda: click.echo(ready), lambda: None, http)
 
 
 def add_to(group: click.Group) -> None:

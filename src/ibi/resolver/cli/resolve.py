@@ -12,7 +12,7 @@ from ibi.client.resolver import RemoteResolver
 from ibi.errors import InstanceHeldError, ResolverUnreachableError
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.system.instance_lock import serving_at
-from ibi.resolver.cli.options import address_option, folder_of, folder_option, is_elsewhere
+from ibi.resolver.cli.options import RESOLVER
 from ibi.resolver.web.explanation import Explanation, as_text
 
 _EXAMPLES: Final = """\b
@@ -24,8 +24,8 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("text")
-@address_option
-@folder_option
+@RESOLVER.address_option
+@RESOLVER.folder_option
 @click.option("--explain", is_flag=True, help="Show who was asked, what each said, and the choice.")
 @json_option
 def resolve(
@@ -45,9 +45,9 @@ def resolve(
 
 
 def _resolver(folder: Path | None, address: str | None) -> RemoteResolver:
-    if is_elsewhere(folder, address):
+    if RESOLVER.is_elsewhere(folder, address):
         return RemoteResolver(address or "", "")
-    place = folder_of(folder)
+    place = RESOLVER.folder_of(folder)
     found = serving_at(place)
     if not found:
         msg = (

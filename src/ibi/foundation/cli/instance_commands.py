@@ -1,0 +1,81 @@
+"""What the commands `init` and `serve` of all programs do alike."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ibi.errors import RequestError, shown
+from ibi.foundation.cli.instance_folder import keep, made
+from ibi.foundation.cli.options import show
+from ibi.foundation.cli.program import Program
+from ibi.foundation.processes.server import listening_at
+from ibi.foundation.settings_file import written
+from ibi.foundation.system import instance_lock
+from ibi.foundation.web.tokens import Tokens
+from ibi.model.clock import Clock
+from ibi.model.token import TokenStore
+
+SHOWN_ONCE: Final = "This token may do everything. It is shown only now: keep it."
+
+
+def refuse_existing(program: Program[Any], given: Path) -> None:
+    """Raise if there is an instance in a folder already."""
+    if (given.absolute() / program.settings_file).exists():
+        msg = f"There is {program.remote.service} in {shown(str(given))} already."
+        raise RequestError(msg)
+
+
+@contextmanager
+def new_instance(program: Program[Any], settings: Any) -> Iterator[None]:  # noqa: ANN401  # its own
+    """Make the folder of an instance, and hold it while the instance is made in it."""
+    folder = settings.folder
+    with made(folder, program.remote.service):
+        with instance_lock.held(folder):
+            yield
+        # Last: a folder with settings is an instance.
+        keep(folder / program.settings_file, written(settings))
+
+
+def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]) -> str:
+    """Make a token for commands on this machine, which is kept in the folder, and return it.
+
+    It replaces all others: those of an attempt that was killed open nothing.
+    """
+    for token in store.tokens():
+        store.remove_token(token.name)
+    secret = Tokens(store, clock, scopes).add("local", scopes[-1])
+    instance_lock.keep_token(folder, secret)
+    return secret
+
+
+def first_token(folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]) -> str:
+    """Make the local token and the one that `init` shows, and return the latter."""
+    local_token(folder, store, clock, scopes)
+    return Tokens(store, clock, scopes).add("first", scopes[-1])
+
+
+def show_made(facts: dict[str, str], *, as_json: bool) -> None:
+    """Show what `init` made, with the first token."""
+    show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
+    click.echo(SHOWN_ONCE, err=True)
+
+
+def serve_instance(
+    folder: Path,
+    listen: str,
+    workers: int,
+    alone: Callable[[socket.socket], None],
+    together: Callable[[Path, socket.socket, int], None],
+) -> None:
+    """Hold the folder of an instance, and serve it by one process or by several workers."""
+    with instance_lock.held(folder), listening_at(listen) as listener:
+        if workers > 1:
+            together(folder, listener, workers)
+        else:
+            alone(listener)

@@ -1,0 +1,118 @@
+"""A program as its commands see it: how an instance of it is named, found, asked and served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import click
+
+from ibi.errors import InstanceHeldError
+from ibi.foundation.cli.options import data_option, typed_options, workers_option
+from ibi.foundation.http_client.api_client import RemoteApi
+from ibi.foundation.settings_file import usual_place
+from ibi.foundation.system import instance_lock
+
+F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R", bound=RemoteApi)
+
+
+@dataclass(frozen=True, slots=True)
+class Program(Generic[R]):
+    """An archive or a resolver."""
+
+    name: str
+    """Also its command, its option and the folder of an instance."""
+    settings_file: str
+    """The file that makes a folder an instance."""
+    remote: type[R]
+    """Asks a running instance over HTTP."""
+    has_epilogs: bool = False
+    """Whether examples stand behind the options of a command, not in its description."""
+
+    def usual_folder(self) -> Path:
+        """Return the folder of an instance if none is named."""
+        return usual_place(self.name)
+
+    def folder_of(self, given: Path | None) -> Path:
+        """Return the folder with the settings of the instance that is meant.
+
+        Services that run together lie in one folder, each in a folder of its own in it.
+        """
+        place = given or self.usual_folder()
+        inner = place / self.name
+        is_within = (
+            not (place / self.settings_file).exists() and (inner / self.settings_file).exists()
+        )
+        return inner if is_within else place
+
+    def folder_option(self, command: F) -> F:
+        """Add --data."""
+        return data_option(f"the {self.name}", f"/{self.name}")(command)
+
+    def address_option(self, command: F) -> F:
+        """Add --archive or --resolver."""
+        return click.option(
+            f"--{self.name}",
+            "address",
+            envvar=f"IBI_{self.name.upper()}",
+            help="Its address, if elsewhere.",
+        )(command)
+
+    def options(self, command: F) -> F:
+        """Add --data, --token and the address; the command gets an instance that can be asked."""
+        return self.options_for(self.connect, command)
+
+    def options_for(
+        self, choose: Callable[[Path | None, str | None, str | None], object], command: F
+    ) -> F:
+        """Add the same options; the command gets what `choose` makes of them."""
+
+        @self.folder_option
+        @self.address_option
+        @click.option("--token", envvar="IBI_TOKEN", help="A token for it.")
+        @wraps(command)
+        def with_instance(
+            *args: object,
+            folder: Path | None,
+            address: str | None,
+            token: str | None,
+            **options: object,
+        ) -> object:
+            return command(choose(folder, address, token), *args, **options)
+
+        return with_instance  # type: ignore[return-value]  # click calls it by keyword
+
+    def is_elsewhere(self, folder: Path | None, address: str | None) -> bool:
+        """Tell whether an address is meant; what was typed goes before the environment."""
+        typed = typed_options("folder", "address")
+        if typed == {"folder", "address"}:
+            phrase = self.remote.service.capitalize()
+            raise click.UsageError(f"{phrase} is named by --data or by --{self.name}, not by both.")
+        return bool(address) and ("address" in typed or folder is None)
+
+    def connect(self, folder: Path | None, address: str | None, token: str | None) -> R:
+        """Return the running instance that is meant."""
+        if self.is_elsewhere(folder, address):
+            return self.remote(address or "", token or "")
+        place = self.folder_of(folder)
+        found = instance_lock.serving_at(place)
+        if not found:
+            msg = (
+                f"No {self.name} is running on {place}: "
+                f"start it with 'ibi {self.name} serve --data {place}'."
+            )
+            raise InstanceHeldError(msg)
+        # A token of the environment may be for an instance elsewhere.
+        own = "" if typed_options("token") else instance_lock.token_of(place)
+        return self.remote(found, own or token or "")
+
+    def serve_options(self, command: F) -> F:
+        """Add --data, --listen and --workers."""
+        listen = click.option(
+            "--listen", default="", help="Where to serve HTTP, if not as the settings say."
+        )
+        return self.folder_option(listen(workers_option(command)))

@@ -1,0 +1,69 @@
+"""The commands of an archive and a resolver that add, list and remove its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+from urllib.parse import quote
+
+import click
+
+from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.program import Program
+from ibi.foundation.http_client.api_client import RemoteApi
+
+R = TypeVar("R", bound=RemoteApi)
+
+
+def token_group(program: Program[R], scopes: Sequence[str], scope: str, name: str) -> click.Group:
+    """Return the group `token` of a program.
+
+    `scope` is the default of a new token; the examples give it to one called `name`.
+    """
+
+    @click.argument("name")
+    @click.option(
+        "--scope",
+        default=scope,
+        show_default=True,
+        help=f"{', '.join(scopes[:-1])} or {scopes[-1]}.",
+    )
+    @program.options
+    @json_option
+    def add(api: RemoteApi, name: str, *, scope: str, as_json: bool) -> None:
+        answer = api.ask("POST", "tokens", {"name": name, "scope": scope})
+        show(answer, answer["secret"], as_json=as_json)
+
+    @program.options
+    @json_option
+    def list_(api: RemoteApi, *, as_json: bool) -> None:
+        for each in api.ask("GET", "tokens")["tokens"]:
+            show(each, f"{each['name']}\t{each['scope']}\t{each['created']}", as_json=as_json)
+
+    @click.argument("name")
+    @program.options
+    def remove(api: RemoteApi, name: str) -> None:
+        api.ask("DELETE", f"tokens/{quote(name, safe='')}")
+        click.echo(f"removed {name}")
+
+    commands: tuple[tuple[Callable[..., None], str, str], ...] = (
+        (add, f"add {name} --scope {scope}", "Make a token called NAME and show it, once."),
+        (list_, "list", "List the tokens, without what is secret of them."),
+        (remove, f"remove {name}", "Remove the token called NAME."),
+    )
+    examples = [f"ibi {program.name} token {example}" for _, example, _ in commands]
+    text, epilog = _texts(program, "Say who may do what over HTTP.", *examples)
+    group = click.Group("token", help=text, epilog=epilog)
+    for (callback, words, summary), example in zip(commands, examples, strict=True):
+        text, epilog = _texts(program, summary, example)
+        group.command(words.partition(" ")[0], help=text, epilog=epilog)(callback)
+    return group
+
+
+def _texts(program: Program[R], summary: str, *examples: str) -> tuple[str, str | None]:
+    """Return the help and the epilog of a command, with its examples where the program has them."""
+    if not program.has_epilogs:
+        return f"{summary}\n\nExample: {examples[0]}", None
+    if len(examples) == 1:
+        return summary, f"Example: {examples[0]}"
+    return summary, "\b\nExamples:\n" + "".join(f"  {each}\n" for each in examples)
