@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ibi
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "ibi"
@@ -85,6 +87,13 @@ def test_every_file_of_the_flows_exists() -> None:
     here = [path for path in named if not path.startswith(("src/", "tests/", "bench/", "docs/"))]
     assert len(here) > 80
     assert [path for path in here if not (PACKAGE / path).exists()] == []
+
+
+def test_the_library_has_every_class_that_its_reference_names() -> None:
+    text = (DOCS / "reference/python.md").read_text("utf-8")
+    named = set(re.findall(r"`([A-Z][a-z]+[A-Za-z]*)\b(?<!None)(?<!True)(?<!False)", text))
+    assert named >= {"Description", "Reading", "Minter"}
+    assert named - {"ValueError"} <= set(ibi.__all__)
 
 
 def tree() -> dict[str, list[str]]:
