@@ -63,7 +63,7 @@ long: $(INSTALLED) judges ## the tests for which CI has no time, and new example
 
 .PHONY: workers
 workers: $(INSTALLED) ## the tests over HTTP once more, each service served by two workers (long)
-	IBI_TEST_WORKERS=2 $(PYTEST) tests/http
+	IBI_TEST_WORKERS=2 $(PYTEST) -m "http and not long"
 
 .PHONY: lint
 lint: $(INSTALLED) ## format and lint checks, types, import contracts
@@ -79,29 +79,29 @@ format: $(INSTALLED) ## mend format and what the linter can mend itself
 
 .PHONY: fuzz
 fuzz: $(INSTALLED) judges ## a million strings against the standard's grammars, then coverage-guided (long)
-	$(BIN)/python tests/fuzz.py
+	$(BIN)/python -m tests.conformance.fuzz
 
 .PHONY: attack
 attack: $(INSTALLED) judges ## all attacks of the threat model in full, a browser among them (long)
-	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/http/test_archive_openapi.py
+	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/archive/web/test_openapi_http.py
 
 .PHONY: faults
 faults: $(INSTALLED) ## simulate worlds; kill, stop, fork, set clocks, break disks: no label twice, nothing half (long)
-	PYTHONPATH=tests $(BIN)/python -m simulation --mutations
-	PYTHONPATH=tests $(BIN)/python -m simulation --seeds 2000
-	PYTHONPATH=tests $(BIN)/python -m faults
+	$(BIN)/python -m tests.simulation --mutations
+	$(BIN)/python -m tests.simulation --seeds 2000
+	$(BIN)/python -m tests.faults
 
 .PHONY: bench
 bench: $(INSTALLED) ## measure, and write bench/RESULTS.md (ONLY=word: some of it)
-	$(BIN)/python bench/run.py "$(ONLY)"
+	$(BIN)/python -m bench.run "$(ONLY)"
 
 .PHONY: soak
 soak: $(INSTALLED) ## an hour at half load while things break: nothing grows, no error but 503
-	$(BIN)/python bench/run.py "an hour at half load"
+	$(BIN)/python -m bench.run "an hour at half load"
 
 .PHONY: conformance
 conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests
-	$(BIN)/python tests/conformance/report.py
+	$(BIN)/python -m tests.conformance.report
 
 .PHONY: docs
 docs: $(INSTALLED) ## build the documentation into site/

@@ -5,20 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import archive_requests
-import cold
-import copies
-import delivery
-import label_lengths
-import labels
-import large_deposit
-import minting
-import minting_http
-import scale
-import soak
-import warm
-from goals import rows
-from measure import machine, today
+from bench.archive import copies, delivery, large_deposit
+from bench.archive import requests as archive_requests
+from bench.federation import scale, soak
+from bench.labels import formats as labels
+from bench.labels import lengths as label_lengths
+from bench.minting import in_process as minting
+from bench.minting import service as minting_http
+from bench.resolver import cold, warm
+from bench.support.goals import rows
+from bench.support.measure import machine, today
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 

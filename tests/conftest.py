@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from extent import FULL
 from ibi.minting.storage.machine_folder import FOLDER
-from object_server import ObjectServer
-from postgres_server import PostgresServer
+from tests.support.extent import FULL
+from tests.support.servers.object_store import ObjectServer
+from tests.support.servers.postgres import PostgresServer
 
 # No example fails because the machine is slow, and none is remembered from another run. `make test`
 # tries the same examples every time; `make long` tries new ones, and its command names their seed.
@@ -41,8 +41,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the faults of PostgreSQL to `make long`: `make faults` has all of them anyway."""
+    """Mark tests over HTTP, and leave the faults of PostgreSQL to `make long`.
+
+    `make workers` runs the tests over HTTP again; `make faults` runs all faults anyway.
+    """
     for item in items:
+        if item.path.stem.endswith("_http"):
+            item.add_marker(pytest.mark.http)
         if "faults" in item.path.parts and "postgres" in item.name:
             item.add_marker(pytest.mark.long)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from console_sessions import PATIENCE, sessions, without_minted
+from tests.architecture.console_sessions import PATIENCE, sessions, without_minted
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from console_sessions import sessions, without_minted
-from installation import InstallationServer
+from tests.architecture.console_sessions import sessions, without_minted
+from tests.support.servers.installation import InstallationServer
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

@@ -10,15 +10,15 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Final, Self
 
-from archive_server import ArchiveServer
-from attacked_archive import attacked
-from attacks.test_acknowledgments import HONEST, TIMES, attack
 from ibi.identifier.label import parse
 from ibi.identifier.verbs import GetMetadata
 from ibi.model.relation import Relation
 from ibi.wire import responses
 from ibi.wire.requests import Acknowledgment, UrlRequest, encode
 from ibi.wire.responses import UrlList
+from tests.attacks.test_acknowledgments import HONEST, TIMES, attack
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import attacked
 
 ITEMS: Final = 20
 """Neighbours among the keys are of different items, or nothing would be altered by altering."""

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked
 from ibi.wire import pairlist
-from minting_server import wait_until
-from resolver_double import BEHAVIOURS, ResolverDouble
+from tests.support.doubles.resolver import BEHAVIOURS, ResolverDouble
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.servers.minting import wait_until
 
 KEY: Final = "1234567890123456789012345678901234567890"
 GUESSES: Final = 2_000 if FULL else 40

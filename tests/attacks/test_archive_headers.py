@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from archive_server import ArchiveServer
-from attacked_archive import attacked, connected
-from attacks.test_headers import payloads
-from delivery_server import Answer
+from tests.attacks.test_headers import payloads
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import attacked, connected
+from tests.support.servers.file_delivery import Answer
 
 KNOWN: Final = {
     *("accept-ranges", "allow", "cache-control", "connection", "content-disposition"),

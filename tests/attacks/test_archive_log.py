@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from archive_server import ArchiveServer, raw
-from attacked_archive import FULL, attacked, connected
-from minting_server import wait_until
+from tests.support.servers.archive import ArchiveServer, raw
+from tests.support.servers.attacked_archive import FULL, attacked, connected
+from tests.support.servers.minting import wait_until
 
 COUNT: Final = 2_000 if FULL else 40
 CLIENT: Final = "203.0.113.77"

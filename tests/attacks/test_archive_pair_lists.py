@@ -14,13 +14,13 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked, connected
-from attacks.test_pair_list_injection import NAMES, hostile
 from ibi.archive.rules.file_path import check_path
 from ibi.errors import FileNameError, PairListError
 from ibi.wire import pairlist
-from tcl import NotAListError, Tcl
+from tests.attacks.test_pair_list_injection import NAMES, hostile
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked, connected
+from tests.support.tools.tcl import NotAListError, Tcl
 
 VALUES: Final = 100_000 if FULL else 1_000
 FILES: Final = 1_000 if FULL else 10

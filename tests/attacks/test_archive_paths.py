@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked, connected, tree
-from attacks.test_paths import SECRET, SLASH, UP, swapping
-from delivery_server import Connection
+from tests.attacks.test_paths import SECRET, SLASH, UP, swapping
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked, connected, tree
+from tests.support.servers.file_delivery import Connection
 
 COUNT: Final = 5_000 if FULL else 50
 SWAPPED_READS: Final = 20_000 if FULL else 300

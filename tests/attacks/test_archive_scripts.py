@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked
-from chromium import Chromium, Page, chromium
-from hostile_pages import MARK, Hostile, Scripts
+from tests.support.hostile.html_files import MARK, Hostile, Scripts
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.tools.chromium import Chromium, Page, chromium
 
 MOMENT: Final = 0.15
 """Seconds in which a page that was shown goes on to do what it does."""

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked, peak_memory, tree
-from hostile_archives import Hostile, hostile, tarred, zipped
+from tests.support.hostile.zip_and_tar import Hostile, hostile, tarred, zipped
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked, peak_memory, tree
 
 COUNT: Final = 200 if FULL else 10
 MEMORY: Final = 256 << 20

@@ -9,9 +9,9 @@ from typing import Final
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked, peak_memory
-from attacks.test_xml import CANARY, HARMLESS, Canary, hostile
+from tests.attacks.test_xml import CANARY, HARMLESS, Canary, hostile
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked, peak_memory
 
 STEP: Final = 1 if FULL else 10
 """Of the documents, every so manieth is sent."""

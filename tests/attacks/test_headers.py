@@ -21,11 +21,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 from uvicorn.protocols.http import httptools_impl
 
-from delivery_server import Answer, Connection, served
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.archive.web import file_delivery
 from ibi.archive.web.file_delivery import Content, deliver
 from ibi.foundation.web.header_values import uri
+from tests.support.servers.file_delivery import Answer, Connection, served
 
 COUNT: Final = 2_000 if os.environ.get("IBI_ATTACKS") == "full" else 20
 

@@ -21,10 +21,10 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from archive_server import ArchiveServer
-from attacked_archive import FULL, attacked
-from minting_server import PATIENCE
-from reader_at import read_from
+from tests.support.clients.local_address import read_from
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.servers.minting import PATIENCE
 
 COUNT: Final = 1_000 if FULL else 100
 LICENSED, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"

@@ -21,8 +21,8 @@ from ibi.model.label_pair import Forms
 from ibi.wire import pairlist, responses
 from ibi.wire.requests import UrlRequest
 from ibi.wire.responses import ErrorAnswer, UrlList
-from shelf import Shelf, issue_key
-from tcl import NotAListError, Tcl
+from tests.support.doubles.answer_source import Shelf, issue_key
+from tests.support.tools.tcl import NotAListError, Tcl
 
 VALUES = 100_000 if os.environ.get("IBI_ATTACKS") == "full" else 1_000
 PIECES = [

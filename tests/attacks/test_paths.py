@@ -17,10 +17,10 @@ from typing import Final
 
 import pytest
 
-from delivery_server import Connection, file_app, opened_beneath, served
 from ibi.archive.rules.file_path import check_path
 from ibi.errors import FileNameError
 from ibi.foundation.system.safe_open import create_beneath
+from tests.support.servers.file_delivery import Connection, file_app, opened_beneath, served
 
 FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 COUNT: Final = 5_000 if FULL else 50

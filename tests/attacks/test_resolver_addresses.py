@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from archive_double import ArchiveDouble
-from attacked_resolver import FULL, attacked, label, service_of
-from attacks.test_ssrf import ELSEWHERE, LOOPBACK, NO_ADDRESSES, Canary
-from minting_server import Answer
-from resolver_server import SERVICE, ResolverServer
+from tests.attacks.test_ssrf import ELSEWHERE, LOOPBACK, NO_ADDRESSES, Canary
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import FULL, attacked, label, service_of
+from tests.support.servers.minting import Answer
+from tests.support.servers.resolver import SERVICE, ResolverServer
 
 ALLOWED: Final = "127.0.0.2"
 SPELLINGS_OF_ALLOWED: Final = ("127.0.0.2", "2130706434", "[::ffff:127.0.0.2]")

@@ -14,8 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from archive_double import ArchiveDouble
-from attacked_resolver import (
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
     FULL,
     at_once,
     attacked,
@@ -25,8 +25,8 @@ from attacked_resolver import (
     requests_for,
     service_of,
 )
-from minting_server import wait_until
-from resolver_server import ResolverServer
+from tests.support.servers.minting import wait_until
+from tests.support.servers.resolver import ResolverServer
 
 ARCHIVES: Final = 4
 COUNT: Final = 20_000 if FULL else 400

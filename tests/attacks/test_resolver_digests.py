@@ -15,8 +15,6 @@ from typing import Final
 
 import pytest
 
-from archive_double import BEHAVIOURS, SERVICE, ArchiveDouble
-from canned_server import CannedServer, EndlessServer, Listener
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.fingerprint import END
 from ibi.identifier.label import parse
@@ -24,6 +22,8 @@ from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import NoReply
 from ibi.wire.digest import MAX_PAGE, MEDIA_TYPE, MOST, DigestPage, encode
+from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble
+from tests.support.doubles.faulty_servers import CannedServer, EndlessServer, Listener
 
 ENOUGH: Final = 60.0
 """Seconds: nobody who answers at all takes that long."""

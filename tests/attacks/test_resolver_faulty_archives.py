@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from archive_double import ArchiveDouble
-from attacked_resolver import (
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
     FULL,
     at_once,
     attacked,
@@ -23,8 +23,8 @@ from attacked_resolver import (
     resident_memory,
     service_of,
 )
-from minting_server import wait_until
-from resolver_server import ResolverServer
+from tests.support.servers.minting import wait_until
+from tests.support.servers.resolver import ResolverServer
 
 ARCHIVES: Final = 50 if FULL else 12
 ROUNDS: Final = 40 if FULL else 4

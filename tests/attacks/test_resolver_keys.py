@@ -14,9 +14,16 @@ from typing import Final
 
 import pytest
 
-from archive_double import ArchiveDouble
-from attacked_resolver import FULL, HTML, at_once, attacked, connected, service_of
-from resolver_server import SERVICE, ResolverServer
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
+    FULL,
+    HTML,
+    at_once,
+    attacked,
+    connected,
+    service_of,
+)
+from tests.support.servers.resolver import SERVICE, ResolverServer
 
 COUNT: Final = 100_000 if FULL else 400
 GUESSERS: Final = 8

@@ -12,9 +12,9 @@ from typing import Final
 
 import pytest
 
-from archive_double import ArchiveDouble
-from attacked_resolver import FULL, attacked, label, requests_for, service_of
-from resolver_server import ResolverServer
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import FULL, attacked, label, requests_for, service_of
+from tests.support.servers.resolver import ResolverServer
 
 MOST_HOPS: Final = 32
 CYCLES: Final = range(1, 51) if FULL else (1, 2, 3, 31, 32, 33, 34, 50)

@@ -13,9 +13,9 @@ from typing import Final
 
 import pytest
 
-from archive_double import ArchiveDouble
-from attacked_resolver import FULL, attacked, label, service_of
-from resolver_server import ResolverServer
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import FULL, attacked, label, service_of
+from tests.support.servers.resolver import ResolverServer
 
 EVIL: Final = "evil.example"
 ALIASES: Final = ["files.example.org", "mirror.example.org:8080"]

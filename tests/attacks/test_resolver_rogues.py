@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from archive_double import ArchiveDouble
-from attacked_resolver import (
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
     FULL,
     at_once,
     attacked,
@@ -24,8 +24,8 @@ from attacked_resolver import (
     made_at,
     service_of,
 )
-from minting_server import wait_until
-from resolver_server import ResolverServer
+from tests.support.servers.minting import wait_until
+from tests.support.servers.resolver import ResolverServer
 
 COUNT: Final = 10_000 if FULL else 100
 LABELS: Final = 120 if FULL else 12

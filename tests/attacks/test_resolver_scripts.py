@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 import pytest
 
-from attacked_resolver import FULL, attacked, connected, label, service_of
-from attacks.test_resolver_redirects import UrlGiver
-from chromium import Chromium, Page, chromium
-from delivery_server import Connection
-from resolver_server import SERVICE, ResolverServer
-from script_payloads import VECTORS, payloads
+from tests.attacks.test_resolver_redirects import UrlGiver
+from tests.support.hostile.script_payloads import VECTORS, payloads
+from tests.support.servers.attacked_resolver import FULL, attacked, connected, label, service_of
+from tests.support.servers.file_delivery import Connection
+from tests.support.servers.resolver import SERVICE, ResolverServer
+from tests.support.tools.chromium import Chromium, Page, chromium
 
 COUNT: Final = 2_000 if FULL else 20
 TAGS: Final = frozenset(

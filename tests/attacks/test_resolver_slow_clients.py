@@ -17,10 +17,17 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
-from archive_double import ArchiveDouble
-from attacked_resolver import FULL, at_once, attacked, connected, label, service_of
-from minting_server import PATIENCE, wait_until
-from resolver_server import ResolverServer
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
+    FULL,
+    at_once,
+    attacked,
+    connected,
+    label,
+    service_of,
+)
+from tests.support.servers.minting import PATIENCE, wait_until
+from tests.support.servers.resolver import ResolverServer
 
 SLOW: Final = 1_000 if FULL else 100
 ITEMS: Final = 20

@@ -13,9 +13,16 @@ from typing import Final, TypeAlias
 
 import pytest
 
-from archive_double import ArchiveDouble
-from attacked_resolver import HTML, attacked, connected, label, metric, service_of
-from resolver_server import ResolverServer
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked_resolver import (
+    HTML,
+    attacked,
+    connected,
+    label,
+    metric,
+    service_of,
+)
+from tests.support.servers.resolver import ResolverServer
 
 MARK: Final = "evil-spoofed.example"
 NAMES: Final = (

@@ -15,8 +15,6 @@ from typing import Final
 import pytest
 from starlette.requests import Request
 
-from attacked_resolver import FULL, attacked, connected, label
-from attacks.test_text import WORST
 from ibi.errors import IbiError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.system.mailbox import messages
@@ -32,7 +30,9 @@ from ibi.resolver.rules.gateway import onward
 from ibi.resolver.rules.target import is_permitted
 from ibi.resolver.web.pasted_text import what_is
 from ibi.wire import requests, responses
-from resolver_server import ResolverServer
+from tests.attacks.test_text import WORST
+from tests.support.servers.attacked_resolver import FULL, attacked, connected, label
+from tests.support.servers.resolver import ResolverServer
 
 MEGABYTE: Final = 1_000_000
 PART: Final = MEGABYTE // 16

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import pytest
 
-from archive_server import ArchiveServer, files_in
-from attacked_archive import FULL, attacked
-from damage import flip, grow, swap, truncate
+from tests.support.failures.disk_damage import flip, grow, swap, truncate
+from tests.support.servers.archive import ArchiveServer, files_in
+from tests.support.servers.attacked_archive import FULL, attacked
 
 FLIPS: Final = 1000 if FULL else 10
 FILES: Final = 20

@@ -16,7 +16,6 @@ from typing import Any, Final, Self
 import pytest
 from aiohttp import ClientSession
 
-from archive_double import SERVICE, ArchiveDouble
 from ibi.errors import ProofError
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
@@ -24,6 +23,7 @@ from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import NoReply
 from ibi.wire.requests import UrlRequest
+from tests.support.doubles.archive import SERVICE, ArchiveDouble
 
 # {0} is the port of the canary.
 LOOPBACK: Final = """

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance import strings
-from extent import tried
 from ibi import IbiError, LabelError, PersistentUrl, ReadingError, describe, parse
 from ibi.identifier.language import Language, LanguagePreference
 from ibi.identifier.verbs import read_modifiers, read_verblist
+from tests.conformance import strings
+from tests.support.extent import tried
 
 READERS: list[Callable[[str], object]] = [
     parse,

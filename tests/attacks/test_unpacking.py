@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from hostile_archives import Hostile, harmless, hostile
+from tests.support.hostile.zip_and_tar import Hostile, harmless, hostile
 
 COUNT: Final = 200 if os.environ.get("IBI_ATTACKS") == "full" else 20
 MEMORY: Final = 256 << 20

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
 
-from conformance.grammar import accepts
+from tests.conformance.grammar import accepts
 
 _BASE27: Final = "23456789ABCDEFGHJKLMNPQRSTU"
 

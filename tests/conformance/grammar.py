@@ -9,7 +9,7 @@ from typing import Final
 
 from abnf import ParseError, Rule
 
-from vectors import rows
+from tests.vectors import rows
 
 # Table A.1 of 004: the rules idioma and pais.
 LANGUAGES, COUNTRIES = (codes.split() for _, codes in rows("table_a_1"))

@@ -11,8 +11,6 @@ from typing import Final
 
 HERE: Final = Path(__file__).parent
 REPORT: Final = HERE.parents[1] / "docs" / "conformance.md"
-if __name__ == "__main__":
-    sys.path.insert(0, str(HERE.parent))
 
 _INTRODUCTION: Final = """\
 # Conformance
@@ -30,7 +28,7 @@ _TITLES: Final = {
 
 def report() -> str:
     """Return the page as it should be."""
-    items = importlib.import_module("conformance.standard").ITEMS
+    items = importlib.import_module("tests.conformance.standard").ITEMS
     covered = _covered()
     lines = [_INTRODUCTION]
     for document, titles in items.items():
@@ -48,7 +46,7 @@ def report() -> str:
 def _covered() -> dict[tuple[str, str], list[str]]:
     covered: dict[tuple[str, str], list[str]] = defaultdict(list)
     for path in sorted(HERE.glob("test_*.py")):
-        module = importlib.import_module(f"conformance.{path.stem}")
+        module = importlib.import_module(f"tests.conformance.{path.stem}")
         for name, test in inspect.getmembers(module, inspect.isfunction):
             for mark in getattr(test, "pytestmark", []):
                 if mark.name == "standard":

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from conformance.grammar import COUNTRIES, LANGUAGES
 from ibi import Ibip, Instant
 from ibi.identifier.instant import EPOCH
+from tests.conformance.grammar import COUNTRIES, LANGUAGES
 
 _ALPHANUM: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _LEGACY: Final = "23456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVXYZ"

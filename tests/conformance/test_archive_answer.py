@@ -15,10 +15,6 @@ from typing import Final
 import pytest
 from abnf import Rule
 
-from conformance.grammar import LANGUAGES, accepts
-from conformance.standard import covers
-from conformance.test_protocol import accepts as accepted_by
-from conformance.test_protocol import taken
 from ibi import Ibip, Language, PersistentUrl, RepositoryName, parse
 from ibi.archive.rules.answer import Identity, answer, filtered, respond, url_list
 from ibi.errors import MessageError
@@ -31,7 +27,11 @@ from ibi.wire import pairlist, requests, responses
 from ibi.wire.query import Query
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest
 from ibi.wire.responses import Confirmation, Notice, Related, UrlList
-from shelf import KEY, Shelf, issue_key, nanoseconds
+from tests.conformance.grammar import LANGUAGES, accepts
+from tests.conformance.standard import covers
+from tests.conformance.test_protocol import accepts as accepted_by
+from tests.conformance.test_protocol import taken
+from tests.support.doubles.answer_source import KEY, Shelf, issue_key, nanoseconds
 
 CLIENT: Final = ("150.163.2.175",)
 PLATFORM: Final = Forms.of("dpi.inpe.br/banon/1998/08.02.08.56")

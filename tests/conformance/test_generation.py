@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.standard import covers
 from ibi import Ibip, Instant, RepositoryName
 from ibi.identifier import ibip, repository_name
 from ibi.identifier.instant import EPOCH
 from ibi.identifier.numerals import IBIP, IPV4, IPV6
+from tests.conformance.standard import covers
 
 FEBRUARY_16 = Instant(1_234_806_360)
 

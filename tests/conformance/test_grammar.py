@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance import decisions, strings
-from conformance.grammar import accepts
-from conformance.standard import covers
-from extent import tried
 from ibi import IbiError, Ibip, PersistentUrl, RepositoryName
 from ibi.identifier.verbs import read_verblist
+from tests.conformance import decisions, strings
+from tests.conformance.grammar import accepts
+from tests.conformance.standard import covers
+from tests.support.extent import tried
 
 COUNT = tried(2_000)
 """Strings a grammar here; `make fuzz` runs a million."""

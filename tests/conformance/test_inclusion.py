@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from conformance.standard import covers
 from ibi.errors import RegistrationKeyError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
@@ -20,8 +19,9 @@ from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
-from paper_machine import PaperClock
-from registry_shelf import PaperArchives, RegistryShelf
+from tests.conformance.standard import covers
+from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.resolver_store import PaperArchives, RegistryShelf
 
 MTC_M21: Final = "mtc-m21.sid.inpe.br"
 SERVICE: Final = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"

@@ -11,9 +11,6 @@ from typing import Final
 
 import pytest
 
-from conformance.algorithm_4 import CreateDateToMountSuffixOfIbiOfAnItem
-from conformance.standard import covers
-from extent import tried
 from ibi import RepositoryName
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.identifier.repository_name import mount_suffix
@@ -22,7 +19,10 @@ from ibi.minting.rules.distributor import create_date, create_dates
 from ibi.minting.rules.label_generator import LabelGenerator, instant_of
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
-from paper_machine import PaperClock, PaperMachine
+from tests.conformance.algorithm_4 import CreateDateToMountSuffixOfIbiOfAnItem
+from tests.conformance.standard import covers
+from tests.support.doubles.minting_machine import PaperClock, PaperMachine
+from tests.support.extent import tried
 
 NANO: Final = 1_000_000_000
 

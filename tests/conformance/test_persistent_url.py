@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.grammar import COUNTRIES, LANGUAGES
-from conformance.standard import covers
 from ibi import Ibip, Language, PersistentUrl, PersistentUrlError, RepositoryName
 from ibi.errors import ModifierOrderError
 from ibi.identifier.language import LanguagePreference
@@ -17,6 +15,8 @@ from ibi.identifier.verbs import (
     Verb,
     read_verblist,
 )
+from tests.conformance.grammar import COUNTRIES, LANGUAGES
+from tests.conformance.standard import covers
 
 ITEM = "http://urlib.net/8JMKD3MGP8W/35MME4E"
 PORTUGUESE = Language("pt")

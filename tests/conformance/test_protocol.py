@@ -15,8 +15,6 @@ import pytest
 from abnf import ParseError, Rule
 from abnf.grammars import rfc3986
 
-from conformance.standard import covers
-from extent import tried
 from ibi import PersistentUrl, parse
 from ibi.errors import IbiError, KeyTextError, MessageError, PairListError
 from ibi.identifier.verbs import GetMetadata, GetTranslation
@@ -33,7 +31,9 @@ from ibi.wire.requests import (
     UrlRequest,
 )
 from ibi.wire.responses import Confirmation, ExclusionStatus, InclusionStatus
-from property.test_wire import VALUES, random_text
+from tests.conformance.standard import covers
+from tests.support.extent import tried
+from tests.wire.test_message_properties import VALUES, random_text
 
 RESOLVER = "http://www.urlib.net/J8LNKB5R7W/3FUQHC5"
 ARCHIVE = "http://mtc-m16d.sid.inpe.br/sid.inpe.br/mtc-m19@80/2009/08.21.17.02"

@@ -6,11 +6,11 @@ import io
 from email.message import EmailMessage
 from typing import Final
 
-from conformance.standard import covers
 from ibi import parse
 from ibi.foundation.system.mailbox import messages
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.rules.registration_mail import MailedRegistration, read
+from tests.conformance.standard import covers
 
 # What optical recognition did to the print is mended: "servigo", and a stray bracket.
 SUBJECT: Final = "Cadastro de um novo Arquivo"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.report import REPORT, report
+from tests.conformance.report import REPORT, report
 
 
 def test_the_page_is_not_stale() -> None:

@@ -19,8 +19,6 @@ from urllib.parse import parse_qsl, unquote
 import pytest
 from starlette.applications import Starlette
 
-from conformance.standard import covers
-from conformance.test_archive_answer import in_any_order
 from ibi.errors import ProofError
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.label import Label, parse
@@ -43,7 +41,9 @@ from ibi.wire.requests import (
     UrlRequest,
 )
 from ibi.wire.responses import UrlList
-from registry_shelf import KEY, until
+from tests.conformance.standard import covers
+from tests.conformance.test_archive_answer import in_any_order
+from tests.support.doubles.resolver_store import KEY, until
 
 MTC_M16C: Final = "http://mtc-m16c.sid.inpe.br/sid.inpe.br/mtc-m18@80/2008/03.17.15.17"
 MTC_M16D: Final = "http://mtc-m16d.sid.inpe.br/sid.inpe.br/mtc-m19@80/2009/08.21.17.02"

@@ -1,6 +1,6 @@
 """`make faults`: everything that must never lead to a label given twice, or to half a deposit.
 
-    python -m faults [--seed N] [--only WORD]
+    python -m tests.faults [--seed N] [--only WORD]
 
 Minting takes some 17 minutes, the archive longer. Every choice follows from the seed, though not
 what the machine makes of it; a violation is printed with the label, the workers and the seed, and
@@ -17,10 +17,10 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from faults.harness import Figures, Violation
-from faults.phases import ARCHIVE_PHASES, BOTH, PHASES, Phase
-from faults.sites import grounds
-from postgres_server import PostgresServer
+from tests.faults.harness import Figures, Violation
+from tests.faults.phases import ARCHIVE_PHASES, BOTH, PHASES, Phase
+from tests.faults.sites import grounds
+from tests.support.servers.postgres import PostgresServer
 
 INTERVAL: Final = 10.0
 """Seconds between two lines of progress, where nobody watches a terminal."""

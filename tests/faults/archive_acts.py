@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from archive_server import ArchiveServer
-from faults.archive_model import State
-from faults.harness import Violation
-from minting_server import Answer
+from tests.faults.archive_model import State
+from tests.faults.harness import Violation
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.minting import Answer
 
 LANGUAGES: Final = ("de", "en", "es", "fr", "it", "pt")
 FOLDERS: Final = ("", "a/", "a/b/", "Relatório ção/", "x/y/z/")

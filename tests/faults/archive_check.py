@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from faults.archive_acts import expect
-from faults.archive_model import DELETED, ORIGINAL, State, label_of, view
-from faults.archive_process import FaultyArchive
-from faults.harness import Violation
-from faults.sites import PostgresSite
+from tests.faults.archive_acts import expect
+from tests.faults.archive_model import DELETED, ORIGINAL, State, label_of, view
+from tests.faults.archive_process import FaultyArchive
+from tests.faults.harness import Violation
+from tests.faults.sites import PostgresSite
 
 
 @dataclass(frozen=True, slots=True)

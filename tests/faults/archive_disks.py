@@ -17,18 +17,18 @@ from threading import Timer
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from faults.archive_acts import Act, Refused, expect
-from faults.archive_check import check_reading
-from faults.archive_kills import LIFE, Campaign
-from faults.archive_process import GONE
-from faults.archive_session import Session
-from faults.archive_trap import BROKEN, NO_SPACE
-from faults.archive_twins import UNHEALED
-from faults.failures import NO_MOUNT, press
-from faults.harness import PATIENCE, Figures, Violation
-from faults.sites import PostgresSite, Say, Site, SqliteSite
 from ibi.wire import pairlist
-from minting_server import PROBLEM, Answer
+from tests.faults.archive_acts import Act, Refused, expect
+from tests.faults.archive_check import check_reading
+from tests.faults.archive_kills import LIFE, Campaign
+from tests.faults.archive_process import GONE
+from tests.faults.archive_session import Session
+from tests.faults.archive_trap import BROKEN, NO_SPACE
+from tests.faults.archive_twins import UNHEALED
+from tests.faults.failures import NO_MOUNT, press
+from tests.faults.harness import PATIENCE, Figures, Violation
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.support.servers.minting import PROBLEM, Answer
 
 _TMPFS: Final = "size=96m"
 _FULL, _FAILED = 507, 503
@@ -168,7 +168,14 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
     """A file system that is really full; in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    inside = [sys.executable, "-m", "faults.archive_disks", str(site.folder), str(size), str(seed)]
+    inside = [
+        sys.executable,
+        "-m",
+        "tests.faults.archive_disks",
+        str(site.folder),
+        str(size),
+        str(seed),
+    ]
     done = subprocess.run(  # noqa: S603
         ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
         check=False,

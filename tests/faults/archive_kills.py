@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from faults.archive_acts import Wishes
-from faults.archive_process import FaultyArchive
-from faults.archive_reader import Reader
-from faults.archive_session import Session
-from faults.archive_trap import KILL
-from faults.archive_twins import HASTY, IN_PLACE, NO_JOURNAL
-from faults.harness import Figures, Violation
-from faults.sites import PostgresSite, Say, Site
+from tests.faults.archive_acts import Wishes
+from tests.faults.archive_process import FaultyArchive
+from tests.faults.archive_reader import Reader
+from tests.faults.archive_session import Session
+from tests.faults.archive_trap import KILL
+from tests.faults.archive_twins import HASTY, IN_PLACE, NO_JOURNAL
+from tests.faults.harness import Figures, Violation
+from tests.faults.sites import PostgresSite, Say, Site
 
 LIFE: Final = 40
 """Kills of one archive; then another one is begun, so that all of it can be looked at each time."""

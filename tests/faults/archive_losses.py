@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 
-from faults.archive_kills import LIFE, Campaign
-from faults.archive_power import SURVIVORS
-from faults.archive_session import Session
-from faults.archive_trap import POWER
-from faults.archive_twins import CARELESS, POWERED
-from faults.harness import Figures, Violation
-from faults.sites import Say, Site
+from tests.faults.archive_kills import LIFE, Campaign
+from tests.faults.archive_power import SURVIVORS
+from tests.faults.archive_session import Session
+from tests.faults.archive_trap import POWER
+from tests.faults.archive_twins import CARELESS, POWERED
+from tests.faults.harness import Figures, Violation
+from tests.faults.sites import Say, Site
 
 
 def lose_power(site: Site, size: int, seed: int, say: Say, nature: str = POWERED) -> Figures:

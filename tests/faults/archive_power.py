@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Final
 
-from faults.archive_trap import Trap, lay
-from faults.disks import PoweredDisk
+from tests.faults.archive_trap import Trap, lay
+from tests.faults.disks import PoweredDisk
 
 SURVIVORS: Final = "survivors"
 _DATABASES: Final = ("catalogue.sqlite", "ledger.sqlite")

@@ -21,16 +21,16 @@ from unittest.mock import patch
 
 import urllib3
 
-from archive_server import IP, ArchiveServer
-from faults.archive_power import lay_powered
-from faults.archive_trap import KILL, Trap, lay
-from faults.archive_twins import CARELESS, POWERED, TWINS
-from faults.harness import PATIENCE, PRELOADED, Violation
-from faults.sites import PostgresSite, Site
-from faults.worker import die_with_the_harness
 from ibi.cli import ibi
 from ibi.minting.storage.machine_folder import FOLDER
-from served import ENVIRONMENT, own_environment
+from tests.faults.archive_power import lay_powered
+from tests.faults.archive_trap import KILL, Trap, lay
+from tests.faults.archive_twins import CARELESS, POWERED, TWINS
+from tests.faults.harness import PATIENCE, PRELOADED, Violation
+from tests.faults.sites import PostgresSite, Site
+from tests.faults.worker import die_with_the_harness
+from tests.support.servers.archive import IP, ArchiveServer
+from tests.support.servers.program import ENVIRONMENT, own_environment
 
 GONE: Final = (urllib3.exceptions.HTTPError, OSError)
 """What a client gets of a server that is killed."""

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import urllib3
 
-from faults.archive_acts import Act, Deposit
-from faults.archive_model import State
-from faults.archive_process import GONE, FaultyArchive
-from faults.harness import Violation
+from tests.faults.archive_acts import Act, Deposit
+from tests.faults.archive_model import State
+from tests.faults.archive_process import GONE, FaultyArchive
+from tests.faults.harness import Violation
 
 
 class Reader:

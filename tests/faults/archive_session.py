@@ -7,18 +7,18 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from faults.archive_acts import Act, Deposit, Reserve, Wishes, expect
-from faults.archive_check import (
+from tests.faults.archive_acts import Act, Deposit, Reserve, Wishes, expect
+from tests.faults.archive_check import (
     Found,
     check_old,
     check_reading,
     check_settled,
     find,
 )
-from faults.archive_model import State
-from faults.archive_process import GONE, FaultyArchive
-from faults.harness import Violation
-from minting_server import Answer
+from tests.faults.archive_model import State
+from tests.faults.archive_process import GONE, FaultyArchive
+from tests.faults.harness import Violation
+from tests.support.servers.minting import Answer
 
 _SAMPLE: Final = 3
 

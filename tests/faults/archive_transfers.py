@@ -18,12 +18,12 @@ from typing import Any, Final, Self
 
 import urllib3
 
-from faults.archive_acts import Wishes, expect
-from faults.archive_process import GONE, FaultyArchive
-from faults.archive_trap import KILL
-from faults.archive_twins import FORGETFUL, SELFISH
-from faults.harness import PATIENCE, Figures, Violation
-from faults.sites import Say, Site
+from tests.faults.archive_acts import Wishes, expect
+from tests.faults.archive_process import GONE, FaultyArchive
+from tests.faults.archive_trap import KILL
+from tests.faults.archive_twins import FORGETFUL, SELFISH
+from tests.faults.harness import PATIENCE, Figures, Violation
+from tests.faults.sites import Say, Site
 
 LIFE: Final = 60
 """Kills of one pair; then another one is begun."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from faults.harness import Crowd, Figures
-from faults.sites import Say, Site
-from faults.twins import FORGETFUL
-from faults.worker import FINE
 from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.reservation import ReservationLimits
+from tests.faults.harness import Crowd, Figures
+from tests.faults.sites import Say, Site
+from tests.faults.twins import FORGETFUL
+from tests.faults.worker import FINE
 
 LIMITS: Final = ReservationLimits(stretch=50_000_000, ahead=4 * SECOND, behind=SECOND)
 MINUTE: Final = 60 * SECOND

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from faults.sites import Grounds, grounds
-from postgres_server import PostgresServer
+from tests.faults.sites import Grounds, grounds
+from tests.support.servers.postgres import PostgresServer
 
 
 @pytest.fixture(scope="module")

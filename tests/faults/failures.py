@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from faults.disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAILS
-from faults.harness import PATIENCE, Crowd, Figures, Violation
-from faults.sites import PostgresSite, Say, Site, SqliteSite
-from faults.worker import FINE
 from ibi.minting.rules.reservation import ReservationLimits
+from tests.faults.disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAILS
+from tests.faults.harness import PATIENCE, Crowd, Figures, Violation
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.worker import FINE
 
 LIMITS: Final = ReservationLimits(stretch=200_000_000)
 STRETCH: Final = 0.3
@@ -103,14 +103,14 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
     """A file system that is really full; in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    inside = [sys.executable, "-m", "faults.failures", str(site.folder), str(size), str(seed)]
+    inside = [sys.executable, "-m", "tests.faults.failures", str(site.folder), str(size), str(seed)]
     done = subprocess.run(  # noqa: S603
         ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
         check=False,
         capture_output=True,
         text=True,
         timeout=PATIENCE * (size + 1),
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
     )
     if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
         return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")

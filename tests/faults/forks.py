@@ -14,12 +14,12 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Final
 
-from faults.harness import Body, Crowd, Figures
-from faults.sites import Say, Site
-from faults.worker import Assignment, Worker, die_with_the_harness
 from ibi.minting.minter import Minter
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.stretch_allocator import StretchAllocator
+from tests.faults.harness import Body, Crowd, Figures
+from tests.faults.sites import Say, Site
+from tests.faults.worker import Assignment, Worker, die_with_the_harness
 
 CHILDREN: Final = 3
 CALLS: Final = 6

@@ -21,16 +21,17 @@ from pathlib import Path
 from typing import Any, Final, Self
 from unittest.mock import patch
 
-from faults import worker
-from faults.sites import Site
-from faults.worker import SUBSYSTEM, Assignment
 from ibi.minting.rules.label_generator import LabelGenerator
+from tests.faults import worker
+from tests.faults.sites import Site
+from tests.faults.worker import SUBSYSTEM, Assignment
 
 PATIENCE: Final = 60.0
 """Seconds in which something must happen that takes milliseconds: many, for a busy machine."""
 
 PRELOADED: Final = [
-    *("faults.worker", "faults.forks", "faults.archive_process", "ibi.archive.cli"),
+    *("tests.faults.worker", "tests.faults.forks", "tests.faults.archive_process"),
+    "ibi.archive.cli",
     *(
         "ibi.foundation.sql.postgres",
         "ibi.archive.peers.resolver_client",
@@ -113,7 +114,7 @@ class Crowd:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
         # The server imports by its environment, not by our path, which pytest has extended.
-        with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parents[1])):
+        with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parents[2])):
             forkserver.ensure_running()
 
     def __enter__(self) -> Self:

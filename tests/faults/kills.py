@@ -10,11 +10,11 @@ import signal
 import time
 from typing import Final
 
-from faults.harness import Crowd, Figures, Hand
-from faults.sites import Say, Site
-from faults.twins import UNDURABLE
-from faults.worker import FINE
 from ibi.minting.rules.reservation import ReservationLimits
+from tests.faults.harness import Crowd, Figures, Hand
+from tests.faults.sites import Say, Site
+from tests.faults.twins import UNDURABLE
+from tests.faults.worker import FINE
 
 EIGHT: Final = 8
 LIFE: Final = (0.005, 0.3)

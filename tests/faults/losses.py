@@ -18,10 +18,6 @@ from typing import Final
 
 import apsw
 
-from faults.disks import PoweredDisk
-from faults.harness import Figures, Violation
-from faults.sites import NOTHING, Say, Site, SqliteSite, mark_of
-from faults.worker import SUBSYSTEM
 from ibi.errors import LedgerUnavailableError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
@@ -30,6 +26,10 @@ from ibi.minting.rules.label_generator import Minted
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
+from tests.faults.disks import PoweredDisk
+from tests.faults.harness import Figures, Violation
+from tests.faults.sites import NOTHING, Say, Site, SqliteSite, mark_of
+from tests.faults.worker import SUBSYSTEM
 
 LIMITS: Final = ReservationLimits(stretch=3_000_000)
 """3 ms: most labels come with a durable step of their own."""

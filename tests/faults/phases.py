@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from faults import (
+from tests.faults import (
     archive_disks,
     archive_kills,
     archive_losses,
@@ -20,8 +20,8 @@ from faults import (
     restores,
     snapshots,
 )
-from faults.harness import Figures, Violation
-from faults.sites import Grounds, Say, Site
+from tests.faults.harness import Figures, Violation
+from tests.faults.sites import Grounds, Say, Site
 
 Scene = Callable[[Site, int, int, Say], Figures]
 

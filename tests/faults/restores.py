@@ -24,10 +24,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from faults.harness import Crowd, Figures, Hand, Violation
-from faults.sites import PostgresSite, Say, Site, SqliteSite, copy_files
-from faults.worker import FINE
 from ibi.minting.rules.reservation import ReservationLimits
+from tests.faults.harness import Crowd, Figures, Hand, Violation
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite, copy_files
+from tests.faults.worker import FINE
 
 LIMITS: Final = ReservationLimits(stretch=100_000_000)
 STRETCH: Final = 0.15

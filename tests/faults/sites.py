@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from faults.worker import Control
-from postgres_server import PLACE, PostgresServer
+from tests.faults.worker import Control
+from tests.support.servers.postgres import PLACE, PostgresServer
 
 _ROWS: Final = "SELECT mark FROM ibi_prefix"
 

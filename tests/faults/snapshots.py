@@ -16,10 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from faults.harness import Figures, Violation
-from faults.restores import KEEP, PUT
-from faults.sites import PostgresSite, Say, Site, SqliteSite
-from faults.worker import SUBSYSTEM
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
@@ -28,6 +24,10 @@ from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
+from tests.faults.harness import Figures, Violation
+from tests.faults.restores import KEEP, PUT
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.worker import SUBSYSTEM
 
 MILLISECOND: Final = 1_000_000
 LIMITS: Final = ReservationLimits(stretch=200 * MILLISECOND)

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from faults.phases import ARCHIVE_PHASES, Phase
-from faults.short_runs import short_runs
-from faults.sites import Grounds
+from tests.faults.phases import ARCHIVE_PHASES, Phase
+from tests.faults.short_runs import short_runs
+from tests.faults.sites import Grounds
 
 SEED: Final = 1
 

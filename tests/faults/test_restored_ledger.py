@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from faults.worker import SUBSYSTEM
 from ibi.errors import LedgerRestoredError, LedgerUnavailableError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
@@ -20,6 +19,7 @@ from ibi.minting.ports import Witness
 from ibi.minting.rules.label_generator import Minted
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
+from tests.faults.worker import SUBSYSTEM
 
 Opened = Callable[[str], Minter]
 

@@ -18,8 +18,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
-from faults import twins
-from faults.disks import FailingDisk
 from ibi.errors import MintingError
 from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.postgres import Postgres
@@ -31,6 +29,8 @@ from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
+from tests.faults import twins
+from tests.faults.disks import FailingDisk
 
 SUBSYSTEM: Final = Subsystem(host="faults.example.org", ip="150.163.34.243")
 GRANULARITIES: Final = ("auto", "auto", "0.1", "0.01", "0.001", "0.000001", "0.000000001")

@@ -1,8 +1,8 @@
-"""`python -m simulation`: thousands of worlds, each by its seed.
+"""`python -m tests.simulation`: thousands of worlds, each by its seed.
 
-    python -m simulation [--seeds N] [--first S] [--processes N]
-    python -m simulation --seed S [--trace] [--shrink] [--planted WORD]
-    python -m simulation --mutations
+    python -m tests.simulation [--seeds N] [--first S] [--processes N]
+    python -m tests.simulation --seed S [--trace] [--shrink] [--planted WORD]
+    python -m tests.simulation --mutations
 
 Each world has archives, resolvers, minters, readers and everything that can go wrong; the same
 seed is the same world. A violation is printed, shrunk, with its trace, and ends with exit code 1.
@@ -19,11 +19,11 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from simulation.author import scenario_of
-from simulation.batches import failing_seeds, found_mutations
-from simulation.mutations import MUTATIONS
-from simulation.shrinking import shrunk
-from simulation.world import Outcome, run
+from tests.simulation.author import scenario_of
+from tests.simulation.batches import failing_seeds, found_mutations
+from tests.simulation.mutations import MUTATIONS
+from tests.simulation.shrinking import shrunk
+from tests.simulation.world import Outcome, run
 
 SEEDS: Final = 2000
 _LAST: Final = 60

@@ -16,7 +16,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.wire.requests import Acknowledgment
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
+    from tests.simulation.archives import ArchiveHost
 
 Reader = tuple[str, ...]
 """What archives are told of him."""

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Final
 from ibi.errors import IbiError
 from ibi.model.item import State
 from ibi.model.registration import ArchiveState
-from simulation.accesses import Counts
-from simulation.archives import ArchiveHost
-from simulation.judge import READ
-from simulation.network import Conditions
-from simulation.people import FILE
-from simulation.resolvers import HOT, ResolverHost
-from simulation.virtual_time import LATENCY, strand
-from simulation.wires import place_of
+from tests.simulation.accesses import Counts
+from tests.simulation.archives import ArchiveHost
+from tests.simulation.judge import READ
+from tests.simulation.network import Conditions
+from tests.simulation.people import FILE
+from tests.simulation.resolvers import HOT, ResolverHost
+from tests.simulation.virtual_time import LATENCY, strand
+from tests.simulation.wires import place_of
 
 if TYPE_CHECKING:
-    from simulation.truth import Kept
-    from simulation.world import World
+    from tests.simulation.truth import Kept
+    from tests.simulation.world import World
 
 _ROUND: Final = 120.0
 _KNOWN_TO_ALL: Final = 15.0

@@ -40,14 +40,14 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.wire import requests
 from ibi.wire.requests import Acknowledgment
-from simulation.machines import Host
-from simulation.memory_store import MemoryStore
-from simulation.tree import Tree
-from simulation.virtual_time import strand
-from simulation.wires import AnnouncingClient, Finder, WiredPeer, WiredSource
+from tests.simulation.machines import Host
+from tests.simulation.memory_store import MemoryStore
+from tests.simulation.tree import Tree
+from tests.simulation.virtual_time import strand
+from tests.simulation.wires import AnnouncingClient, Finder, WiredPeer, WiredSource
 
 if TYPE_CHECKING:
-    from simulation.world import World
+    from tests.simulation.world import World
 
 TOKEN: Final = "token"  # noqa: S105  # of nobody
 _ROUND: Final = 1800.0

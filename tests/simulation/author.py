@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final
 
-from simulation.dramas import DRAMAS
-from simulation.scenario import (
+from tests.simulation.dramas import DRAMAS
+from tests.simulation.scenario import (
     ARCHIVES,
     HOSTS,
     NOBODY,

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from multiprocessing.pool import Pool
 from typing import Final
 
-from simulation.author import scenario_of
-from simulation.mutation import Mutation
-from simulation.mutations import MUTATIONS
-from simulation.world import run
+from tests.simulation.author import scenario_of
+from tests.simulation.mutation import Mutation
+from tests.simulation.mutations import MUTATIONS
+from tests.simulation.world import run
 
 _INTERVAL: Final = 10.0
 """Seconds between two lines of progress."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Final
 
-from simulation import scenario
-from simulation.machines import SECOND, Host
-from simulation.network import Conditions
-from simulation.virtual_time import LATENCY
+from tests.simulation import scenario
+from tests.simulation.machines import SECOND, Host
+from tests.simulation.network import Conditions
+from tests.simulation.virtual_time import LATENCY
 
 if TYPE_CHECKING:
-    from simulation.world import World
+    from tests.simulation.world import World
 
 _SLOW: Final = 2.0
 """Seconds that a thread takes at the most, of a machine that has very much to do: twice what one

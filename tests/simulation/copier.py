@@ -9,8 +9,8 @@ from ibi.model.item import State
 
 if TYPE_CHECKING:
     from ibi.identifier.label import Label
-    from simulation.archives import ArchiveHost
-    from simulation.truth import Holding
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.truth import Holding
 
 
 def copying(

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ibi.errors import IbiError
-from simulation.virtual_time import strand
+from tests.simulation.virtual_time import strand
 
 if TYPE_CHECKING:
     from ibi.identifier.label import Label
-    from simulation.archives import ArchiveHost
+    from tests.simulation.archives import ArchiveHost
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from ibi.errors import LedgerUnavailableError, StorageError
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.upgrade import upgrade
-from simulation.virtual_time import PROCESS
+from tests.simulation.virtual_time import PROCESS
 
 T = TypeVar("T")
 

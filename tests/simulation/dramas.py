@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulation.dramas_of_archives import OF_ARCHIVES
-from simulation.dramas_of_resolvers import OF_RESOLVERS
+from tests.simulation.dramas_of_archives import OF_ARCHIVES
+from tests.simulation.dramas_of_resolvers import OF_RESOLVERS
 
 DRAMAS: Final = (*OF_ARCHIVES, *OF_RESOLVERS)

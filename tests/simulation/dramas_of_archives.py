@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from simulation.scenario import (
+from tests.simulation.scenario import (
     ARCHIVES,
     PRESSES,
     ClockJump,
@@ -28,7 +28,7 @@ from simulation.scenario import (
 )
 
 if TYPE_CHECKING:
-    from simulation.author import Author
+    from tests.simulation.author import Author
 
 _Known = dict[type[Event], dict[str, Any]]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ibi.resolver.storage.documents import read_archive
-from simulation.disks import MemoryDatabase
+from tests.simulation.disks import MemoryDatabase
 
 if TYPE_CHECKING:
     from ibi.model.registration import RegisteredArchive

@@ -16,15 +16,15 @@ from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.requests import UrlRequest
-from simulation.accesses import Reader
-from simulation.machines import SECOND, START
-from simulation.resolvers import FOLLOW, HOT
-from simulation.truth import Truth
+from tests.simulation.accesses import Reader
+from tests.simulation.machines import SECOND, START
+from tests.simulation.resolvers import FOLLOW, HOT
+from tests.simulation.truth import Truth
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
-    from simulation.resolvers import ResolverHost
-    from simulation.world import World
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.resolvers import ResolverHost
+    from tests.simulation.world import World
 
 STALENESS: Final = HOT + FOLLOW + 3.0
 """Seconds for which a reader may be sent to a place that an item has left: as long as an answer is

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ibi.errors import IbiError
 from ibi.minting.ports import PrefixClaim, Witness
-from simulation.disks import Disk
-from simulation.virtual_time import LATENCY, Process, VirtualLoop, strand, wait
+from tests.simulation.disks import Disk
+from tests.simulation.virtual_time import LATENCY, Process, VirtualLoop, strand, wait
 
 if TYPE_CHECKING:
-    from simulation.world import World
+    from tests.simulation.world import World
 
 SECOND: Final = 1_000_000_000
 START: Final = 1_700_000_000 * SECOND

@@ -15,9 +15,9 @@ from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.errors import UnknownError
 from ibi.model.change import Change
 from ibi.model.item import File
-from simulation.staging import MemoryStaging
-from simulation.tree import JournalLine, Stored
-from simulation.virtual_time import PROCESS
+from tests.simulation.staging import MemoryStaging
+from tests.simulation.tree import JournalLine, Stored
+from tests.simulation.virtual_time import PROCESS
 
 
 class MemoryStore(MemoryStaging):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulation.planted_in_archives import IN_ARCHIVES
-from simulation.planted_in_minters import IN_MINTERS
-from simulation.planted_in_processes import IN_PROCESSES
-from simulation.planted_in_resolvers import IN_RESOLVERS
-from simulation.planted_in_transfers import IN_TRANSFERS
+from tests.simulation.planted_in_archives import IN_ARCHIVES
+from tests.simulation.planted_in_minters import IN_MINTERS
+from tests.simulation.planted_in_processes import IN_PROCESSES
+from tests.simulation.planted_in_resolvers import IN_RESOLVERS
+from tests.simulation.planted_in_transfers import IN_TRANSFERS
 
 MUTATIONS: Final = (*IN_MINTERS, *IN_ARCHIVES, *IN_TRANSFERS, *IN_RESOLVERS, *IN_PROCESSES)

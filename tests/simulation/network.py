@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from ibi.errors import IbiError
-from simulation.virtual_time import Dead, Process
+from tests.simulation.virtual_time import Dead, Process
 
 if TYPE_CHECKING:
-    from simulation.chance import Chance
+    from tests.simulation.chance import Chance
 
 T = TypeVar("T")
 H = TypeVar("H", bound="Listener")

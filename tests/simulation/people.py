@@ -11,19 +11,19 @@ from ibi.errors import IbiError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
 from ibi.model.item import State
-from simulation import scenario
-from simulation.archives import TOKEN, ArchiveHost
-from simulation.copier import copying
-from simulation.depositor import deposit
-from simulation.machines import Host
-from simulation.network import UnreachableError
-from simulation.strangers import Strangers
-from simulation.truth import Kept
-from simulation.virtual_time import strand
-from simulation.wires import as_resolver
+from tests.simulation import scenario
+from tests.simulation.archives import TOKEN, ArchiveHost
+from tests.simulation.copier import copying
+from tests.simulation.depositor import deposit
+from tests.simulation.machines import Host
+from tests.simulation.network import UnreachableError
+from tests.simulation.strangers import Strangers
+from tests.simulation.truth import Kept
+from tests.simulation.virtual_time import strand
+from tests.simulation.wires import as_resolver
 
 if TYPE_CHECKING:
-    from simulation.world import World
+    from tests.simulation.world import World
 
 FILE: Final = "report.txt"
 _PATIENCE: Final = 60.0

@@ -25,10 +25,10 @@ from ibi.model.label_pair import Forms
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related
-from simulation.disks import MemoryDatabase
-from simulation.machines import Host
-from simulation.mutation import Mutation
-from simulation.virtual_time import PROCESS, strand
+from tests.simulation.disks import MemoryDatabase
+from tests.simulation.machines import Host
+from tests.simulation.mutation import Mutation
+from tests.simulation.virtual_time import PROCESS, strand
 
 T = TypeVar("T")
 
@@ -163,8 +163,8 @@ IN_ARCHIVES: Final = (
     Mutation(
         "a database says that it is durable before it is",
         {
-            "simulation.disks.MemoryDatabase.transaction": _unsynced,
-            "simulation.machines.Host.start": _start_from_disk,
+            "tests.simulation.disks.MemoryDatabase.transaction": _unsynced,
+            "tests.simulation.machines.Host.start": _start_from_disk,
         },
     ),
     Mutation(

@@ -16,7 +16,7 @@ from ibi.minting.rules.reservation import (
 )
 from ibi.minting.stretch_allocator import Allocation, StretchAllocator
 from ibi.model.clock import ClockReading
-from simulation.mutation import Mutation
+from tests.simulation.mutation import Mutation
 
 _reserve: Final = reservation.reserve
 _is_known: Final = reservation._is_known  # noqa: SLF001  # what is changed

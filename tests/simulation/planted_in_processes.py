@@ -19,8 +19,8 @@ from ibi.resolver.storage.archives import SqlRegistry
 from ibi.resolver.storage.store import SqlProcesses
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import WorkerLeases
-from simulation.mutation import Mutation
-from simulation.virtual_time import wait
+from tests.simulation.mutation import Mutation
+from tests.simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
 _change_archive: Final = SqlRegistry.change_archive

@@ -27,7 +27,7 @@ from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.question import Question
-from simulation.mutation import Mutation
+from tests.simulation.mutation import Mutation
 
 _lease: Final = ArchiveLeases.lease
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
@@ -203,7 +203,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an answer is remembered for too long",
-        {"simulation.resolvers.Memory": _LongMemory},
+        {"tests.simulation.resolvers.Memory": _LongMemory},
     ),
     Mutation(
         "an answer lasts although the log tells of its item",

@@ -14,7 +14,7 @@ from ibi.archive.transfers.receiver import TransferReceiver
 from ibi.archive.transfers.sender import TransferSender
 from ibi.identifier.label import parse
 from ibi.model.item import Item, State
-from simulation.mutation import Mutation
+from tests.simulation.mutation import Mutation
 
 _handed: Final = transfer.handed
 _accepted: Final = transfer.accepted

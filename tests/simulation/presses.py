@@ -8,12 +8,12 @@ from ibi.errors import IbiError
 from ibi.minting.minter import Minter
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
-from simulation.disks import MemoryDatabase
-from simulation.machines import Host
-from simulation.virtual_time import strand
+from tests.simulation.disks import MemoryDatabase
+from tests.simulation.machines import Host
+from tests.simulation.virtual_time import strand
 
 if TYPE_CHECKING:
-    from simulation.world import World
+    from tests.simulation.world import World
 
 SUBSYSTEM: Final = Subsystem(host="press.example.org", ip="150.163.34.200")
 

@@ -14,12 +14,12 @@ from ibi.wire import responses
 from ibi.wire.digest import DigestPage, decode
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
 from ibi.wire.responses import Confirmation, Notice, Response
-from simulation.network import Network, UnreachableError
-from simulation.wires import as_archive
+from tests.simulation.network import Network, UnreachableError
+from tests.simulation.wires import as_archive
 
 if TYPE_CHECKING:
-    from simulation.machines import Host
-    from simulation.resolvers import ResolverHost
+    from tests.simulation.machines import Host
+    from tests.simulation.resolvers import ResolverHost
 
 _OK: Final = 200
 _REFUSED: Final = range(400, 500)

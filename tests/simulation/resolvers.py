@@ -40,14 +40,14 @@ from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
 from ibi.wire.service_labels import DEFAULT_SERVICE
-from simulation.disks import MemoryDatabase
-from simulation.machines import Host
-from simulation.resolver_wires import WiredArchives
-from simulation.watched import WatchedDoor, WatchedRegistry, WatchedResolving
+from tests.simulation.disks import MemoryDatabase
+from tests.simulation.machines import Host
+from tests.simulation.resolver_wires import WiredArchives
+from tests.simulation.watched import WatchedDoor, WatchedRegistry, WatchedResolving
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
-    from simulation.world import World
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.world import World
 
 HOT: Final = 20.0
 """Seconds for which an answer is remembered."""

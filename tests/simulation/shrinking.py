@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from simulation.scenario import Event, Scenario
-from simulation.world import Outcome, run
+from tests.simulation.scenario import Event, Scenario
+from tests.simulation.world import Outcome, run
 
 _FEWEST: Final = 2
 

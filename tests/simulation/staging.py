@@ -15,8 +15,8 @@ from ibi.archive.ports.file_store import Staged
 from ibi.errors import ChecksumError, InProgressError, StateError, UnknownError, shown
 from ibi.model.clock import Clock
 from ibi.model.item import File
-from simulation.tree import Stored, Tree
-from simulation.virtual_time import PROCESS
+from tests.simulation.tree import Stored, Tree
+from tests.simulation.virtual_time import PROCESS
 
 _ALGORITHMS: Final = ("sha256", "sha512")
 

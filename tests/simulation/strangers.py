@@ -15,15 +15,15 @@ from ibi.model.relation import Relation
 from ibi.wire import responses
 from ibi.wire.requests import Acknowledgment, InclusionRequest, UrlRequest, encode
 from ibi.wire.url_list import UrlList
-from simulation import scenario
-from simulation.network import UnreachableError
-from simulation.wires import as_archive, as_resolver
+from tests.simulation import scenario
+from tests.simulation.network import UnreachableError
+from tests.simulation.wires import as_archive, as_resolver
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
-    from simulation.machines import Host
-    from simulation.truth import Kept
-    from simulation.world import World
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.machines import Host
+    from tests.simulation.truth import Kept
+    from tests.simulation.world import World
 
 T = TypeVar("T")
 

@@ -15,11 +15,11 @@ from ibi.archive.rules.manifest import read_kept
 from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import ChecksumError, StateError, UnknownError
-from simulation.disks import Disk, MemoryDatabase
-from simulation.memory_store import MemoryStore
-from simulation.tree import Tree
-from simulation.virtual_time import PROCESS, Process, VirtualLoop
-from small_archive import SmallArchive, ToldClock
+from tests.simulation.disks import Disk, MemoryDatabase
+from tests.simulation.memory_store import MemoryStore
+from tests.simulation.tree import Tree
+from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
+from tests.support.scenes.small_archive import SmallArchive, ToldClock
 
 
 @pytest.fixture

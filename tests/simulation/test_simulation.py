@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from simulation.author import scenario_of
-from simulation.batches import found
-from simulation.mutation import Mutation
-from simulation.mutations import MUTATIONS
-from simulation.shrinking import kind_of, shrunk
-from simulation.world import run
+from tests.simulation.author import scenario_of
+from tests.simulation.batches import found
+from tests.simulation.mutation import Mutation
+from tests.simulation.mutations import MUTATIONS
+from tests.simulation.shrinking import kind_of, shrunk
+from tests.simulation.world import run
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 QUICK = ("an archive counts a key twice", "a resolver says that nobody has it while one is silent")
 """That show in the first world."""
 
@@ -44,12 +44,12 @@ def test_the_same_seed_is_the_same_world_whatever_came_before() -> None:
 
 @pytest.mark.long
 def test_it_is_the_same_in_a_process_that_hashes_otherwise() -> None:
-    line = "from simulation.author import *; from simulation.world import *; "
+    line = "from tests.simulation.author import *; from tests.simulation.world import *; "
     line += "print([run(scenario_of(seed)).digest for seed in range(3)])"
     said = [
         subprocess.run(  # noqa: S603  # this very program
             [sys.executable, "-c", line],
-            env={**os.environ, "PYTHONPATH": str(TESTS), "PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
             text=True,

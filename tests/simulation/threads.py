@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 from unittest.mock import patch
 
-from simulation.virtual_time import PROCESS, me, strand, wait
+from tests.simulation.virtual_time import PROCESS, me, strand, wait
 
 
 class Line:

@@ -16,13 +16,13 @@ from ibi.archive.rules.manifest import read_kept
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.wire.requests import Acknowledgment
-from simulation.accesses import Accesses
-from simulation.inclusions import Inclusions
+from tests.simulation.accesses import Accesses
+from tests.simulation.inclusions import Inclusions
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
-    from simulation.machines import Host
-    from simulation.world import World
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.machines import Host
+    from tests.simulation.world import World
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast
 
 import greenlet  # type: ignore[import-untyped]
 
-from simulation.handles import NumberedTask, QuickHandle, QuickTimer
+from tests.simulation.handles import NumberedTask, QuickHandle, QuickTimer
 
 T = TypeVar("T")
 

@@ -15,14 +15,14 @@ from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, StateError,
 from ibi.foundation.web.problems import Problem
 from ibi.identifier.label import Label
 from ibi.wire.requests import encode
-from simulation.network import Network, UnreachableError
-from simulation.virtual_time import wait
+from tests.simulation.network import Network, UnreachableError
+from tests.simulation.virtual_time import wait
 
 if TYPE_CHECKING:
-    from simulation.archives import ArchiveHost
-    from simulation.machines import Host
-    from simulation.resolvers import ResolverHost
-    from simulation.world import World
+    from tests.simulation.archives import ArchiveHost
+    from tests.simulation.machines import Host
+    from tests.simulation.resolvers import ResolverHost
+    from tests.simulation.world import World
 
 _PIECE: Final = 32
 """Bytes of a file that come at a time."""
@@ -180,7 +180,7 @@ class AnnouncingClient:
 
 def as_archive(host: Host) -> ArchiveHost:
     """Return an archive; whoever is none does not speak its language."""
-    from simulation.archives import ArchiveHost  # noqa: PLC0415  # each needs the other
+    from tests.simulation.archives import ArchiveHost  # noqa: PLC0415  # each needs the other
 
     if not isinstance(host, ArchiveHost):
         raise UnreachableError("it does not speak as archives do")
@@ -189,7 +189,7 @@ def as_archive(host: Host) -> ArchiveHost:
 
 def as_resolver(host: Host) -> ResolverHost:
     """Return a resolver; whoever is none does not speak its language."""
-    from simulation.resolvers import ResolverHost  # noqa: PLC0415  # likewise
+    from tests.simulation.resolvers import ResolverHost  # noqa: PLC0415  # likewise
 
     if not isinstance(host, ResolverHost):
         raise UnreachableError("it does not speak as resolvers do")

@@ -15,21 +15,21 @@ import structlog
 from ibi.archive.rules.announcement import Link
 from ibi.errors import IbiError
 from ibi.model.archive_record import RegistrationKey
-from simulation.aftermath import Aftermath
-from simulation.archives import ArchiveHost
-from simulation.calamities import Calamities
-from simulation.chance import Chance, no_other_chance
-from simulation.disks import MemoryDatabase
-from simulation.judge import Judge
-from simulation.machines import SECOND, Host
-from simulation.network import Network, UnreachableError
-from simulation.people import People
-from simulation.presses import PressHost
-from simulation.resolvers import ResolverHost
-from simulation.scenario import ARCHIVES, FAULTS, PRESSES, RESOLVERS, Scenario
-from simulation.threads import strands_for_threads
-from simulation.trace import Line, Trace
-from simulation.virtual_time import Process, RestlessError, VirtualLoop, strand
+from tests.simulation.aftermath import Aftermath
+from tests.simulation.archives import ArchiveHost
+from tests.simulation.calamities import Calamities
+from tests.simulation.chance import Chance, no_other_chance
+from tests.simulation.disks import MemoryDatabase
+from tests.simulation.judge import Judge
+from tests.simulation.machines import SECOND, Host
+from tests.simulation.network import Network, UnreachableError
+from tests.simulation.people import People
+from tests.simulation.presses import PressHost
+from tests.simulation.resolvers import ResolverHost
+from tests.simulation.scenario import ARCHIVES, FAULTS, PRESSES, RESOLVERS, Scenario
+from tests.simulation.threads import strands_for_threads
+from tests.simulation.trace import Line, Trace
+from tests.simulation.virtual_time import Process, RestlessError, VirtualLoop, strand
 
 _ENDING: Final = 60
 """Seconds that everybody has to end, once the world is over."""

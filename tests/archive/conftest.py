@@ -1,0 +1,36 @@
+"""A catalogue on each database that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.foundation.sql.postgres import Postgres
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
+from tests.support.scenes.catalogue import Place, schema
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "sqlite":
+        path = str(tmp_path / "catalogue.sqlite")
+        place = Place(path, lambda: Sqlite(path), postgresql=False)
+    else:
+        url = schema(request.getfixturevalue("postgres"))
+        place = Place(url, lambda: Postgres(url), postgresql=True)
+    upgrade(place.place, ARCHIVE_MIGRATIONS, postgresql=place.postgresql)
+    with ExitStack() as stack:
+        yield place
+        for catalogue in place.opened:
+            stack.callback(catalogue.close)
+
+
+@pytest.fixture
+def catalogue(place: Place) -> Catalogue:
+    return place()

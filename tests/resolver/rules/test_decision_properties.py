@@ -1,0 +1,140 @@
+"""What a resolver decides does not depend on who was quicker, where it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ibi.model.item import State
+from ibi.resolver.ports.outbound import ArchiveReply
+from ibi.resolver.rules.decision import (
+    Gone,
+    NotFound,
+    Redirect,
+    Unserved,
+    Unsure,
+    Wait,
+    Why,
+    decide,
+)
+from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.ownership import owner_after, rivals
+from ibi.wire.question import Question
+from tests.support.extent import tried
+from tests.support.values.archive_answers import (
+    barren,
+    copy,
+    deleted,
+    leads,
+    original,
+    owned_by,
+    question,
+    silent,
+    unknown,
+)
+
+ARCHIVES = ("a", "b", "c", "d")
+SAYINGS = (original, copy, deleted, barren, unknown, leads, silent)
+
+hearings = st.builds(
+    lambda sayings, owner, homes, settled: Evidence(
+        answers=tuple(
+            each
+            for each in (say(name) for name, say in zip(ARCHIVES, sayings, strict=True))
+            if isinstance(each, ArchiveReply)
+        ),
+        silences=tuple(silent(n) for n, s in zip(ARCHIVES, sayings, strict=True) if s is silent),
+        owner=owned_by(owner, settled=settled) if owner else None,
+        homes=frozenset(homes),
+        ranks={name: rank for rank, name in enumerate(ARCHIVES)},
+    ),
+    st.tuples(*[st.sampled_from(SAYINGS)] * len(ARCHIVES)),
+    st.sampled_from(("", *ARCHIVES)),
+    st.sets(st.sampled_from(ARCHIVES), max_size=2),
+    st.booleans(),
+)
+questions = st.builds(
+    lambda modifiers, required: question(modifiers, required=required),
+    st.sampled_from(("", "!")),
+    st.booleans(),
+)
+
+
+@pytest.mark.many
+@settings(max_examples=tried(500))
+@given(hearings, questions, st.data())
+def test_the_order_of_arrival_decides_only_between_copies(
+    evidence: Evidence, asked: Question, data: st.DataObject
+) -> None:
+    shuffled = replace(
+        evidence,
+        answers=tuple(data.draw(st.permutations(evidence.answers))),
+        silences=tuple(data.draw(st.permutations(evidence.silences))),
+    )
+    first, second = decide(asked, evidence), decide(asked, shuffled)
+    assert type(first) is type(second)
+    if isinstance(first, Redirect) and isinstance(second, Redirect):
+        assert first.why == second.why
+        assert first.why is Why.COPY or first.answer == second.answer
+    assert rivals(asked, evidence) == rivals(asked, shuffled)
+    assert owner_after(asked, evidence, 1) == owner_after(asked, shuffled, 1)
+
+
+@pytest.mark.many
+@settings(max_examples=tried(500))
+@given(hearings, questions, st.data())
+def test_who_is_believed_before_all_were_heard_would_be_believed_after(
+    evidence: Evidence, asked: Question, data: st.DataObject
+) -> None:
+    """As long as there is patience. When it is over, readers of other archives do not wait."""
+    arrived = data.draw(st.integers(0, len(evidence.answers)))
+    early = replace(
+        evidence,
+        answers=evidence.answers[:arrived],
+        awaited=frozenset(each.archive for each in evidence.answers[arrived:]),
+        patient=True,
+    )
+    decision = decide(asked, early)
+    if early.awaited and not isinstance(decision, Wait):
+        # Two homes of one label are possible, and the one that is senior may come second.
+        assert len(evidence.homes) > 1 or decision == decide(asked, evidence)
+
+
+@pytest.mark.many
+@settings(max_examples=tried(500))
+@given(hearings, questions)
+def test_nobody_decides_for_an_archive_that_was_not_heard(
+    evidence: Evidence, asked: Question
+) -> None:
+    decision = decide(asked, evidence)
+    if evidence.silences:
+        assert not isinstance(decision, NotFound)
+        # Who deleted its own Original is asked for it by nobody else's leave.
+        by_owner = any(evidence.is_owner(each.archive) for each in evidence.answers)
+        assert not isinstance(decision, Gone) or (asked.original_required and by_owner)
+        is_there = any(each.listed and not each.listed.deleted for each in evidence.answers)
+        assert not isinstance(decision, Unserved) or is_there
+    assert not isinstance(decision, Wait)
+    awaiting = decide(asked, replace(evidence, awaited=frozenset({"z"})))
+    assert not isinstance(awaiting, NotFound | Gone | Unserved | Unsure)
+
+
+@pytest.mark.many
+@settings(max_examples=tried(500))
+@given(hearings, questions)
+def test_nobody_is_sent_to_a_newcomer_while_the_owner_claims_or_is_silent(
+    evidence: Evidence, asked: Question
+) -> None:
+    owner = evidence.owner
+    if owner is None:
+        return
+    claims = original(owner.archive) in evidence.answers
+    heard = any(answer.archive == owner.archive for answer in evidence.answers)
+    decision = decide(asked, evidence)
+    if (claims or not heard) and isinstance(decision, Redirect):
+        state, archive = decision.served.related.state, decision.answer.archive
+        is_home = archive in evidence.homes and not owner.settled
+        assert archive == owner.archive or state is State.COPY or is_home

@@ -1,0 +1,279 @@
+"""A standard archive for tests, over real sockets; and what else may stand at its address.
+
+It is written from 004, chapters 4 to 7, and knows nothing of how this project reads and writes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from threading import Condition, Event, Thread
+from typing import Final, Self
+from urllib.parse import parse_qs, urlsplit
+
+from tests.support.servers.port_reservation import reserved_port
+
+SERVICE: Final = "LK47B6W/362SFKH"
+PATIENCE: Final = 60.0
+
+
+class ArchiveDouble:
+    """An archive that has some items; `behaviour` makes it something worse."""
+
+    def __init__(
+        self, service: str = SERVICE, *, host: str = "127.0.0.1", behaviour: str = "archive"
+    ) -> None:
+        """Listen."""
+        self.service = service
+        self.items: dict[str, dict[str, str]] = {}
+        """The pairs of the answer to urlRequest, by the label that is asked for."""
+        self.behaviour = behaviour
+        self.location = ""
+        """Where it redirects to, if that is how it behaves; to itself if empty."""
+        self.queries: list[dict[str, str]] = []
+        """What it was asked, each pair by its name."""
+        self.headers: list[dict[str, str]] = []
+        """The headers of each request, in lower case."""
+        self.keys: set[str] = set()
+        """Of URLs that it gave out, and was not told yet that somebody went there."""
+        self.acknowledged: list[dict[str, str]] = []
+        self.connections = 0
+        """How many were ever made to it."""
+        self.released = Event()
+        """When it is set, whatever hangs ends; what was held back is said."""
+        self._numbers = count(1)
+        self._asked = Condition()
+        handler = type("Handler", (_Handler,), {"double": self})
+        self._server = _Server((host, reserved_port()), handler)
+        self.port: int = self._server.server_address[1]
+        self.address = f"{host}:{self.port}"
+        self._thread = Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def __enter__(self) -> Self:
+        """Serve."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of everybody, and close."""
+        self.released.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def hold(self, label: str, **pairs: str) -> None:
+        """Have an item; `pairs` are in the place of those that it would have."""
+        self.items[label] = {
+            "ibi": f"ibip {label}",
+            "url": f"http://{self.address}/col/{label}/a.html",
+            "contenttype": "Data",
+            "state": "Original",
+            "timestamp": "2020-01-02T03:04:05Z",
+            **pairs,
+        }
+
+    @property
+    def subjects(self) -> list[str]:
+        """What it was asked for, in order."""
+        return [query.get("servicesubject", "") for query in self.queries]
+
+    def asked(self, is_reached: Callable[[], bool]) -> None:
+        """Wait until something holds, which is looked at after every request."""
+        with self._asked:
+            assert self._asked.wait_for(is_reached, PATIENCE), self.subjects
+
+    def got(self, query: dict[str, str], headers: dict[str, str]) -> None:
+        """Note what it was asked."""
+        with self._asked:
+            self.queries.append(query)
+            self.headers.append(headers)
+            self._asked.notify_all()
+
+    def met(self) -> None:
+        """Note a connection."""
+        with self._asked:
+            self.connections += 1
+
+    def said(self, query: dict[str, str]) -> str:
+        """Return the pair list that answers a query (Algorithms 1 and 2)."""
+        match query.get("servicesubject"):
+            case "inclusionConfirmationRequest":
+                return "confirmation yes"
+            case "acknowledgment":
+                with self._asked:
+                    if query.get("urlkey") in self.keys:
+                        self.keys.remove(query["urlkey"])
+                        self.acknowledged.append(query)
+                return "notice {acknowledgment received}"
+            case "urlRequest" if found := self.items.get(query.get("parsedibiurl.ibi", "")):
+                key = f"1424636122-{next(self._numbers):016}"
+                self.keys.add(key)
+                head = {
+                    "archiveaddress": self.address,
+                    "ibi.archiveservice": f"ibip {self.service}",
+                    "ibi.platformsoftware": "",
+                    "urlkey": key,
+                }
+                return "\n".join(f"{name} {{{value}}}" for name, value in (head | found).items())
+            case "urlRequest":
+                return ""
+        return "status.error unknown-subject status.reason {This is no request.}"
+
+
+@contextmanager
+def doubles(number: int) -> Iterator[list[ArchiveDouble]]:
+    """Run so many archives."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(ArchiveDouble()) for _ in range(number)]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients who went away."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    double: ArchiveDouble
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def setup(self) -> None:
+        """Note the connection."""
+        super().setup()
+        self.double.met()
+
+    def do_GET(self) -> None:  # a name of the library
+        """Answer, or do what else it was told to."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+        self.double.got(query, {name.lower(): value for name, value in self.headers.items()})
+        if self.double.behaviour == "archive":
+            self.answer(200, self.double.said(query))
+        else:
+            self.close_connection = True
+            BEHAVIOURS[self.double.behaviour](self)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+    @property
+    def good(self) -> str:
+        """What an archive would have said."""
+        query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+        return self.double.said(query)
+
+    def answer(self, status: int, body: str | bytes, **headers: str) -> None:
+        """Send a whole answer."""
+        octets = body.encode() if isinstance(body, str) else body
+        self.send_response(status)
+        sent = {"Content_Type": "text/plain", "Content_Length": str(len(octets)), **headers}
+        for name, value in sent.items():
+            if value:
+                self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(octets)
+        self.wfile.flush()
+
+    def raw(self, octets: bytes | str) -> None:
+        """Send bytes as they are."""
+        self.wfile.write(octets.encode() if isinstance(octets, str) else octets)
+        self.wfile.flush()
+
+    def drip(self, octets: bytes) -> None:
+        """Send a byte now and then, for as long as anybody wants them."""
+        for octet in octets:
+            self.raw(bytes([octet]))
+            if self.double.released.wait(0.02):
+                return
+
+    def flood(self, first: bytes, again: bytes) -> None:
+        """Send the same again and again, for as long as anybody wants it."""
+        self.raw(first)
+        while not self.double.released.is_set():
+            self.raw(again)
+
+    def hang(self, first: bytes = b"") -> None:
+        """Wait, and end without a word more."""
+        self.raw(first)
+        self.double.released.wait(PATIENCE)
+
+    def late(self) -> None:
+        """Wait, and answer properly."""
+        self.double.released.wait(PATIENCE)
+        self.answer(200, self.good)
+
+    def reset(self, first: bytes = b"") -> None:
+        """End the connection as a crash does."""
+        self.raw(first)
+        no_wait = struct.pack("ii", 1, 0)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, no_wait)
+        self.connection.close()
+
+
+_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+_BOMB: Final = gzip.compress(b"archiveaddress a " + b" " * 16_000_000)
+BEHAVIOURS: Final[dict[str, Callable[[_Handler], object]]] = {
+    "late": _Handler.late,
+    "hang": _Handler.hang,
+    "hang in the body": lambda handler: handler.hang(_HEAD + b"Content-Length: 100\r\n\r\narchive"),
+    "drip": lambda handler: handler.drip(_HEAD + b"\r\n" + b"confirmation yes " + b" " * 50_000),
+    "drip headers": lambda handler: handler.drip(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 50_000),
+    "flood": lambda handler: handler.flood(_HEAD + b"\r\n", b"a {b c} " * 8192),
+    "flood of chunks": lambda handler: handler.flood(
+        _HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n" * 4096
+    ),
+    "flood of headers": lambda handler: handler.flood(_HEAD, b"X-More: more\r\n" * 4096),
+    "flood of trailers": lambda handler: handler.flood(
+        _HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"X-More: more\r\n" * 4096
+    ),
+    "flood of beginnings": lambda handler: handler.flood(b"", b"HTTP/1.1 103 E\r\n\r\n" * 1024),
+    "endless line": lambda handler: handler.flood(b"HTTP/1.1 200 ", b"O" * 65_536),
+    "garbage": lambda handler: handler.raw(b"\x00\xff{\r\n" * 100),
+    "garbled list": lambda handler: handler.answer(200, b"\xff\x00{{{"),
+    "garbled chunks": lambda handler: handler.raw(
+        _HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nconfirmation yes\r\n0\r\n\r\n"
+    ),
+    "two lengths": lambda handler: handler.raw(
+        _HEAD + b"Content-Length: 0\r\nContent-Length: 16\r\n\r\nconfirmation yes"
+    ),
+    "reset": _Handler.reset,
+    "reset in the body": lambda handler: handler.reset(_HEAD + b"Content-Length: 100\r\n\r\n"),
+    "hang up": lambda handler: handler.connection.shutdown(socket.SHUT_RDWR),
+    "bomb": lambda handler: handler.answer(200, _BOMB, Content_Encoding="gzip"),
+    "hidden bomb": lambda handler: handler.answer(200, _BOMB[:60_000]),
+    "redirect": lambda handler: handler.answer(
+        302, handler.good, Location=handler.double.location or handler.path
+    ),
+    "a page": lambda handler: handler.answer(200, handler.good, Content_Type="text/html"),
+    "wrong content type": lambda handler: handler.answer(
+        200, handler.good, Content_Type="application/json"
+    ),
+    "no content type": lambda handler: handler.answer(200, handler.good, Content_Type=""),
+    "huge header": lambda handler: handler.answer(200, handler.good, X_Huge="x" * 60_000),
+    "many headers": lambda handler: handler.raw(
+        _HEAD + b"X: y\r\n" * 1000 + b"Content-Length: 16\r\n\r\nconfirmation yes"
+    ),
+    "a megabyte": lambda handler: handler.answer(200, handler.good + " " * 1_000_000),
+    "cut": lambda handler: handler.answer(200, handler.good, Content_Length="10000"),
+    "broken off": lambda handler: handler.raw(_HEAD + b"\r\n"),
+    "close": lambda handler: handler.answer(
+        200, handler.good, Content_Length="", Connection="close"
+    ),
+    "cookies": lambda handler: handler.answer(200, handler.good, Set_Cookie="a=b; Path=/"),
+    "error": lambda handler: handler.answer(500, "Oops"),
+    "error answer": lambda handler: handler.answer(200, "status.error x status.reason {\x1b[31m}"),
+    "not found": lambda handler: handler.answer(
+        404, "<h1>Not Found</h1>", Content_Type="text/html"
+    ),
+    "unavailable": lambda handler: handler.answer(503, ""),
+    "another answer": lambda handler: handler.answer(200, "status.archive excluded"),
+}
+"""What may stand at the address of an archive."""

@@ -1,0 +1,152 @@
+"""A running resolver to be attacked, whole or with one guard switched off; and archives for it.
+
+The twin of an attack is the same attack on a resolver whose process runs a few lines first, which
+take one guard away. All else is as it is shipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+from click.testing import CliRunner
+
+from ibi.cli import ibi
+from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import EPOCH, Instant
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.file_delivery import Connection
+from tests.support.servers.minting import PATIENCE
+from tests.support.servers.program import ENVIRONMENT
+from tests.support.servers.resolver import ResolverServer
+
+FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
+ELSEWHERE: Final = "203.0.113.9"
+"""Where no archive of these tests is at home."""
+HTML: Final = "Accept: text/html"
+
+_Given = TypeVar("_Given")
+_Got = TypeVar("_Got")
+
+
+class AttackedResolver(ResolverServer):
+    """A resolver that is made in this process, which is quicker, and runs in one of its own."""
+
+    def ibi(
+        self, *arguments: str, stdin: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on this resolver."""
+        given = ["resolver", *arguments, "--data", str(self.data)]
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ENVIRONMENT:
+                patch.delenv(name, raising=False)
+            for name, value in more.items():
+                patch.setenv(name, value)
+            done = CliRunner().invoke(ibi, given, input=stdin)
+        return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
+
+
+@contextmanager
+def attacked(
+    folder: Path, without: str = "", most_files: int = 0, /, **settings: object
+) -> Iterator[ResolverServer]:
+    """Run a resolver; `without` are lines of Python that its process runs before all others."""
+    with pytest.MonkeyPatch.context() as patch:
+        resolver = AttackedResolver(folder)
+        resolver.most_files = most_files
+        _settle(resolver, settings)
+        if without:
+            lines = folder / "without"
+            lines.mkdir(parents=True)
+            (lines / "sitecustomize.py").write_text(without, encoding="utf-8")
+            patch.setenv("PYTHONPATH", str(lines), prepend=os.pathsep)
+        with resolver:
+            yield resolver
+
+
+def _settle(resolver: ResolverServer, settings: dict[str, object]) -> None:
+    """Put settings in the place of those that it has."""
+    file = resolver.data / "resolver.toml"
+    lines = [
+        line
+        for line in file.read_text("utf-8").splitlines(keepends=True)
+        if line.partition(" = ")[0] not in settings
+    ]
+    lines += [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
+    file.write_text("".join(lines), "utf-8")
+
+
+def service_of(number: int) -> str:
+    """Return the label of an archive service; each is at home at an address of its own."""
+    return made_at(f"198.51.{number // 250}.{number % 250 + 1}", 0)
+
+
+def made_at(ip: str, number: int) -> str:
+    """Return one of the labels that were made at an address."""
+    return Ibip.mount(ip, 800, Instant(EPOCH.seconds + 600_000_000 + number)).canonical
+
+
+def label(number: int) -> str:
+    """Return a label that is at home nowhere."""
+    return made_at(ELSEWHERE, number)
+
+
+def connected(resolver: ResolverServer) -> Connection:
+    """Return a connection on which bytes go as they are."""
+    host, _, port = resolver.address.removeprefix("http://").partition(":")
+    connection = Connection((host, int(port)))
+    connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def at_once(number: int, act: Callable[[_Given], _Got], given: Iterable[_Given]) -> list[_Got]:
+    """Do something to each, by so many at a time."""
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(act, given, timeout=20 * PATIENCE))
+
+
+def conflicts(resolver: ResolverServer) -> list[dict[str, Any]]:
+    """Return the conflicts that wait for the operator."""
+    found: list[dict[str, Any]] = []
+    while True:
+        after = found[-1]["number"] if found else 0
+        page = resolver.api("GET", f"conflicts?after={after}").json()["conflicts"]
+        if not page:
+            return found
+        found += page
+
+
+def resident_memory(resolver: ResolverServer) -> int:
+    """Return the bytes that its process has in memory."""
+    assert resolver.process
+    status = Path(f"/proc/{resolver.process.pid}/status").read_text(encoding="ascii")
+    [resident] = [line for line in status.splitlines() if line.startswith("VmRSS")]
+    return int(resident.split()[1]) * 1024
+
+
+def descriptors(resolver: ResolverServer) -> int:
+    """Return how many files and sockets it has open."""
+    assert resolver.process
+    return len(list(Path(f"/proc/{resolver.process.pid}/fd").iterdir()))
+
+
+def metric(resolver: ResolverServer, name: str) -> float:
+    """Return one of the numbers that it tells Prometheus."""
+    return resolver.metric(f"ibi_resolver_{name}")
+
+
+def requests_for(archive: ArchiveDouble) -> list[str]:
+    """Return the labels that an archive was asked for, in order."""
+    return [
+        query.get("parsedibiurl.ibi", "")
+        for query in list(archive.queries)
+        if query.get("servicesubject") == "urlRequest"
+    ]

@@ -1,0 +1,83 @@
+"""A real resolver for tests: `ibi resolver init` and `serve`, in a temporary folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.minting import Answer
+from tests.support.servers.program import Served, own_environment
+
+SERVICE: Final = "J8LNKB5R7W/3FUQHC5"
+"""The label of the resolver service (004, section 4.1)."""
+ADMINISTRATOR: Final = "admin@example.org"
+
+
+class ResolverServer(Served):
+    """A resolver in a process of its own, in whose folder everything lies.
+
+    Archives may be on this machine, as those of tests are.
+    """
+
+    part = "resolver"
+
+    def __init__(self, folder: Path, *options: str, rate: int = 1_000_000) -> None:
+        """Make the resolver; a test asks more in a second than people do."""
+        super().__init__(folder, "resolver.log")
+        given = ["--address", self.address, "--listen", self.place]
+        given += ["--name", "Resolvedor de prova", "--allow-network", "127.0.0.0/8"]
+        self.made = self._make(*given, *options)
+        self.token = self.made["token"]
+        self.set(requests_a_second=rate, searches_a_second=rate)
+
+    def ibi(
+        self, *arguments: str, stdin: str = "", **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on this resolver, as somebody at its machine does."""
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "ibi", "resolver", *arguments, "--data", str(self.data)],
+            capture_output=True,
+            text=True,
+            check=False,
+            input=stdin,
+            env=own_environment(self.folder, **more),
+        )
+
+    def register(self, service: str, **wanted: object) -> str:
+        """Register an archive, and return its key."""
+        wanted.setdefault("administrator", ADMINISTRATOR)
+        answer = self.api("POST", "archives", {"service_ibi": service, **wanted})
+        assert answer.status == 201, answer.body
+        return str(answer.json()["registration_key"])
+
+    def announce(
+        self, archive: ArchiveDouble, key: str, subject: str = "inclusionRequest"
+    ) -> Answer:
+        """Say in the name of an archive that it is on, or off (004, Table 5.2)."""
+        pairs = {
+            "servicesubject": subject,
+            "archiveaddress": archive.address,
+            "archiveserviceibi": archive.service,
+            "archiveip": "127.0.0.1",
+            "archiveprotocol": "HTTP",
+            "archiveplatformversion": "2014:11.09.02.16.15",
+            "archiveadmemailaddress": ADMINISTRATOR,
+            "registrationkey": key,
+        }
+        return self.get(f"/{SERVICE}?{urlencode(pairs, quote_via=quote)}")
+
+    def include(self, archive: ArchiveDouble, **wanted: object) -> str:
+        """Register an archive and have it included; return its key."""
+        key = self.register(archive.service, **wanted)
+        answer = self.announce(archive, key)
+        assert b"included" in answer.body, answer.body
+        return key
+
+    def archives(self) -> dict[str, dict[str, Any]]:
+        """Return what its operator sees of the archives, by service."""
+        found = self.api("GET", "archives").json()["archives"]
+        return {archive["service_ibi"]: archive for archive in found}
