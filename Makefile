@@ -1,24 +1,24 @@
-# Everything a newcomer or CI does. `make up` and `make test` need Python 3.11+, make and git.
+# The tasks of users, developers and CI. `make up` and `make test` need Python 3.11+, make and git.
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# Whatever the caller says: each of many hundred starts would compile all that it imports.
+# Byte code is always written: the tests start hundreds of processes, and each would compile all its imports.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
-help: ## say what can be made
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "IBI needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	@echo "Installing what requirements.lock names into .venv (once) ..."
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
-# uv is bootstrapped by pip, from its own pinned and hashed entry of the lock file.
+# pip installs uv from its own pinned and hashed entry of the lock file.
 	@awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
@@ -32,10 +32,10 @@ install: $(INSTALLED) ## create .venv from the lock file
 up: $(INSTALLED) ## run a resolver and an archive with a few items, until Ctrl-C
 	@$(BIN)/ibi up --demo
 
-# Real judges of some tests: Tcl reads our pair lists, a browser opens what was deposited.
+# Independent programs that some tests use: Tcl reads our pair lists, a browser opens deposited files.
 JUDGES := tclsh chromium
 .PHONY: judges
-judges: ## install what some tests need of Debian, if it is not here: tclsh and chromium
+judges: ## install the Debian packages of tclsh and chromium, which some tests use, if they are missing
 	@for judge in $(JUDGES); do command -v $$judge > /dev/null || missing=yes; done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	  echo "Installing tcl and chromium, which some tests need (once) ..."; \
@@ -43,60 +43,60 @@ judges: ## install what some tests need of Debian, if it is not here: tclsh and 
 	  apt-get --quiet=2 install --yes --no-install-recommends tcl chromium > /dev/null; \
 	fi
 
-# One process more than cores: some tests wait for others to time out.
+# One process more than cores, because some tests spend their time waiting for time-outs.
 PYTEST := $(BIN)/python -m pytest --numprocesses=$$(( $$(nproc) + 1 )) --dist=worksteal
 
 .PHONY: test
-test: $(INSTALLED) judges ## what CI runs: format, lint, types, import contracts, tests
+test: $(INSTALLED) judges ## all checks of CI: format, lint, types, import contracts, tests
 	@$(MAKE) --no-print-directory --jobs=2 lint tests
 
 .PHONY: tests
-tests: $(INSTALLED) ## the tests alone
+tests: $(INSTALLED) ## run the tests alone
 	PYTHONHASHSEED=0 $(PYTEST)
 
-# Of the examples of property tests: `make long SEED=...` repeats a run.
+# The seed of the examples of property tests: `make long SEED=...` repeats a run.
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 .PHONY: long
-long: $(INSTALLED) judges ## the tests for which CI has no time, and new examples (SEED=number: those of a run)
+long: $(INSTALLED) judges ## run the tests for which CI has no time, with new examples (SEED=number repeats a run)
 	$(eval SEED := $(SEED))
 	PYTHONHASHSEED=$(SEED) IBI_TESTS=full $(PYTEST) -m "long or many or hypothesis" --hypothesis-seed=$(SEED)
 
 .PHONY: workers
-workers: $(INSTALLED) ## the tests over HTTP once more, each service served by two workers (long)
+workers: $(INSTALLED) ## run the tests over HTTP again, with two workers for each service (long)
 	IBI_TEST_WORKERS=2 $(PYTEST) -m "http and not long"
 
 .PHONY: lint
-lint: $(INSTALLED) ## format and lint checks, types, import contracts
+lint: $(INSTALLED) ## check format, lint, types and import contracts
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 .PHONY: format
-format: $(INSTALLED) ## mend format and what the linter can mend itself
+format: $(INSTALLED) ## fix the format and what the linter can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
 .PHONY: fuzz
-fuzz: $(INSTALLED) judges ## a million strings against the standard's grammars, then coverage-guided (long)
+fuzz: $(INSTALLED) judges ## compare a million strings with the standard's grammars, then fuzz by coverage (long)
 	$(BIN)/python -m tests.conformance.fuzz
 
 .PHONY: attack
-attack: $(INSTALLED) judges ## all attacks of the threat model in full, a browser among them (long)
+attack: $(INSTALLED) judges ## run all attacks of the threat model in full, with a browser (long)
 	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/archive/web/test_openapi_http.py
 
 .PHONY: faults
-faults: $(INSTALLED) ## simulate worlds; kill, stop, fork, set clocks, break disks: no label twice, nothing half (long)
+faults: $(INSTALLED) ## simulate federations; kill, stop and fork processes, set clocks, break disks (long)
 	$(BIN)/python -m tests.simulation --mutations
 	$(BIN)/python -m tests.simulation --seeds 2000
 	$(BIN)/python -m tests.faults
 
 .PHONY: bench
-bench: $(INSTALLED) ## measure, and write bench/RESULTS.md (ONLY=word: some of it)
+bench: $(INSTALLED) ## run the benchmarks, and write bench/RESULTS.md (ONLY=word selects some)
 	$(BIN)/python -m bench.run "$(ONLY)"
 
 .PHONY: soak
-soak: $(INSTALLED) ## an hour at half load while things break: nothing grows, no error but 503
+soak: $(INSTALLED) ## run an hour at half load with faults: no growth, no error but 503
 	$(BIN)/python -m bench.run "an hour at half load"
 
 .PHONY: conformance
@@ -108,12 +108,12 @@ docs: $(INSTALLED) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
 
 .PHONY: lock
-lock: $(INSTALLED) ## pin all dependencies anew
+lock: $(INSTALLED) ## pin the newest versions of all dependencies
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
 	  --group dev pyproject.toml --output-file requirements.lock
 	$(MAKE) install
 
 .PHONY: clean
-clean: ## remove everything that make makes
+clean: ## remove everything that make created
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find src tests bench -name __pycache__ -exec rm -rf {} +
