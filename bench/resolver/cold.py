@@ -205,7 +205,7 @@ def _register(data: Path, ports: list[int]) -> None:
                 seen=now,
             ),
         )
-        store.change_archive(archive.id, lambda _, archive=archive: ArchiveChange(archive))  # type: ignore[misc]  # mypy cannot infer the default
+        store.archives.change_archive(archive.id, lambda _, archive=archive: ArchiveChange(archive))  # type: ignore[misc]  # mypy cannot infer the default
     store.close()
 
 

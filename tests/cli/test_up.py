@@ -189,7 +189,7 @@ def link_of(started: Installation, folder: Path) -> Link:
     """Return the only link, whose key is the one that the resolver knows."""
     [link] = started.links.all()
     with closing(open_resolver_store(read_resolver(folder / "resolver"))) as store:
-        [archive] = store.archives()
+        [archive] = store.archives.archives()
         assert fits(link.key, archive.key)
         assert archive.confirmed
     return link
@@ -232,7 +232,7 @@ def test_a_registration_that_was_lost_is_made_again_by_the_same_key(
     with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
 
         async def forget() -> None:
-            registry = Registry(resolver.store, resolver.clock)
+            registry = Registry(resolver.store.archives, resolver.store.feed, resolver.clock)
             await registry.open()
             await registry.remove(registry.all()[0].id, "operator")
             await registry.close()
@@ -248,7 +248,7 @@ def test_a_key_that_was_revoked_is_not_given_back(installation: Path, port: int)
     with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
 
         async def revoke() -> None:
-            registry = Registry(resolver.store, resolver.clock)
+            registry = Registry(resolver.store.archives, resolver.store.feed, resolver.clock)
             await registry.open()
             await registry.revoke(registry.all()[0].id, "operator")
             await registry.close()
@@ -257,7 +257,7 @@ def test_a_key_that_was_revoked_is_not_given_back(installation: Path, port: int)
     with opened(installation, InstallationRequest(port=port)):
         pass
     with closing(ResolverInstance(read_resolver(installation / "resolver"))) as resolver:
-        [archive] = resolver.store.archives()
+        [archive] = resolver.store.archives.archives()
         assert archive.key == ""
 
 

@@ -44,7 +44,7 @@ def up(tmp_path: Path) -> Iterator[InstallationServer]:
 def registered(up: InstallationServer) -> list[RegisteredArchive]:
     """Return what the resolver has on record, while it does not run."""
     with closing(open_resolver_store(read_resolver(up.data / "resolver"))) as store:
-        return list(store.archives())
+        return list(store.archives.archives())
 
 
 def archives(up: InstallationServer) -> Any:  # noqa: ANN401  # JSON

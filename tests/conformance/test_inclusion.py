@@ -52,7 +52,8 @@ class Outcome:
 
     async def _run(self, queries: tuple[str, ...]) -> RegisteredArchive:
         clock = PaperClock()
-        registry = Registry(RegistryShelf(), clock)
+        shelf = RegistryShelf()
+        registry = Registry(shelf, shelf, clock)
         service = InclusionService(registry, self.archives, KeyGuessLimit(), clock)
         await registry.open()
         label, key = parse(SERVICE), RegistrationKey("1234567890")

@@ -186,7 +186,7 @@ def _running(
 
 async def _register(instance: ResolverInstance) -> None:
     """Have all archives included."""
-    registry = Registry(instance.store, instance.clock)
+    registry = Registry(instance.store.archives, instance.store.feed, instance.clock)
     await registry.open()
     for base in ARCHIVES:
         record = _record(base)

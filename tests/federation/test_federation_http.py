@@ -394,7 +394,7 @@ def owner_of(resolver: ResolverServer, item: str) -> list[str]:
 def kept_owner(resolver: ResolverServer, item: str) -> str:
     """Return who is its owner in the database, where it is written a moment later."""
     with closing(open_resolver_store(read_resolver(resolver.data))) as store:
-        owner = store.owner(parse(item).canonical)
+        owner = store.owners.owner(parse(item).canonical)
     return owner.archive if owner else ""
 
 

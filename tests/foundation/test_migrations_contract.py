@@ -32,7 +32,7 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.schema_version import Migrations, is_newest
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.model.token import Token
+from ibi.model.token import Token, TokenStore
 from ibi.resolver.storage import schema as resolver_schema
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
@@ -174,13 +174,17 @@ def store(place: Place, migrations: Migrations) -> SqlCatalogue | SqlResolverSto
     return kind(place.open(), quick=True)
 
 
+def tokens_of(opened: SqlCatalogue | SqlResolverStore) -> TokenStore:
+    return opened.tokens if isinstance(opened, SqlResolverStore) else opened
+
+
 def test_to_upgrade_twice_changes_nothing(place: Place, migrations: Migrations) -> None:
     place.upgrade(migrations)
     opened = store(place, migrations)
     token = Token("me", "digest", "read", 1)
-    opened.add_token(token)
+    tokens_of(opened).add_token(token)
     place.upgrade(migrations)
-    assert opened.tokens() == [token]
+    assert tokens_of(opened).tokens() == [token]
     opened.close()
     assert place.differences(migrations) == []
 
@@ -201,9 +205,9 @@ def test_both_programs_live_in_one_database(place: Place, order: list[Migrations
     database.close()
     stores = {migrations: store(place, migrations) for migrations in order}
     for migrations, opened in stores.items():
-        assert opened.add_token(Token("me", migrations.program, "read", 1))
+        assert tokens_of(opened).add_token(Token("me", migrations.program, "read", 1))
     for migrations, opened in stores.items():
-        assert [token.digest for token in opened.tokens()] == [migrations.program]
+        assert [token.digest for token in tokens_of(opened).tokens()] == [migrations.program]
         opened.close()
 
 
@@ -296,7 +300,7 @@ def test_tables_of_an_older_program_are_brought_to_the_newest(
     place.upgrade(migrations)
     opened = store(place, migrations)
     token = Token("me", "digest", "read", 1)
-    opened.add_token(token)
+    tokens_of(opened).add_token(token)
     opened.close()
     database = place.open()
     assert not is_newest(database, future)

@@ -221,7 +221,7 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
     upgrade(settings.place, RESOLVER_MIGRATIONS, postgresql=before == "postgresql")
     (folder / "resolver.toml").write_text(written(settings), encoding="utf-8")
     database = opened(settings.place)
-    SqlResolverStore(database, quick=True).add_token(Token("me", "digest", "read", 5))
+    SqlResolverStore(database, quick=True).tokens.add_token(Token("me", "digest", "read", 5))
     for insert in (
         "INSERT INTO resolver_owner VALUES ('label', 'archive', 7, $1)",
         "INSERT INTO resolver_conflict (label, is_open, document) VALUES ('label', $1, '{}')",
@@ -249,7 +249,7 @@ def test_a_resolver_comes_back_too(tmp_path: Path, empty: Empty, before: str, af
     store = SqlResolverStore(other, quick=True)
     insert = "INSERT INTO resolver_conflict (label, is_open, document) VALUES ('b', $1, '{}')"
     run(other, insert, flag)  # its number is the next
-    assert [token.name for token in store.tokens()] == ["me"]
+    assert [token.name for token in store.tokens.tokens()] == ["me"]
     for each in (database, other):
         each.close()
 

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, StorageError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.store import Owner, PendingAcknowledgment, ResolverStore
+from ibi.resolver.ports.store import Owner, PendingAcknowledgment
 from ibi.resolver.registry.availability import RECENT
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
@@ -49,7 +49,7 @@ class Machine:
 
     def __init__(self, shelf: RegistryShelf, clock: PaperClock, archives: PaperArchives) -> None:
         """Share records, the time and the world with others."""
-        self.registry = Registry(shelf, clock, jitter=lambda: 1.0)
+        self.registry = Registry(shelf, shelf, clock, jitter=lambda: 1.0)
         self.forgotten: list[str] = []
         self.following = ChangeFeed(shelf, self.registry, self.forgotten.append)
         self.service = InclusionService(self.registry, archives, KeyGuessLimit(), clock)
@@ -392,10 +392,10 @@ def test_only_who_is_on_duty_watches() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResolverStore]:
+def store(tmp_path: Path) -> Iterator[SqlResolverStore]:
     with made(str(tmp_path / "registry.sqlite")) as place:
         opened = place()
-        opened.leave(KEEPER)
+        opened.processes.leave(KEEPER)
         yield opened
 
 
@@ -418,10 +418,15 @@ def test_others_wait_for_longer_than_a_duty_is_counted_on() -> None:
     assert HELD > 3 * BEAT * SECOND
 
 
-def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(store: ResolverStore) -> None:
+def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(
+    store: SqlResolverStore,
+) -> None:
     async def run() -> None:
         clock = PaperClock()
-        one, other = WorkerLeases(store, clock, beat=3600), WorkerLeases(store, clock, beat=3600)
+        one, other = (
+            WorkerLeases(store.processes, clock, beat=3600),
+            WorkerLeases(store.processes, clock, beat=3600),
+        )
         assert not one.holds(WATCH)
         await one.open()
         await other.open()
@@ -440,24 +445,27 @@ def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(store: Res
 
 
 def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
-    store: ResolverStore,
+    store: SqlResolverStore,
 ) -> None:
     async def run() -> None:
         clock = PaperClock()
-        asleep, awake = WorkerLeases(store, clock, beat=3600), WorkerLeases(store, clock, beat=3600)
+        asleep, awake = (
+            WorkerLeases(store.processes, clock, beat=3600),
+            WorkerLeases(store.processes, clock, beat=3600),
+        )
         adopted: list[int | None] = []
         awake.on_adoption.append(adopted.append)
         await asleep.open()
         await awake.open()
         name = asleep.process
-        store.keep_pending(name, 1, [])
+        store.acknowledgments.keep_pending(name, 1, [])
         for _ in range(LOOKS + 1):
             assert asleep.is_there == asleep.holds(WATCH) == (clock.uptime() < began + HELD)
             await awake.attend()
             clock.true += int(BEAT * SECOND)
         assert awake.holds(WATCH)
         assert not asleep.holds(WATCH)
-        assert store.keep_pending(name, 2, []) is None
+        assert store.acknowledgments.keep_pending(name, 2, []) is None
         await asleep.attend()
         assert asleep.process != name
         await asleep.attend()
@@ -472,12 +480,12 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
     asyncio.run(run())
 
 
-def test_rows_of_who_is_gone_are_adopted(store: ResolverStore) -> None:
+def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
     async def run() -> None:
-        store.join(KEEPER, ALL)
+        store.processes.join(KEEPER, ALL)
         keep_pending(store, [])
         clock = PaperClock()
-        duties = WorkerLeases(store, clock, beat=3600)
+        duties = WorkerLeases(store.processes, clock, beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         adopted: list[int | None] = []
@@ -488,34 +496,34 @@ def test_rows_of_who_is_gone_are_adopted(store: ResolverStore) -> None:
         assert adopted == [5]
         await duties.attend()
         assert adopted == [5]
-        assert store.count_pending(duties.process) == 5
+        assert store.acknowledgments.count_pending(duties.process) == 5
         await duties.close()
 
     asyncio.run(run())
 
 
 def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
-    store: ResolverStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    adopt = store.adopt
+    adopt = store.processes.adopt
 
     def broken_off(process: str) -> int:
         adopt(process)
         raise StorageError("of the resolver", "the connection broke off")
 
     async def run() -> None:
-        store.join(KEEPER, ALL)
-        duties = WorkerLeases(store, PaperClock(), beat=3600)
+        store.processes.join(KEEPER, ALL)
+        duties = WorkerLeases(store.processes, PaperClock(), beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         adopted: list[int | None] = []
         duties.on_adoption.append(adopted.append)
-        store.leave(KEEPER)
-        monkeypatch.setattr(store, "adopt", broken_off)
+        store.processes.leave(KEEPER)
+        monkeypatch.setattr(store.processes, "adopt", broken_off)
         with pytest.raises(StorageError):
             await duties.attend()
-        assert store.count_pending(duties.process) == 5
-        monkeypatch.setattr(store, "adopt", adopt)
+        assert store.acknowledgments.count_pending(duties.process) == 5
+        monkeypatch.setattr(store.processes, "adopt", adopt)
         for _ in range(2):
             await duties.attend()
         assert adopted == [None]
@@ -532,22 +540,22 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
             store = place()
             clock = PaperClock()
             one, other = (
-                WorkerLeases(store, clock, beat=3600),
-                WorkerLeases(store, clock, beat=0.001),
+                WorkerLeases(store.processes, clock, beat=3600),
+                WorkerLeases(store.processes, clock, beat=0.001),
             )
             await one.open()
             await other.open()
             name = one.process
-            assert isinstance(store, SqlResolverStore)
-            database = store._database  # noqa: SLF001  # taken away
-            store._database = Sqlite(tmp_path / "empty.sqlite")  # noqa: SLF001
+            handle = store._handle  # noqa: SLF001
+            database = handle.database  # taken away
+            handle.database = Sqlite(tmp_path / "empty.sqlite")
             with capture_logs() as logs:
                 await until(lambda: bool(logs))
                 for _ in range(50):
                     await asyncio.sleep(0.001)
             assert len(logs) == 1
-            store._database.close()  # noqa: SLF001
-            store._database = database  # noqa: SLF001
+            handle.database.close()
+            handle.database = database
             await one.attend()
             assert one.process == name
             await one.close()
@@ -556,13 +564,15 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_beats_go_on_by_themselves(store: ResolverStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beats_go_on_by_themselves(
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(duties_module, "HELD", 10**18)
 
     async def run() -> None:
         one, other = (
-            WorkerLeases(store, PaperClock(), beat=0.001),
-            WorkerLeases(store, PaperClock(), beat=3600),
+            WorkerLeases(store.processes, PaperClock(), beat=0.001),
+            WorkerLeases(store.processes, PaperClock(), beat=3600),
         )
         await other.open()
         await one.open()

@@ -15,15 +15,15 @@ from ibi.resolver.registry.registry import SerialExecutor
 from ibi.resolver.rules import access_sheet, acknowledgment
 from ibi.resolver.rules.acknowledgment import NextStep
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments, _append, _replace
-from ibi.resolver.storage.archives import SqlRegistry
-from ibi.resolver.storage.store import SqlProcesses
+from ibi.resolver.storage.archives import SqlArchives
+from ibi.resolver.storage.processes import SqlProcesses
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import WorkerLeases
 from tests.simulation.mutation import Mutation
 from tests.simulation.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
-_change_archive: Final = SqlRegistry.change_archive
+_change_archive: Final = SqlArchives.change_archive
 _join: Final = WorkerLeases._join  # noqa: SLF001  # what is changed
 _take: Final = AccessCounter.take
 _keyed: Final = access_sheet.keyed
@@ -57,12 +57,12 @@ def _keep_again(
         numbers = iter(_append(execute, keeper, [each for each in pending if not each.id]))
         return [each.id or next(numbers) for each in pending]
 
-    return self._write(work)
+    return self._handle.write(work)
 
 
 def _adopt_all(self: SqlProcesses, process: str) -> int:
     take = "UPDATE resolver_acknowledgment SET keeper = $1 WHERE keeper <> $1 RETURNING count"
-    return sum(count for (count,) in self._write(lambda execute: execute(take, process)))
+    return sum(count for (count,) in self._handle.write(lambda execute: execute(take, process)))
 
 
 def _adopt_none(self: SqlProcesses, process: str) -> int:
@@ -90,7 +90,7 @@ async def _at_once(self: SerialExecutor, act: Coroutine[Any, Any, object]) -> ob
 
 
 def _change_read_before(
-    self: SqlRegistry, name: str, change: ChangeArchive
+    self: SqlArchives, name: str, change: ChangeArchive
 ) -> RegisteredArchive | None:
     """Change what was read a moment ago, in a step of its own."""
     before = next(iter(self.archives([name])), None)
@@ -131,7 +131,7 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "an archive on record is changed by what was read before",
-        {"ibi.resolver.storage.archives.SqlRegistry.change_archive": _change_read_before},
+        {"ibi.resolver.storage.archives.SqlArchives.change_archive": _change_read_before},
     ),
     Mutation(
         "accesses that were taken are noted still",
@@ -147,11 +147,11 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "a process takes over from one that is there",
-        {"ibi.resolver.storage.store.SqlProcesses.adopt": _adopt_all},
+        {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_all},
     ),
     Mutation(
         "nobody takes over from a process that is gone",
-        {"ibi.resolver.storage.store.SqlProcesses.adopt": _adopt_none},
+        {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_none},
     ),
     Mutation(
         "accesses that may have been written are written again",

@@ -100,8 +100,8 @@ class ResolverHost(Host):
         )
         client = WiredArchives(self.world.network, self)
         memory = RedirectCache(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
-        owners = Owners(store, quick=store.quick)
-        locations = Locations(store, clock, quick=store.quick)
+        owners = Owners(store.owners, quick=store.quick)
+        locations = Locations(store.locations, clock, quick=store.quick)
         log_follower = LogFollower(
             client, registry, locations, memory.forget_lasting, seconds=HOT, longest=LASTING
         )
@@ -112,7 +112,7 @@ class ResolverHost(Host):
             owners.learn(label, owner)
             memory.forget(label)
 
-        self.conflicts = Conflicts(store, registry, clock, settled)
+        self.conflicts = Conflicts(store.conflicts, registry, clock, settled)
         recorder = SearchRecorder(owners, self.conflicts, registry, clock, memory.forget)
         searching = SearchPool(
             registry,
@@ -124,13 +124,13 @@ class ResolverHost(Host):
             chance=chance.of(f"searching/{self.name}").random,
         )
         clients = ClientAddresses((), "network")
-        duties = WorkerLeases(store, clock, _BEAT)
+        duties = WorkerLeases(store.processes, clock, _BEAT)
         self.acknowledging = acknowledging = AcknowledgmentSender(
-            store, client, registry, clock, lambda: duties.process
+            store.acknowledgments, client, registry, clock, lambda: duties.process
         )
         duties.on_adoption.append(acknowledging.adopted)
         self.warm = FastRedirects(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
-        following = ChangeFeed(store, registry, memory.forget, FOLLOW)
+        following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
         self.door = WatchedDoor(
             self.base,
             WatchedResolving(
@@ -148,7 +148,7 @@ class ResolverHost(Host):
         digests = DigestFetcher(
             registry,
             client,
-            store,
+            store.locations,
             locations,
             clock,
             on_duty=lambda: duties.holds(DIGESTS),

@@ -58,7 +58,7 @@ class WatchedRegistry(Registry):
         on_show: Callable[[RegisteredArchive, dict[str, int]], None],
     ) -> None:
         """Show it to whoever wants to know, with what was shown before."""
-        super().__init__(store, clock, jitter)
+        super().__init__(store.archives, store.feed, clock, jitter)
         self._on_show = on_show
         self._shown: dict[str, int] = {}
 

@@ -100,7 +100,7 @@ def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
     folder = resolver.settings.folder
     tokens: dict[Path, str] = {}
     if not (folder / RESOLVER_FILE).exists():
-        tokens[folder] = local_token(folder, resolver.store, resolver.clock, RESOLVER_SCOPES)
+        tokens[folder] = local_token(folder, resolver.store.tokens, resolver.clock, RESOLVER_SCOPES)
     _keep(folder / RESOLVER_FILE, written(resolver.settings))
     return tokens
 
@@ -126,7 +126,7 @@ def _keep(path: Path, text: str) -> None:
 async def _linked(resolver: ResolverInstance, archive: Instance) -> Link:
     """Register the archive and link it, unless it is; the link follows the resolver's address."""
     links = CatalogueLinks(archive.catalogue)
-    registry = Registry(resolver.store, resolver.clock)
+    registry = Registry(resolver.store.archives, resolver.store.feed, resolver.clock)
     await registry.open()
     try:
         link = await _link(registry, links, resolver.settings, archive)

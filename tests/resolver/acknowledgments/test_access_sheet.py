@@ -232,21 +232,21 @@ def test_sheets_are_kept_and_divided_in_a_database(
 
     async def run() -> None:
         store = SqlResolverStore(Sqlite(place), quick=True)
-        duties = WorkerLeases(store, SystemClock())
+        duties = WorkerLeases(store.processes, SystemClock())
         await duties.open()
-        queue = AcknowledgmentOutbox(store, SystemClock(), lambda: duties.process)
+        queue = AcknowledgmentOutbox(store.acknowledgments, SystemClock(), lambda: duties.process)
         for each in items:
             queue.known.note(each, READER)
         await queue.flush()
         last, sheets = await queue.page(0)
         assert last == len(sheets) == 3
-        assert queue.waiting == store.count_pending(duties.process) == 10
+        assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
         divided = [row for sheet in sheets for row in await queue.divide(sheet)]
         assert len({row.id for row in divided}) == 10
         _, rows = await queue.page(0)
         expected = [row for each in items for row in pending(each.referral(READER), 1, 0)]
         assert counts(rows) == counts(divided) == counts(expected)
-        assert queue.waiting == store.count_pending(duties.process) == 10
+        assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
         await duties.close()
         store.close()
 

@@ -237,9 +237,9 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
 
     async def run(registry: Registry, readers: int) -> int:
         store, client = SqlResolverStore(Sqlite(place), quick=True), real_client()
-        duties = WorkerLeases(store, SystemClock())
+        duties = WorkerLeases(store.processes, SystemClock())
         telling = AcknowledgmentSender(
-            store, client, registry, SystemClock(), lambda: duties.process
+            store.acknowledgments, client, registry, SystemClock(), lambda: duties.process
         )
         duties.on_adoption.append(telling.adopted)
         await duties.open()
@@ -251,7 +251,7 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
             await reached(lambda: telling.accesses_told == 5)
         await telling.close()
         await client.close()
-        waiting = store.count_pending(duties.process)
+        waiting = store.acknowledgments.count_pending(duties.process)
         await duties.close()
         store.close()
         return waiting

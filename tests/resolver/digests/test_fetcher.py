@@ -169,7 +169,7 @@ class Desk:
         """Begin with no archive."""
         self.store = store
         self.clock = PaperClock()
-        self.registry = Registry(store, self.clock)
+        self.registry = Registry(store.archives, store.feed, self.clock)
         self.archives = Archives()
         self.on_duty = True
         self.news: list[int] = []
@@ -179,12 +179,12 @@ class Desk:
 
     def start(self, **more: int) -> None:
         """Begin with an empty memory."""
-        self.locations = Locations(self.store, self.clock, quick=True)
+        self.locations = Locations(self.store.locations, self.clock, quick=True)
         self.locations.on_news.append(self.news.append)
         self.digests = DigestFetcher(
             self.registry,
             self.archives,
-            self.store,
+            self.store.locations,
             self.locations,
             self.clock,
             on_duty=lambda: self.on_duty,
@@ -266,7 +266,7 @@ def test_a_digest_is_fetched_page_by_page_and_then_what_changes(store: SqlResolv
         desk.log(1).pages.append(page(dropped=(mine,), after=20, last=30))
         await until(lambda: desk.log(1).asked[-1] == (EPOCH, 30))
         assert await desk.locations.holders(LABEL) == frozenset()
-        [kept] = store.digests()
+        [kept] = store.locations.digests()
         assert (kept.count, kept.last) == (1, 30)
         assert (desk.locations.whole, desk.locations.names) == (1, 1)
         assert desk.locations.age == 0
@@ -292,17 +292,17 @@ def test_a_log_that_begins_anew_replaces_what_was_here(store: SqlResolverStore) 
     async def story(desk: Desk) -> None:
         name = await desk.include(1, page(1, 2, last=10))
         await until(lambda: desk.locations.publishes(name))
-        [old] = store.digests()
+        [old] = store.locations.digests()
         desk.log(1).pages.append(page(2, 3, last=5, more=True, epoch=OTHER))
         desk.archives.held = asyncio.Event()
         desk.archives.held.set()
-        await until(lambda: store.digests()[0].number != old.number)
-        await until(lambda: store.digests()[0].whole)
-        [new] = store.digests()
+        await until(lambda: store.locations.digests()[0].number != old.number)
+        await until(lambda: store.locations.digests()[0].whole)
+        [new] = store.locations.digests()
         assert (new.epoch, new.count) == (OTHER, 2)
-        await until(lambda: store.holders(1) == [])
-        assert store.holders(2) == [new.number]
-        assert store.sweep_digests(0) == 0
+        await until(lambda: store.locations.holders(1) == [])
+        assert store.locations.holders(2) == [new.number]
+        assert store.locations.sweep_digests(0) == 0
 
     play(store, story)
 
@@ -319,7 +319,7 @@ def test_an_archive_of_others_is_not_asked_and_one_that_publishes_none_is_asked_
         assert len(desk.log(2).asked) == 1
         assert not desk.locations.publishes(none)
         assert desk.locations.publishes(honest)
-        assert [each.archive for each in store.digests()] == [honest]
+        assert [each.archive for each in store.locations.digests()] == [honest]
 
     play(store, story)
 
@@ -334,9 +334,9 @@ def test_who_publishes_no_more_is_forgotten_and_so_is_who_is_removed(
         desk.log(1).pages.append(None)
         await until(lambda: not desk.locations.publishes(one))
         await desk.registry.remove(two, "me")
-        await until(lambda: store.digests() == [])
+        await until(lambda: store.locations.digests() == [])
         assert desk.locations.digests() == ()
-        await until(lambda: store.holders(1) == [])
+        await until(lambda: store.locations.holders(1) == [])
 
     play(store, story)
 
@@ -353,11 +353,11 @@ def test_a_page_that_follows_nothing_ends_it(store: SqlResolverStore, lie: Diges
     async def story(desk: Desk) -> None:
         name = await desk.include(1, page(1, last=10), lie)
         honest = await desk.include(2, page(1))
-        await until(lambda: len(desk.log(1).asked) == 2 and not store.holders(5))
+        await until(lambda: len(desk.log(1).asked) == 2 and not store.locations.holders(5))
         await until(lambda: desk.locations.digest(name) is None)
         await until(lambda: desk.locations.publishes(honest))
         assert len(desk.log(1).asked) == 2
-        assert store.holders(5) == []
+        assert store.locations.holders(5) == []
 
     play(store, story)
 
@@ -375,7 +375,7 @@ def test_a_digest_without_an_end_counts_as_none(
         await until(lambda: len(desk.log(1).pages) < 20)
         await until(lambda: desk.locations.digest(name) is None)
         assert len(desk.log(1).pages) >= 18
-        await until(lambda: [each.archive for each in store.digests()] == [honest])
+        await until(lambda: [each.archive for each in store.locations.digests()] == [honest])
 
     play(store, story)
 
@@ -391,8 +391,8 @@ def test_who_lists_more_than_it_may_counts_as_publishing_none(store: SqlResolver
         await until(lambda: len(desk.log(1).asked) == 2)
         await until(lambda: desk.locations.publishes(honest))
         await until(lambda: desk.locations.digest(greedy) is None)
-        assert len(store.holders(1)) <= 2
-        await until(lambda: len(store.holders(1)) == 1)
+        assert len(store.locations.holders(1)) <= 2
+        await until(lambda: len(store.locations.holders(1)) == 1)
 
     play(store, story)
 
@@ -401,8 +401,10 @@ def test_who_begins_anew_time_and_again_fills_no_disk(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is void is swept away in time, and until then nobody adds to it without an end."""
-    sweep, sweeps = store.sweep_digests, False
-    monkeypatch.setattr(store, "sweep_digests", lambda after: sweep(after) if sweeps else 0)
+    sweep, sweeps = store.locations.sweep_digests, False
+    monkeypatch.setattr(
+        store.locations, "sweep_digests", lambda after: sweep(after) if sweeps else 0
+    )
 
     async def story(desk: Desk) -> None:
         nonlocal sweeps
@@ -414,7 +416,7 @@ def test_who_begins_anew_time_and_again_fills_no_disk(
         rogue = await desk.include(1, *lies)
         await until(lambda: len(desk.log(1).asked) >= 6)
         assert desk.locations.digest(rogue) is None
-        assert sum(bool(store.holders(3 * n)) for n in range(1, 30)) == 2
+        assert sum(bool(store.locations.holders(3 * n)) for n in range(1, 30)) == 2
         late = await desk.include(2, *[page(1)] * 30)
         await until(lambda: len(desk.log(2).asked) >= 2)
         assert not desk.locations.publishes(late)
@@ -461,9 +463,11 @@ def test_who_is_not_on_duty_asks_nobody_and_sees_what_others_fetch(
     async def story(desk: Desk) -> None:
         desk.on_duty = False
         name = await desk.include(1, page(2))
-        other = store.begin_digest(name, 0)
+        other = store.locations.begin_digest(name, 0)
         assert other is not None
-        kept = store.keep_page(other, page(fingerprint(LABEL.canonical)), desk.clock.wall())
+        kept = store.locations.keep_page(
+            other, page(fingerprint(LABEL.canonical)), desk.clock.wall()
+        )
         assert kept is not None
         await until(lambda: desk.locations.publishes(name))
         assert await desk.locations.holders(LABEL) == frozenset({name})
@@ -479,14 +483,14 @@ def test_that_nothing_changed_is_written_down_now_and_then(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[int] = []
-    keep = store.keep_page
+    keep = store.locations.keep_page
 
     def note(digest: DigestProgress, said: DigestPage, at: int) -> DigestProgress | None:
         found = keep(digest, said, at)
         written.append(at)
         return found
 
-    monkeypatch.setattr(store, "keep_page", note)
+    monkeypatch.setattr(store.locations, "keep_page", note)
 
     async def story(desk: Desk) -> None:
         name = await desk.include(1, page(1))
@@ -494,7 +498,7 @@ def test_that_nothing_changed_is_written_down_now_and_then(
         assert len(written) == 1
         desk.clock.sleep(module.CONFIRMED)
         await until(lambda: len(written) == 2)
-        [kept] = store.digests()
+        [kept] = store.locations.digests()
         assert kept.confirmed == written[1]
         assert desk.locations.publishes(name)
 
@@ -505,14 +509,14 @@ def test_a_store_that_fails_for_a_while_ends_nothing(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = True
-    keep = store.keep_page
+    keep = store.locations.keep_page
 
     def failing(digest: DigestProgress, said: DigestPage, at: int) -> DigestProgress | None:
         if fails:
             raise StorageError("of the resolver", "the disk is full")
         return keep(digest, said, at)
 
-    monkeypatch.setattr(store, "keep_page", failing)
+    monkeypatch.setattr(store.locations, "keep_page", failing)
 
     async def story(desk: Desk) -> None:
         nonlocal fails
@@ -533,9 +537,9 @@ def test_a_store_that_cannot_be_read_is_no_answer(
 
     async def story() -> None:
         for quick in (True, False):
-            locations = Locations(store, PaperClock(), quick=quick)
+            locations = Locations(store.locations, PaperClock(), quick=quick)
             with monkeypatch.context() as broken_off:
-                broken_off.setattr(store, "holders", broken)
+                broken_off.setattr(store.locations, "holders", broken)
                 assert await locations.holders(LABEL) is None
             # One that is read in a thread is left alone for a while.
             expected = frozenset[str]() if quick else None
@@ -547,7 +551,7 @@ def test_a_store_that_cannot_be_read_is_no_answer(
 
 def test_a_digest_that_is_not_whole_is_none(store: SqlResolverStore) -> None:
     clock = PaperClock()
-    locations = Locations(store, clock, quick=True)
+    locations = Locations(store.locations, clock, quick=True)
     kept = DigestProgress("a", 1, EPOCH, 10, whole=True, confirmed=clock.wall())
     locations.take([kept, replace(kept, archive="b", number=2, whole=False)])
     assert (locations.publishes("a"), locations.publishes("b")) == (True, False)

@@ -78,8 +78,10 @@ class World:
         self.names = names
         self.clock = PaperClock()
         texts = DnsTexts(["127.0.0.1"], names.port)
-        self.proof = DomainProof(self.store, self.hosts, texts, self.clock)
-        self.lenient = DomainProof(self.store, self.hosts, texts, self.clock, allow_private=True)
+        self.proof = DomainProof(self.store.challenges, self.hosts, texts, self.clock)
+        self.lenient = DomainProof(
+            self.store.challenges, self.hosts, texts, self.clock, allow_private=True
+        )
 
     def begin(self, service: Label = SERVICE) -> Challenge:
         """Begin."""
@@ -285,7 +287,7 @@ def test_a_challenge_lives_for_an_hour(world: World) -> None:
 def test_of_two_at_once_one_gets_it(world: World) -> None:
     challenge = world.begin()
     world.show(challenge)
-    world.hosts.meanwhile = lambda: world.store.take_challenge(challenge.token)
+    world.hosts.meanwhile = lambda: world.store.challenges.take_challenge(challenge.token)
     with pytest.raises(NotOnRecordError):
         world.complete(challenge)
 
@@ -294,7 +296,7 @@ def fill(world: World, count: int) -> None:
     now = world.clock.wall()
     for n in range(count):
         challenge = Challenge(f"token-{n}", "service", HOST, ADMINISTRATOR, now, now + SECOND)
-        world.store.keep_challenge(challenge)
+        world.store.challenges.keep_challenge(challenge)
 
 
 def test_so_many_are_open_and_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,14 +313,14 @@ def test_so_many_are_open_and_no_more(world: World, monkeypatch: pytest.MonkeyPa
     assert outcomes.count(OverloadError) == 3
     world.clock.true += 2 * SECOND  # those of others have ended, and are forgotten
     assert world.begin().host == HOST
-    assert world.store.forget_challenges(0) == 3
+    assert world.store.challenges.forget_challenges(0) == 3
 
 
 @pytest.mark.parametrize("administrator", ["", "nobody", "a@b.org\nBcc: c@d.org"])
 def test_who_cannot_be_reached_begins_nothing(world: World, administrator: str) -> None:
     with pytest.raises(ResolverRequestError, match="an e-mail address"):
         run(world.proof.begin(SERVICE, administrator))
-    assert world.store.forget_challenges(0) == 0
+    assert world.store.challenges.forget_challenges(0) == 0
 
 
 NOT_PUBLIC = [
@@ -341,7 +343,7 @@ NOT_PUBLIC = [
 def test_a_host_that_is_not_public_is_refused_unless_allowed(world: World, label: str) -> None:
     with pytest.raises(ResolverRequestError, match="is not public"):
         world.begin(parse(label))
-    assert world.store.forget_challenges(0) == 0
+    assert world.store.challenges.forget_challenges(0) == 0
     challenge = run(world.lenient.begin(parse(label), ADMINISTRATOR))
     assert challenge.host == host_of(parse(label))
 
@@ -396,7 +398,9 @@ def test_an_ip_address_is_proved_by_http_alone(world: World) -> None:
         async def begin_and_complete() -> tuple[str, Challenge, Challenge]:
             client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]))
             texts = DnsTexts(["127.0.0.1"], world.names.port)
-            proof = DomainProof(world.store, client, texts, world.clock, allow_private=True)
+            proof = DomainProof(
+                world.store.challenges, client, texts, world.clock, allow_private=True
+            )
             challenge = await proof.begin(service, ADMINISTRATOR)
             with pytest.raises(ProofError) as caught:
                 await proof.complete(challenge.token)

@@ -55,7 +55,7 @@ class Resolver:
         self.shelf = RegistryShelf()
         self.clock = PaperClock()
         self.archives = PaperArchives(RECORD.address)
-        self.registry = Registry(self.shelf, self.clock, jitter=lambda: 1.0)
+        self.registry = Registry(self.shelf, self.shelf, self.clock, jitter=lambda: 1.0)
         self.service = InclusionService(self.registry, self.archives, KeyGuessLimit(), self.clock)
 
     async def register(self, service: Label = SERVICE) -> None:

@@ -36,7 +36,7 @@ class Desk:
         """Begin with nobody registered."""
         self.shelf = RegistryShelf()
         self.clock = PaperClock()
-        self.registry = Registry(self.shelf, self.clock, jitter=lambda: 1.0)
+        self.registry = Registry(self.shelf, self.shelf, self.clock, jitter=lambda: 1.0)
 
     async def register(
         self, service: Label = SERVICE, *, pending: bool = False
@@ -54,7 +54,7 @@ class Desk:
     async def reopen(self) -> None:
         """Start anew on the same shelf."""
         await self.registry.close()
-        self.registry = Registry(self.shelf, self.clock, jitter=lambda: 1.0)
+        self.registry = Registry(self.shelf, self.shelf, self.clock, jitter=lambda: 1.0)
         await self.registry.open()
 
     @property

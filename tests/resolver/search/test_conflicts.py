@@ -59,7 +59,7 @@ class Office:
         """Begin without any."""
         self.shelf = RegistryShelf()
         self.clock = PaperClock()
-        self.registry = Registry(self.shelf, self.clock)
+        self.registry = Registry(self.shelf, self.shelf, self.clock)
         self.conflicts = Conflicts(
             self.shelf,
             self.registry,
@@ -125,7 +125,7 @@ def test_a_conflict_is_kept_with_its_evidence() -> None:
             listed = claim_of(HOME).listed
             assert listed is not None
             assert decode(home.answer) == replace(listed, key=None)
-            assert await at.conflicts.open_conflicts(0, 10) == [conflict]
+            assert await at.conflicts.listed(0, 10) == [conflict]
 
     asyncio.run(run())
 
@@ -287,7 +287,7 @@ def test_a_conflict_is_settled(which: int | str) -> None:
             assert settled == at.only
             assert (settled.settled, settled.owner, settled.note) == (now, HOME, "asked both")
             assert at.shelf.owned == {LABEL: Owner(HOME, now, settled=True)}
-            assert await at.conflicts.open_conflicts(0, 10) == []
+            assert await at.conflicts.listed(0, 10) == []
             event = at.shelf.history[-1]
             assert (event.who, event.act, event.archive) == ("ana", "settle", HOME)
             assert event.detail == f"conflict 1, {LABEL}"

@@ -17,11 +17,11 @@ from ibi.resolver.ports.store import (
     Owner,
     PendingAcknowledgment,
     RegistryEvent,
-    ResolverStore,
 )
 from ibi.resolver.ports.workers import FeedEntry, WorkerList
 from ibi.resolver.storage import change_feed
-from ibi.resolver.storage import store as sql_processes
+from ibi.resolver.storage import processes as sql_processes
+from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.scenes.catalogue import schema
 from tests.support.scenes.resolver_database import (
     DUTIES,
@@ -50,7 +50,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def store(place: Place) -> ResolverStore:
+def store(place: Place) -> SqlResolverStore:
     return place()
 
 
@@ -69,10 +69,10 @@ def test_a_change_is_made_of_what_stands_there(place: Place) -> None:
                 assert before is not None
                 return ArchiveChange(replace(before, hosts=(*before.hosts, host)))
 
-            stores[number].change_archive(ARCHIVE.id, added)
+            stores[number].archives.change_archive(ARCHIVE.id, added)
 
     together(add, 3)
-    [found] = stores[0].archives([ARCHIVE.id])
+    [found] = stores[0].archives.archives([ARCHIVE.id])
     assert set(found.hosts) == {
         f"h{number}-{turn}.org" for number in range(3) for turn in range(10)
     }
@@ -92,41 +92,46 @@ def test_of_many_who_register_one_does(place: Place) -> None:
             return ArchiveChange(replace(ARCHIVE, administrator=f"{number}@example.org"), EVENT)
 
         try:
-            stores[number % 3].change_archive(ARCHIVE.id, registered)
+            stores[number % 3].archives.change_archive(ARCHIVE.id, registered)
         except SecondError:
             refused.append(number)
 
     together(register, 6)
     assert len(refused) == 5
-    assert len(stores[0].archives()) == len(stores[0].events(0, 9)) == stores[0].newest() == 1
+    assert (
+        len(stores[0].archives.archives())
+        == len(stores[0].archives.events(0, 9))
+        == stores[0].feed.newest()
+        == 1
+    )
 
 
-def test_every_change_is_news_and_what_changes_nothing_is_none(store: ResolverStore) -> None:
-    assert (store.newest(), store.news(0, 9)) == (0, [])
+def test_every_change_is_news_and_what_changes_nothing_is_none(store: SqlResolverStore) -> None:
+    assert (store.feed.newest(), store.feed.news(0, 9)) == (0, [])
     keep(store, ARCHIVE, None)
-    assert store.change_archive(ARCHIVE.id, lambda _: None) == ARCHIVE
-    assert store.change_archive("nobody", lambda _: None) is None
-    store.note(EVENT, ["x", "y"])
+    assert store.archives.change_archive(ARCHIVE.id, lambda _: None) == ARCHIVE
+    assert store.archives.change_archive("nobody", lambda _: None) is None
+    store.archives.note(EVENT, ["x", "y"])
     claim = Claim(
         archive="a", address="", url="", timestamp="", first_seen=1, last_seen=1, answer=""
     )
     conflict = Conflict(id=0, label="z", claims=(claim,), opened=1, last_seen=1)
     owner = Owner("a", 1, settled=True)
     change = ConflictChange(conflict, ("z",), (("z", owner),), EVENT)
-    assert store.change_conflict("z", lambda _: change) == conflict_of(store, "z")
-    store.change_conflict("z", lambda found: ConflictChange(found) if found else None)
-    assert store.change_conflict("w", lambda _: None) is None
-    assert store.change_archive(ARCHIVE.id, lambda _: ArchiveChange(None)) is None
-    assert store.news(0, 9) == [
+    assert store.conflicts.change_conflict("z", lambda _: change) == conflict_of(store, "z")
+    store.conflicts.change_conflict("z", lambda found: ConflictChange(found) if found else None)
+    assert store.conflicts.change_conflict("w", lambda _: None) is None
+    assert store.archives.change_archive(ARCHIVE.id, lambda _: ArchiveChange(None)) is None
+    assert store.feed.news(0, 9) == [
         FeedEntry(1, ARCHIVE.id),
         FeedEntry(2, "", "x"),
         FeedEntry(3, "", "y"),
         FeedEntry(4, "", "z"),
         FeedEntry(5, ARCHIVE.id),
     ]
-    assert store.news(3, 1) == [FeedEntry(4, "", "z")]
-    assert store.newest() == 5
-    assert (store.owner("z"), len(store.events(0, 9))) == (owner, 2)
+    assert store.feed.news(3, 1) == [FeedEntry(4, "", "z")]
+    assert store.feed.newest() == 5
+    assert (store.owners.owner("z"), len(store.archives.events(0, 9))) == (owner, 2)
 
 
 def test_no_news_are_missed_whoever_commits_last(place: Place) -> None:
@@ -137,32 +142,32 @@ def test_no_news_are_missed_whoever_commits_last(place: Place) -> None:
     def work(number: int) -> None:
         if number < 3:
             for turn in range(20):
-                stores[number].note(EVENT, [f"{number}-{turn}"])
+                stores[number].archives.note(EVENT, [f"{number}-{turn}"])
             return
         while len(seen) < 60:
-            seen.extend(stores[3].news(seen[-1].number if seen else 0, 7))
+            seen.extend(stores[3].feed.news(seen[-1].number if seen else 0, 7))
 
     together(work, 4)
     assert [each.number for each in seen] == list(range(1, 61))
     assert len({each.label for each in seen}) == 60
 
 
-def test_what_is_refused_is_no_news(store: ResolverStore) -> None:
+def test_what_is_refused_is_no_news(store: SqlResolverStore) -> None:
     def refused(_: RegisteredArchive | None) -> ArchiveChange:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        store.change_archive(ARCHIVE.id, refused)
-    assert (store.newest(), store.archives()) == (0, [])
+        store.archives.change_archive(ARCHIVE.id, refused)
+    assert (store.feed.newest(), store.archives.archives()) == (0, [])
 
 
 def test_news_of_long_ago_are_forgotten(
-    store: ResolverStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(change_feed, "KEPT", 3)
-    store.note(EVENT, [f"{number}" for number in range(5)])
-    assert [each.number for each in store.news(0, 9)] == [3, 4, 5]
-    assert store.newest() == 5
+    store.archives.note(EVENT, [f"{number}" for number in range(5)])
+    assert [each.number for each in store.feed.news(0, 9)] == [3, 4, 5]
+    assert store.feed.newest() == 5
 
 
 def test_two_who_see_one_rivalry_record_one_conflict(place: Place) -> None:
@@ -173,38 +178,42 @@ def test_two_who_see_one_rivalry_record_one_conflict(place: Place) -> None:
             new = Conflict(id=0, label="z", claims=(), opened=number, last_seen=1)
             return ConflictChange(replace(known, seen=known.seen + 1) if known else new)
 
-        stores[number % 3].change_conflict("z", seen)
+        stores[number % 3].conflicts.change_conflict("z", seen)
 
     together(see, 9)
-    [conflict] = stores[0].conflicts(0, 9, only_open=False)
+    [conflict] = stores[0].conflicts.conflicts(0, 9, only_open=False)
     assert conflict.seen == 9
 
 
 # --- who is there ---------------------------------------------------------------------------------
 
 
-def test_who_joins_is_there_until_it_leaves(store: ResolverStore) -> None:
-    store.join("other", DUTIES)
-    assert store.beat("other", {}) == WorkerList({KEEPER: 1, "other": 2}, frozenset(DUTIES))
-    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 2, "other": 2})
-    store.leave("other")
-    assert store.beat("other", {}) is None
-    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 3}, frozenset(DUTIES))
-    assert store.beat("stranger", {}) is None
+def test_who_joins_is_there_until_it_leaves(store: SqlResolverStore) -> None:
+    store.processes.join("other", DUTIES)
+    assert store.processes.beat("other", {}) == WorkerList(
+        {KEEPER: 1, "other": 2}, frozenset(DUTIES)
+    )
+    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 2, "other": 2})
+    store.processes.leave("other")
+    assert store.processes.beat("other", {}) is None
+    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 3}, frozenset(DUTIES))
+    assert store.processes.beat("stranger", {}) is None
 
 
-def test_duties_of_who_is_gone_are_anothers(store: ResolverStore) -> None:
-    assert store.beat(KEEPER, {}) == WorkerList({KEEPER: 2}, frozenset(DUTIES))
-    store.join("other", [*DUTIES, "digests"])
-    roll = store.beat("other", {})
+def test_duties_of_who_is_gone_are_anothers(store: SqlResolverStore) -> None:
+    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 2}, frozenset(DUTIES))
+    store.processes.join("other", [*DUTIES, "digests"])
+    roll = store.processes.beat("other", {})
     assert roll is not None
     assert roll.duties == {"digests"}
     # It was heard of since the beat that was seen last.
-    assert store.beat("other", {KEEPER: 1}) == WorkerList({KEEPER: 2, "other": 3}, roll.duties)
+    assert store.processes.beat("other", {KEEPER: 1}) == WorkerList(
+        {KEEPER: 2, "other": 3}, roll.duties
+    )
     everything = frozenset({*DUTIES, "digests"})
-    assert store.beat("other", {KEEPER: 2}) == WorkerList({"other": 4}, everything)
-    assert store.beat(KEEPER, {"other": 4}) is None
-    assert store.beat("other", {}) == WorkerList({"other": 5}, everything)
+    assert store.processes.beat("other", {KEEPER: 2}) == WorkerList({"other": 4}, everything)
+    assert store.processes.beat(KEEPER, {"other": 4}) is None
+    assert store.processes.beat("other", {}) == WorkerList({"other": 5}, everything)
 
 
 def test_a_duty_is_of_one_whoever_beats_at_once(place: Place) -> None:
@@ -212,23 +221,23 @@ def test_a_duty_is_of_one_whoever_beats_at_once(place: Place) -> None:
     rolls: dict[int, WorkerList | None] = {}
 
     def begin(number: int) -> None:
-        stores[number].join(f"p{number}", DUTIES)
-        rolls[number] = stores[number].beat(f"p{number}", {})
+        stores[number].processes.join(f"p{number}", DUTIES)
+        rolls[number] = stores[number].processes.beat(f"p{number}", {})
 
     together(begin, 4)
     assert sorted(len(roll.duties) for roll in rolls.values() if roll) == [0, 0, 0, len(DUTIES)]
 
 
 def test_who_is_long_gone_is_forgotten(
-    store: ResolverStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql_processes, "MAX_GONE_WORKERS", 2)
     for number in range(5):
-        store.join(f"p{number}", [])
-    assert store.beat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None
-    known = [store.last_turn(f"p{number}") for number in range(5)]
+        store.processes.join(f"p{number}", [])
+    assert store.processes.beat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None
+    known = [store.acknowledgments.last_turn(f"p{number}") for number in range(5)]
     assert known == [None, None, None, 0, 0]
-    assert store.last_turn(KEEPER) == 0
+    assert store.acknowledgments.last_turn(KEEPER) == 0
 
 
 # --- whose rows are whose -------------------------------------------------------------------------
@@ -238,89 +247,104 @@ def row(number: int, count: int = 1, id_: int = 0) -> PendingAcknowledgment:
     return PendingAcknowledgment(id_, f"a{number}", "q", "k", count, 2**62)
 
 
-def test_rows_are_read_and_counted_by_their_keeper_alone(store: ResolverStore) -> None:
-    store.join("other", [])
+def test_rows_are_read_and_counted_by_their_keeper_alone(store: SqlResolverStore) -> None:
+    store.processes.join("other", [])
     [mine] = keep_pending(store, [row(1, 5)])
-    other = store.keep_pending("other", 1, [row(2, 7)])
+    other = store.acknowledgments.keep_pending("other", 1, [row(2, 7)])
     assert other
-    assert store.pending(KEEPER, 0, 9) == [row(1, 5, mine)]
-    assert store.pending("other", 0, 9) == [row(2, 7, other[0])]
-    assert (store.count_pending(KEEPER), store.count_pending("other")) == (5, 7)
-    assert store.keep_pending("other", 2, [row(2, 9, mine)]) == [mine]  # and writes nothing
-    assert store.pending(KEEPER, 0, 9) == [row(1, 5, mine)]
+    assert store.acknowledgments.pending(KEEPER, 0, 9) == [row(1, 5, mine)]
+    assert store.acknowledgments.pending("other", 0, 9) == [row(2, 7, other[0])]
+    assert (
+        store.acknowledgments.count_pending(KEEPER),
+        store.acknowledgments.count_pending("other"),
+    ) == (5, 7)
+    assert store.acknowledgments.keep_pending("other", 2, [row(2, 9, mine)]) == [
+        mine
+    ]  # and writes nothing
+    assert store.acknowledgments.pending(KEEPER, 0, 9) == [row(1, 5, mine)]
 
 
-def test_what_is_written_twice_in_one_turn_is_written_once(store: ResolverStore) -> None:
-    [first] = store.keep_pending(KEEPER, 1, [row(1)]) or []
-    assert store.keep_pending(KEEPER, 1, [row(1), row(1, 2, first)]) == [0, first]
-    assert store.pending(KEEPER, 0, 9) == [row(1, 1, first)]
-    assert store.last_turn(KEEPER) == 1
+def test_what_is_written_twice_in_one_turn_is_written_once(store: SqlResolverStore) -> None:
+    [first] = store.acknowledgments.keep_pending(KEEPER, 1, [row(1)]) or []
+    assert store.acknowledgments.keep_pending(KEEPER, 1, [row(1), row(1, 2, first)]) == [0, first]
+    assert store.acknowledgments.pending(KEEPER, 0, 9) == [row(1, 1, first)]
+    assert store.acknowledgments.last_turn(KEEPER) == 1
 
 
-def test_who_counts_as_gone_writes_nothing_and_its_rows_are_adopted(store: ResolverStore) -> None:
+def test_who_counts_as_gone_writes_nothing_and_its_rows_are_adopted(
+    store: SqlResolverStore,
+) -> None:
     numbers = keep_pending(store, [row(1, 3), row(2, 4)])
-    store.join("other", DUTIES)
-    assert store.adopt("other") == 0
-    assert store.beat("other", {KEEPER: 1})
-    turn = store.last_turn(KEEPER)
-    assert store.keep_pending(KEEPER, 99, [row(3), row(1, 9, numbers[0])]) is None
-    assert not store.drop_pending(KEEPER, numbers)
-    assert store.last_turn(KEEPER) == turn
-    assert store.adopt("other") == 7
-    assert store.adopt("other") == 0
-    assert store.pending("other", 0, 9) == [row(1, 3, numbers[0]), row(2, 4, numbers[1])]
-    assert (store.count_pending(KEEPER), store.count_pending("other")) == (0, 7)
-    assert store.drop_pending("other", numbers)
-    assert store.pending("other", 0, 9) == []
+    store.processes.join("other", DUTIES)
+    assert store.processes.adopt("other") == 0
+    assert store.processes.beat("other", {KEEPER: 1})
+    turn = store.acknowledgments.last_turn(KEEPER)
+    assert store.acknowledgments.keep_pending(KEEPER, 99, [row(3), row(1, 9, numbers[0])]) is None
+    assert not store.acknowledgments.drop_pending(KEEPER, numbers)
+    assert store.acknowledgments.last_turn(KEEPER) == turn
+    assert store.processes.adopt("other") == 7
+    assert store.processes.adopt("other") == 0
+    assert store.acknowledgments.pending("other", 0, 9) == [
+        row(1, 3, numbers[0]),
+        row(2, 4, numbers[1]),
+    ]
+    assert (
+        store.acknowledgments.count_pending(KEEPER),
+        store.acknowledgments.count_pending("other"),
+    ) == (0, 7)
+    assert store.acknowledgments.drop_pending("other", numbers)
+    assert store.acknowledgments.pending("other", 0, 9) == []
 
 
 def test_rows_of_who_left_or_was_never_there_are_adopted(place: Place) -> None:
     store = place()
     keep_pending(store, [row(1, 3)])
-    store.join("other", [])
-    store.leave(KEEPER)
-    assert store.keep_pending(KEEPER, 99, [row(2)]) is None
-    assert store.adopt("other") == 3
+    store.processes.join("other", [])
+    store.processes.leave(KEEPER)
+    assert store.acknowledgments.keep_pending(KEEPER, 99, [row(2)]) is None
+    assert store.processes.adopt("other") == 3
     database = place.database()
     database.transaction(
         lambda execute: execute("UPDATE resolver_acknowledgment SET keeper = ''")
     )  # as from before there were keepers
     database.close()
-    assert store.adopt("other") == 3
+    assert store.processes.adopt("other") == 3
 
 
 def test_of_many_who_adopt_each_row_has_one_keeper(place: Place) -> None:
     stores = [place() for _ in range(3)]
     keep_pending(stores[0], [row(number) for number in range(300)])
     for number in range(3):
-        stores[number].join(f"p{number}", [])
-    stores[0].leave(KEEPER)
+        stores[number].processes.join(f"p{number}", [])
+    stores[0].processes.leave(KEEPER)
     adopted = []
-    together(lambda number: adopted.append(stores[number].adopt(f"p{number}")), 3)
+    together(lambda number: adopted.append(stores[number].processes.adopt(f"p{number}")), 3)
     assert sum(adopted) == 300
-    assert sum(stores[0].count_pending(f"p{number}") for number in range(3)) == 300
+    assert sum(stores[0].acknowledgments.count_pending(f"p{number}") for number in range(3)) == 300
 
 
 def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(place: Place) -> None:
     """Either its write comes first and is adopted with the others, or it is refused."""
     stores = [place() for _ in range(2)]
-    stores[1].join("other", DUTIES)
+    stores[1].processes.join("other", DUTIES)
     written: list[int] = []
 
     def work(number: int) -> None:
         if number == 0:
             turn = 0
-            while (numbers := stores[0].keep_pending(KEEPER, turn + 1, [row(turn)])) is not None:
+            while (
+                numbers := stores[0].acknowledgments.keep_pending(KEEPER, turn + 1, [row(turn)])
+            ) is not None:
                 turn += 1
                 written.extend(numbers)
         else:
             while len(written) < 5:
                 pass
-            stores[1].beat("other", {KEEPER: 1})
+            stores[1].processes.beat("other", {KEEPER: 1})
 
     together(work, 2)
-    assert stores[1].adopt("other") == len(written)
-    assert [each.id for each in stores[1].pending("other", 0, 99_999)] == written
+    assert stores[1].processes.adopt("other") == len(written)
+    assert [each.id for each in stores[1].acknowledgments.pending("other", 0, 99_999)] == written
 
 
 # --- the file that workers share ------------------------------------------------------------------
@@ -329,14 +353,14 @@ def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(place: Pla
 def test_a_read_does_not_wait_for_another_process_that_writes(tmp_path: Path) -> None:
     with made(str(tmp_path / "registry.sqlite")) as place:
         store = place()
-        store.keep_owners([("x", Owner("a", 1))])
+        store.owners.keep_owners([("x", Owner("a", 1))])
         other = Sqlite(place.place)
 
         def while_it_writes(execute: object) -> None:
             assert callable(execute)
             execute("DELETE FROM resolver_owner")
-            assert store.owner("x") == Owner("a", 1)
+            assert store.owners.owner("x") == Owner("a", 1)
 
         other.transaction(while_it_writes)
-        assert store.owner("x") is None
+        assert store.owners.owner("x") is None
         other.close()

@@ -59,7 +59,7 @@ def page(
 
 def begun(store: SqlResolverStore, archive: str) -> DigestProgress:
     """Begin a digest, however much waits to be swept away."""
-    digest = store.begin_digest(archive, END)
+    digest = store.locations.begin_digest(archive, END)
     assert digest is not None
     return digest
 
@@ -67,17 +67,17 @@ def begun(store: SqlResolverStore, archive: str) -> DigestProgress:
 def kept(
     store: SqlResolverStore, digest: DigestProgress, said: DigestPage, at: int = 5
 ) -> DigestProgress:
-    found = store.keep_page(digest, said, at)
+    found = store.locations.keep_page(digest, said, at)
     assert found is not None
     return found
 
 
 def test_a_digest_begins_with_nothing(store: SqlResolverStore) -> None:
-    assert store.digests() == []
+    assert store.locations.digests() == []
     digest = begun(store, "a")
     assert digest == DigestProgress("a", digest.number)
-    assert store.digests() == [digest]
-    assert store.holders(1) == []
+    assert store.locations.digests() == [digest]
+    assert store.locations.holders(1) == []
 
 
 def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
@@ -86,10 +86,12 @@ def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
     assert one == DigestProgress("a", one.number, EPOCH, 10, whole=False, confirmed=0, count=3)
     one = kept(store, one, page(3, 2, dropped=(1, 77), after=10, last=20), 8)
     assert one == DigestProgress("a", one.number, EPOCH, 20, whole=True, confirmed=8, count=3)
-    assert [store.holders(each) for each in (1, 2, 3, END - 1)] == [[]] + 3 * [[one.number]]
+    assert [store.locations.holders(each) for each in (1, 2, 3, END - 1)] == [[]] + 3 * [
+        [one.number]
+    ]
     two = kept(store, begun(store, "b"), page(2))
-    assert sorted(store.holders(2)) == sorted((one.number, two.number))
-    assert sorted(store.digests(), key=lambda each: each.archive) == [one, two]
+    assert sorted(store.locations.holders(2)) == sorted((one.number, two.number))
+    assert sorted(store.locations.digests(), key=lambda each: each.archive) == [one, two]
     more = kept(store, one, page(4, after=20, last=30, more=True), 9)
     assert (more.whole, more.confirmed) == (True, 8)
 
@@ -97,23 +99,23 @@ def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
 def test_the_same_page_again_changes_nothing(store: SqlResolverStore) -> None:
     digest = begun(store, "a")
     first = kept(store, digest, page(1, 2))
-    assert store.keep_page(digest, page(1, 2), 6) is None
-    assert store.digests() == [first]
+    assert store.locations.keep_page(digest, page(1, 2), 6) is None
+    assert store.locations.digests() == [first]
 
 
 def test_a_page_of_one_who_was_overtaken_is_not_kept(store: SqlResolverStore) -> None:
     late = kept(store, begun(store, "a"), page(1))
     ahead = kept(store, late, page(dropped=(1,), after=10, last=20))
-    assert store.keep_page(late, page(1, 5, after=10, last=15), 7) is None
-    assert store.holders(1) == store.holders(5) == []
-    assert store.digests() == [ahead]
+    assert store.locations.keep_page(late, page(1, 5, after=10, last=15), 7) is None
+    assert store.locations.holders(1) == store.locations.holders(5) == []
+    assert store.locations.digests() == [ahead]
     anew = begun(store, "a")
-    assert store.keep_page(ahead, page(6, after=20, last=30), 7) is None
-    assert store.holders(6) == []
-    assert store.digests() == [anew]
-    store.drop_digest("a")
-    assert store.keep_page(anew, page(6), 7) is None
-    assert store.holders(6) == []
+    assert store.locations.keep_page(ahead, page(6, after=20, last=30), 7) is None
+    assert store.locations.holders(6) == []
+    assert store.locations.digests() == [anew]
+    store.locations.drop_digest("a")
+    assert store.locations.keep_page(anew, page(6), 7) is None
+    assert store.locations.holders(6) == []
 
 
 def test_a_page_that_was_kept_in_part_is_kept_again(
@@ -140,15 +142,15 @@ def test_a_page_that_was_kept_in_part_is_kept_again(
 
     failing = SqlResolverStore(Failing(), quick=True)  # type: ignore[arg-type]
     with pytest.raises(Dies):
-        failing.keep_page(digest, page(*names), 5)
-    [half] = store.digests()
+        failing.locations.keep_page(digest, page(*names), 5)
+    [half] = store.locations.digests()
     assert (half.last, half.whole, 0 < half.count < 10_000) == (0, False, True)
     assert kept(store, half, page(*names)).count == 10_000
     gone = tuple(sorted(names[:9000]))
-    after = kept(store, store.digests()[0], page(dropped=gone, after=10, last=20))
+    after = kept(store, store.locations.digests()[0], page(dropped=gone, after=10, last=20))
     assert after.count == 1000
-    assert store.holders(names[0]) == []
-    assert store.holders(names[9999]) == [after.number]
+    assert store.locations.holders(names[0]) == []
+    assert store.locations.holders(names[9999]) == [after.number]
 
 
 def rows(database: Database) -> int:
@@ -158,9 +160,9 @@ def rows(database: Database) -> int:
 
 def swept(store: SqlResolverStore) -> int:
     """Sweep once from the beginning to the end; return in how many steps."""
-    steps, place = 1, store.sweep_digests(0)
+    steps, place = 1, store.locations.sweep_digests(0)
     while place:
-        steps, place = steps + 1, store.sweep_digests(place)
+        steps, place = steps + 1, store.locations.sweep_digests(place)
     return steps
 
 
@@ -173,15 +175,15 @@ def test_what_is_forgotten_is_swept_away_in_parts(
     kept(store, begun(store, "b"), page(*names[:100]))
     gone = kept(store, begun(store, "c"), page(*names[50:150]))
     new = kept(store, begun(store, "a"), page(*names[:10]))
-    store.drop_digest("c")
-    assert old.number not in {each.number for each in store.digests()}
-    assert set(store.holders(names[99])) >= {old.number, gone.number}
+    store.locations.drop_digest("c")
+    assert old.number not in {each.number for each in store.locations.digests()}
+    assert set(store.locations.holders(names[99])) >= {old.number, gone.number}
     assert swept(store) > 1
     assert rows(database) == 110
-    assert old.number not in store.holders(names[99])
-    assert new.number in store.holders(names[0])
+    assert old.number not in store.locations.holders(names[99])
+    assert new.number in store.locations.holders(names[0])
     assert database.read("SELECT count(*) FROM resolver_digest") == [(2,)]
-    assert store.sweep_digests(0) == 0
+    assert store.locations.sweep_digests(0) == 0
 
 
 def test_what_is_forgotten_meanwhile_is_swept_the_next_time(
@@ -190,12 +192,12 @@ def test_what_is_forgotten_meanwhile_is_swept_the_next_time(
     names = sorted(random.Random(3).sample(range(END), 12_000))  # noqa: S311  # the same each time
     kept(store, begun(store, "a"), page(*names))
     kept(store, begun(store, "b"), page(*names[:3]))
-    store.drop_digest("a")
-    place = store.sweep_digests(0)
+    store.locations.drop_digest("a")
+    place = store.locations.sweep_digests(0)
     assert place
-    store.drop_digest("b")
+    store.locations.drop_digest("b")
     while place:
-        place = store.sweep_digests(place)
+        place = store.locations.sweep_digests(place)
     assert rows(database) == 3
     swept(store)
     assert rows(database) == 0
@@ -207,24 +209,24 @@ def test_none_begins_while_too_much_waits_to_be_swept_away(
 ) -> None:
     """Who begins anew time and again, each time with other names, fills no disk."""
     for number in range(4):
-        digest = store.begin_digest("a", 5)
+        digest = store.locations.begin_digest("a", 5)
         if digest is not None:
             kept(store, digest, page(*range(10 * number, 10 * number + 3)))
     # Three are not too many, and six are.
     assert digest is None
-    assert store.digests() == []
+    assert store.locations.digests() == []
     assert rows(database) == 6
-    assert store.begin_digest("b", 5) is None
+    assert store.locations.begin_digest("b", 5) is None
     swept(store)
     assert rows(database) == 0
-    assert store.begin_digest("b", 5) is not None
+    assert store.locations.begin_digest("b", 5) is not None
 
 
 def test_no_number_comes_twice(store: SqlResolverStore) -> None:
     numbers = set()
     for _ in range(3):
         numbers.add(begun(store, "a").number)
-        store.drop_digest("a")
+        store.locations.drop_digest("a")
         swept(store)
     assert len(numbers) == 3
 
@@ -237,4 +239,4 @@ def test_a_store_that_is_gone_is_a_fault_of_the_storage(
 
     database.transaction(remove)
     with pytest.raises(StorageError):
-        store.holders(1)
+        store.locations.holders(1)

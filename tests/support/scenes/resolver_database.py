@@ -20,7 +20,6 @@ from ibi.resolver.ports.store import (
     ConflictChange,
     PendingAcknowledgment,
     RegistryEvent,
-    ResolverStore,
 )
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
@@ -37,9 +36,9 @@ class Place:
 
     place: str
     database: Callable[[], Database]
-    opened: list[ResolverStore] = field(default_factory=list)
+    opened: list[SqlResolverStore] = field(default_factory=list)
 
-    def __call__(self) -> ResolverStore:
+    def __call__(self) -> SqlResolverStore:
         """Open it."""
         self.opened.append(SqlResolverStore(self.database(), quick=True))
         return self.opened[-1]
@@ -59,18 +58,18 @@ def made(place: str) -> Iterator[Place]:
     upgrade(place, RESOLVER_MIGRATIONS, postgresql=is_url(place))
     found = Place(place, partial(database, place))
     with ExitStack() as stack:
-        found().join(KEEPER, DUTIES)
+        found().processes.join(KEEPER, DUTIES)
         yield found
         for store in found.opened:
             stack.callback(store.close)
 
 
-def keep(store: ResolverStore, archive: RegisteredArchive, event: RegistryEvent | None) -> None:
+def keep(store: SqlResolverStore, archive: RegisteredArchive, event: RegistryEvent | None) -> None:
     """Keep an archive, whatever stands there."""
-    store.change_archive(archive.id, lambda _: ArchiveChange(archive, event))
+    store.archives.change_archive(archive.id, lambda _: ArchiveChange(archive, event))
 
 
-def drop(store: ResolverStore, name: str, event: RegistryEvent) -> bool:
+def drop(store: SqlResolverStore, name: str, event: RegistryEvent) -> bool:
     """Forget an archive; tell whether there was one."""
     found = []
 
@@ -78,25 +77,25 @@ def drop(store: ResolverStore, name: str, event: RegistryEvent) -> bool:
         found.append(before)
         return None if before is None else ArchiveChange(None, event)
 
-    assert store.change_archive(name, dropped) is None
+    assert store.archives.change_archive(name, dropped) is None
     return found != [None]
 
 
-def keep_conflict(store: ResolverStore, conflict: Conflict) -> Conflict:
+def keep_conflict(store: SqlResolverStore, conflict: Conflict) -> Conflict:
     """Keep a conflict, in the place of the one of its number."""
-    kept = store.change_conflict(conflict.id, lambda _: ConflictChange(conflict))
+    kept = store.conflicts.change_conflict(conflict.id, lambda _: ConflictChange(conflict))
     assert kept is not None
     return kept
 
 
-def conflict_of(store: ResolverStore, label: str) -> Conflict | None:
+def conflict_of(store: SqlResolverStore, label: str) -> Conflict | None:
     """Return the newest conflict about a label."""
-    return store.change_conflict(label, lambda _: None)
+    return store.conflicts.change_conflict(label, lambda _: None)
 
 
-def keep_pending(store: ResolverStore, rows: Sequence[PendingAcknowledgment]) -> list[int]:
+def keep_pending(store: SqlResolverStore, rows: Sequence[PendingAcknowledgment]) -> list[int]:
     """Keep rows in a turn of their own."""
-    numbers = store.keep_pending(KEEPER, next(TURNS), rows)
+    numbers = store.acknowledgments.keep_pending(KEEPER, next(TURNS), rows)
     assert numbers is not None
     return numbers
 

@@ -104,7 +104,7 @@ class Desk:
 def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NAMES) -> None:
     async def run() -> None:
         shelf, clock, paper, digests = RegistryShelf(), SystemClock(), Paper(), Shelves()
-        registry = Registry(shelf, clock)
+        registry = Registry(shelf, shelf, clock)
         await registry.open()
         for name in names:
             archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")

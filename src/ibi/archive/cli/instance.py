@@ -44,6 +44,7 @@ from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
 from ibi.metadata.json_record import record_from
+from ibi.model.token import Token
 
 _LOCAL = "http://archive.localhost:8801"
 
@@ -86,7 +87,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     # Checked before anything is touched: what is refused leaves nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
     database = settings.place(settings.catalogue)
-    refuse_used(settings.folder, database, partial(open_catalogue, settings), "name another")
+    refuse_used(settings.folder, database, partial(_tokens, settings), "name another")
     with new_instance(ARCHIVE, settings), _opened(settings) as opened:
         service = opened.archive.create_service(record, settings.administrator or "init")
         secret = first_token(settings.folder, opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
@@ -95,6 +96,11 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     if settings.host == LOCAL_HOST:
         text = f"Labels are minted under {LOCAL_HOST}: good for a try, and for nobody else."
         click.echo(text, err=True)
+
+
+def _tokens(settings: ArchiveSettings) -> list[Token]:
+    with closing(open_catalogue(settings)) as catalogue:
+        return catalogue.tokens()
 
 
 def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ibi.errors import RequestError, shown
-from ibi.foundation.sql.store import SqlStore
 from ibi.foundation.system.instance_lock import token_of
 from ibi.foundation.web.tokens import digest
+from ibi.model.token import Token
 
 
 @contextmanager
@@ -25,7 +25,9 @@ def made(place: Path, thing: str) -> Iterator[None]:
         raise RequestError(msg) from None
 
 
-def refuse_used(folder: Path, database: str, opened: Callable[[], SqlStore], advice: str) -> None:
+def refuse_used(
+    folder: Path, database: str, tokens: Callable[[], Iterable[Token]], advice: str
+) -> None:
     """Leave a database alone that an instance in another folder uses: its tokens would go.
 
     One in the folder itself is its own, and so is one that knows the folder's token: it was being
@@ -33,8 +35,7 @@ def refuse_used(folder: Path, database: str, opened: Callable[[], SqlStore], adv
     """
     if Path(database).resolve().is_relative_to(folder.resolve()):
         return
-    with closing(opened()) as store:
-        known = {token.digest for token in store.tokens()}
+    known = {token.digest for token in tokens()}
     if known and digest(token_of(folder)) not in known:
         raise RequestError(f"This database is in use, and its tokens would be lost: {advice}.")
 

@@ -23,6 +23,7 @@ from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import RESOLVER_SCOPES
+from ibi.model.token import Token
 from ibi.resolver.cli.options import RESOLVER
 from ibi.resolver.settings import ResolverSettings, checked_resolver, read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store, resolver_app
@@ -93,11 +94,15 @@ def init(  # noqa: PLR0913  # what an operator may set at once
         )
     )
     refuse_existing(RESOLVER, given)
-    opened = partial(open_resolver_store, settings)
-    refuse_used(settings.folder, settings.place, opened, _USED)
-    with new_instance(RESOLVER, settings), closing(opened()) as store:
-        secret = first_token(settings.folder, store, SystemClock(), RESOLVER_SCOPES)
+    refuse_used(settings.folder, settings.place, partial(_tokens, settings), _USED)
+    with new_instance(RESOLVER, settings), closing(open_resolver_store(settings)) as store:
+        secret = first_token(settings.folder, store.tokens, SystemClock(), RESOLVER_SCOPES)
     show_made({"resolver": str(given), "token": secret}, as_json=as_json)
+
+
+def _tokens(settings: ResolverSettings) -> list[Token]:
+    with closing(open_resolver_store(settings)) as store:
+        return store.tokens.tokens()
 
 
 @click.command(epilog=_SERVE_EXAMPLE)

@@ -1,4 +1,8 @@
-"""The records of a resolver: archives, conflicts, owners, acknowledgments and digests."""
+"""The records of a resolver: archives, conflicts, owners, acknowledgments and digests.
+
+Whatever a method writes is durable when it returns. Every method raises StorageError when the
+database does not answer.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,6 @@ from typing import Protocol, TypeAlias
 
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
-from ibi.model.token import TokenStore
-from ibi.resolver.ports.workers import FeedStore, ProcessStore
 from ibi.wire.digest import DigestPage
 
 
@@ -79,7 +81,7 @@ ChangeArchive: TypeAlias = Callable[[RegisteredArchive | None], ArchiveChange | 
 while all others wait, and does nothing else."""
 
 
-class RegistryStore(FeedStore, Protocol):
+class ArchiveStore(Protocol):
     """Registered archives, and what happened to them. Every change is news."""
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
@@ -97,6 +99,10 @@ class RegistryStore(FeedStore, Protocol):
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history from a number on."""
         ...
+
+
+class ChallengeStore(Protocol):
+    """Registrations that wait for proof of control of a domain name."""
 
     def keep_challenge(self, challenge: Challenge) -> None:
         """Keep a challenge."""
@@ -249,27 +255,4 @@ class LocationStore(Protocol):
 
     def holders(self, fingerprint: int) -> list[int]:
         """Return the numbers of the digests that have a fingerprint."""
-        ...
-
-
-class ResolverStore(
-    RegistryStore,
-    ConflictStore,
-    OwnerStore,
-    AcknowledgmentStore,
-    ProcessStore,
-    LocationStore,
-    TokenStore,
-    Protocol,
-):
-    """The database of a resolver. Whatever a method writes is durable when it returns.
-
-    Every method raises StorageError when the database does not answer.
-    """
-
-    quick: bool
-    """Whether a point read is quick enough to be made in the thread of an event loop."""
-
-    def close(self) -> None:
-        """Let go of the database."""
         ...

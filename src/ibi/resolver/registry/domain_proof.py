@@ -26,7 +26,7 @@ from ibi.identifier.label import Label
 from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
 from ibi.model.clock import Clock
 from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
-from ibi.resolver.ports.store import Challenge, RegistryStore
+from ibi.resolver.ports.store import Challenge, ChallengeStore
 from ibi.wire.mail_address import is_mail_address
 
 MOST_OPEN: Final = 1000
@@ -95,7 +95,7 @@ class DomainProof:
 
     def __init__(
         self,
-        store: RegistryStore,
+        store: ChallengeStore,
         client: ArchiveClient,
         texts: TextRecords,
         clock: Clock,

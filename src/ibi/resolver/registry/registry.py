@@ -20,7 +20,8 @@ from ibi.identifier.label import Label
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
 from ibi.model.registration import Origin, RegisteredArchive
-from ibi.resolver.ports.store import ArchiveChange, ChangeArchive, RegistryEvent, RegistryStore
+from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive, RegistryEvent
+from ibi.resolver.ports.workers import FeedStore
 from ibi.resolver.registry.availability import Availability
 from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import issue, kept
@@ -68,10 +69,15 @@ class Registry:
     """The archives that a resolver knows; of one event loop."""
 
     def __init__(
-        self, store: RegistryStore, clock: Clock, jitter: Callable[[], float] = random.random
+        self,
+        store: ArchiveStore,
+        feed: FeedStore,
+        clock: Clock,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Get ready; `open` reads the store."""
+        """Get ready; `open` reads the store, and the number of the last change."""
         self._store = store
+        self._feed = feed
         self._clock = clock
         self._turns = SerialExecutor()
         self._journal = OutageWriter(self._put_on_record, clock)
@@ -97,7 +103,7 @@ class Registry:
     async def open(self) -> None:
         """Read all archives, and begin to write outages."""
         # First: what changes between the two is read twice, and not missed.
-        self.followed = await asyncio.to_thread(self._store.newest)
+        self.followed = await asyncio.to_thread(self._feed.newest)
         for archive in await asyncio.to_thread(self._store.archives):
             self._roster.put(archive)
         self._writer = asyncio.create_task(self._journal.run())
@@ -247,6 +253,10 @@ class Registry:
     async def note(self, event: RegistryEvent, *labels: str) -> None:
         """Add to the history of an archive; of these labels no memory holds any more."""
         await asyncio.to_thread(self._store.note, event, labels)
+
+    async def events(self, after: int, limit: int) -> list[RegistryEvent]:
+        """Return the history, the oldest first, numbered later than `after`."""
+        return await asyncio.to_thread(self._store.events, after, limit)
 
     async def fresh(self, name: str) -> RegisteredArchive | None:
         """Return an archive as it is on record, of which this process may not have heard yet."""

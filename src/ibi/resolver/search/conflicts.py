@@ -95,9 +95,13 @@ class Conflicts:
             if seen.since:
                 await self._write(label, (), seen.since)
 
-    async def open_conflicts(self, after: int, limit: int) -> list[Conflict]:
-        """Return conflicts that are not settled, by number."""
-        return await asyncio.to_thread(self._conflicts.conflicts, after, limit, only_open=True)
+    async def listed(self, after: int, limit: int, *, only_open: bool = True) -> list[Conflict]:
+        """Return conflicts by number, those later than `after`."""
+        return await asyncio.to_thread(self._conflicts.conflicts, after, limit, only_open=only_open)
+
+    async def count_open(self) -> int:
+        """Return how many are not settled."""
+        return await asyncio.to_thread(self._conflicts.count_conflicts)
 
     async def settle(self, which: int | str, owner_archive: str, who: str, note: str) -> Conflict:
         """Settle a conflict, given by number or label, for one of the archives.

@@ -7,18 +7,22 @@ from typing import Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import delete_rows, insert_rows
-from ibi.foundation.sql.store import SqlStore
+from ibi.foundation.sql.store import SqlHandle
 from ibi.resolver.ports.store import PendingAcknowledgment
 
 _COLUMNS: Final = "archive, request, acknowledgment, count, since"
 
 
-class SqlAcknowledgments(SqlStore):
-    """What a resolver still has to say to archives."""
+class SqlAcknowledgments:
+    """Acknowledgments that archives are still to be sent."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def pending(self, keeper: str, after: int, limit: int) -> list[PendingAcknowledgment]:
         """Return those of a keeper by number, later than `after`."""
-        rows = self._read(
+        rows = self._handle.read(
             f"SELECT number, {_COLUMNS} FROM resolver_acknowledgment "  # noqa: S608  # our own names
             "WHERE keeper = $1 AND number > $2 ORDER BY number LIMIT $3",
             keeper,
@@ -46,11 +50,11 @@ class SqlAcknowledgments(SqlStore):
             numbers = iter(_append(execute, keeper, [each for each in pending if not each.id]))
             return [each.id or next(numbers) for each in pending]
 
-        return self._write(work)
+        return self._handle.write(work)
 
     def last_turn(self, keeper: str) -> int | None:
         """Return in which turn a keeper wrote last, be it gone; None if nobody knows."""
-        rows = self._read("SELECT turn FROM resolver_process WHERE id = $1", keeper)
+        rows = self._handle.read("SELECT turn FROM resolver_process WHERE id = $1", keeper)
         return int(rows[0][0]) if rows else None
 
     def drop_pending(self, keeper: str, ids: Sequence[int]) -> bool:
@@ -64,11 +68,11 @@ class SqlAcknowledgments(SqlStore):
             delete_rows(execute, "resolver_acknowledgment", "number", numbers)
             return True
 
-        return self._write(work)
+        return self._handle.write(work)
 
     def count_pending(self, keeper: str) -> int:
         """Return how many accesses wait with a keeper."""
-        [(count,)] = self._read(
+        [(count,)] = self._handle.read(
             "SELECT coalesce(sum(count), 0) FROM resolver_acknowledgment WHERE keeper = $1", keeper
         )
         return int(count)
@@ -80,7 +84,7 @@ class SqlAcknowledgments(SqlStore):
         written.
         """
         there = "SELECT turn FROM resolver_process WHERE id = $1 AND gone = FALSE"
-        rows = execute(f"{there}{self._database.for_update}", keeper)
+        rows = execute(f"{there}{self._handle.database.for_update}", keeper)
         return int(rows[0][0]) if rows else None
 
 

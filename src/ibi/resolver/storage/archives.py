@@ -7,28 +7,35 @@ from typing import Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, is_storable, marks, storable
+from ibi.foundation.sql.store import SqlHandle
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
-from ibi.resolver.storage.change_feed import SqlChangeFeed, alone, tell
+from ibi.resolver.storage.change_feed import alone, tell
 from ibi.resolver.storage.documents import archive_document, read_archive
 
 _CHALLENGE: Final = "token, service, host, administrator, made, until"
 
 
-class SqlRegistry(SqlChangeFeed):
-    """What a resolver knows of archives."""
+class SqlArchives:
+    """Registered archives and their history."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
         """Return those of these ids, or all, by id."""
         everybody = "SELECT id, document FROM resolver_archive"
         if names is None:
-            rows = self._read(everybody)
+            rows = self._handle.read(everybody)
         else:
             wanted = [name for name in names if is_storable(name)]
             rows = [
                 row
                 for group in groups(wanted)
-                for row in self._read(f"{everybody} WHERE id IN {marks(1, len(group))}", *group)
+                for row in self._handle.read(
+                    f"{everybody} WHERE id IN {marks(1, len(group))}", *group
+                )
             ]
         # Sorted here: a database has an order of its own for texts.
         return [read_archive(document) for _, document in sorted(rows)]
@@ -49,7 +56,7 @@ class SqlRegistry(SqlChangeFeed):
             tell(execute, newest, [name], [])
             return changed.archive
 
-        return self._write(work)
+        return self._handle.write(work)
 
     def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
         """Add to the history; these labels are news."""
@@ -59,11 +66,11 @@ class SqlRegistry(SqlChangeFeed):
             write_event(execute, event)
             tell(execute, newest, [], labels)
 
-        self._write(work)
+        self._handle.write(work)
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
-        rows = self._read(
+        rows = self._handle.read(
             "SELECT number, at, who, act, archive, detail FROM resolver_event "
             "WHERE number > $1 ORDER BY number LIMIT $2",
             after,
@@ -71,9 +78,17 @@ class SqlRegistry(SqlChangeFeed):
         )
         return [RegistryEvent(*row) for row in rows]
 
+
+class SqlChallenges:
+    """Registrations that wait for proof of control of a domain name."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
+
     def keep_challenge(self, challenge: Challenge) -> None:
         """Keep a challenge, in the place of one of the same token."""
-        self._write(
+        self._handle.write(
             lambda execute: execute(
                 "INSERT INTO resolver_challenge "
                 "(token, service, host, administrator, made, until) "
@@ -95,7 +110,7 @@ class SqlRegistry(SqlChangeFeed):
         if not is_storable(token):
             return None
         take = f"DELETE FROM resolver_challenge WHERE token = $1 RETURNING {_CHALLENGE}"  # noqa: S608  # our own names
-        rows = self._write(lambda execute: execute(take, token))
+        rows = self._handle.write(lambda execute: execute(take, token))
         return Challenge(*rows[0]) if rows else None
 
     def challenge(self, token: str) -> Challenge | None:
@@ -103,7 +118,7 @@ class SqlRegistry(SqlChangeFeed):
         if not is_storable(token):
             return None
         select = f"SELECT {_CHALLENGE} FROM resolver_challenge WHERE token = $1"  # noqa: S608  # our own names
-        rows = self._read(select, token)
+        rows = self._handle.read(select, token)
         return Challenge(*rows[0]) if rows else None
 
     def forget_challenges(self, before: int) -> int:
@@ -114,7 +129,7 @@ class SqlRegistry(SqlChangeFeed):
             [(left,)] = execute("SELECT count(*) FROM resolver_challenge")
             return int(left)
 
-        return self._write(work)
+        return self._handle.write(work)
 
 
 def _keep(execute: Execute, name: str, archive: RegisteredArchive | None) -> None:

@@ -12,24 +12,28 @@ from typing import Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows
-from ibi.foundation.sql.store import SqlStore
+from ibi.foundation.sql.store import SqlHandle
 from ibi.resolver.ports.workers import FeedEntry
 
 KEPT: Final = 10_000
 """News that are kept: a process that missed more begins anew."""
 
 
-class SqlChangeFeed(SqlStore):
-    """What is new."""
+class SqlChangeFeed:
+    """The news, by number."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def newest(self) -> int:
         """Return the number of the last news, 0 before there are any."""
-        rows = self._read("SELECT number FROM resolver_newest")
+        rows = self._handle.read("SELECT number FROM resolver_newest")
         return int(rows[0][0]) if rows else 0
 
     def news(self, after: int, limit: int) -> list[FeedEntry]:
         """Return news by number, those later than `after`."""
-        rows = self._read(
+        rows = self._handle.read(
             "SELECT number, archive, label FROM resolver_news "
             "WHERE number > $1 ORDER BY number LIMIT $2",
             after,

@@ -8,7 +8,7 @@ from typing import Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows, is_storable
-from ibi.foundation.sql.store import SqlStore
+from ibi.foundation.sql.store import SqlHandle
 from ibi.model.conflict import Conflict
 from ibi.resolver.ports.store import ConflictChange, Owner
 from ibi.resolver.storage.archives import write_event
@@ -19,14 +19,18 @@ _CONFLICT: Final = "SELECT number, document FROM resolver_conflict"
 _NEWEST: Final = f"{_CONFLICT} WHERE label = $1 ORDER BY number DESC LIMIT 1"
 
 
-class SqlConflicts(SqlStore):
-    """What a resolver knows of Originals."""
+class SqlConflicts:
+    """Rival claims to Originals."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def conflicts(self, after: int, limit: int, *, only_open: bool) -> list[Conflict]:
         """Return conflicts by number, those later than `after`."""
         # Two statements, because a database plans one without looking at what it is given.
         which = "is_open = TRUE AND " if only_open else ""
-        rows = self._read(
+        rows = self._handle.read(
             f"{_CONFLICT} WHERE {which}number > $1 ORDER BY number LIMIT $2", after, limit
         )
         return [read_conflict(*row) for row in rows]
@@ -54,18 +58,28 @@ class SqlConflicts(SqlStore):
             tell(execute, newest, [], changed.news)
             return conflict
 
-        return self._write(work)
+        return self._handle.write(work)
 
     def count_conflicts(self) -> int:
         """Return how many are open."""
-        [(count,)] = self._read("SELECT count(*) FROM resolver_conflict WHERE is_open = TRUE")
+        [(count,)] = self._handle.read(
+            "SELECT count(*) FROM resolver_conflict WHERE is_open = TRUE"
+        )
         return int(count)
+
+
+class SqlOwners:
+    """Which archive has the Original of which item."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def owner(self, label: str) -> Owner | None:
         """Return the owner of an item by its canonical label."""
         if not is_storable(label):
             return None
-        rows = self._read(
+        rows = self._handle.read(
             "SELECT archive, since, settled FROM resolver_owner WHERE label = $1", label
         )
         if not rows:
@@ -79,7 +93,7 @@ class SqlConflicts(SqlStore):
         One that the operator has settled gives way only to another that he has settled.
         """
         if owners:
-            self._write(lambda execute: keep_owners(execute, owners))
+            self._handle.write(lambda execute: keep_owners(execute, owners))
 
 
 def _found(execute: Execute, which: int | str) -> Conflict | None:

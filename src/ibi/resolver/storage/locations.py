@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, insert_rows
-from ibi.foundation.sql.store import SqlStore
+from ibi.foundation.sql.store import SqlHandle
 from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 
@@ -29,14 +29,18 @@ _Change: TypeAlias = Callable[[Execute, int, Sequence[int]], int]
 """Writes fingerprints of a digest or takes them out, and returns how many more there are."""
 
 
-class SqlLocations(SqlStore):
-    """What a resolver has of the digests of archives."""
+class SqlLocations:
+    """The digests of archives, as far as they were fetched."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
 
     def digests(self) -> list[DigestProgress]:
         """Return how much is here of each archive's digest."""
         select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
         # There may be 100,000, and readers of items would wait for as long.
-        return [_kept(row) for row in self._survey(select)]
+        return [_kept(row) for row in self._handle.survey(select)]
 
     def begin_digest(self, archive: str, most: int) -> DigestProgress | None:
         """Begin a digest anew; what was kept of it counts no more, and is swept away later.
@@ -57,11 +61,11 @@ class SqlLocations(SqlStore):
             [row] = execute(begin, archive, False)  # noqa: FBT003  # the value of a column
             return _kept(row)
 
-        return self._write(work)
+        return self._handle.write(work)
 
     def drop_digest(self, archive: str) -> None:
         """Forget a digest; its fingerprints are swept away later."""
-        self._write(lambda execute: _forget(execute, archive))
+        self._handle.write(lambda execute: _forget(execute, archive))
 
     def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
         """Keep what a page says that came at some time, and return how far the digest has come.
@@ -71,16 +75,16 @@ class SqlLocations(SqlStore):
         steps = [(_insert, part) for part in _parts(page.held)]
         steps += [(_delete, part) for part in _parts(page.dropped)]
         for change, part in steps:
-            if not self._write(partial(self._keep, digest, change, part)):
+            if not self._handle.write(partial(self._keep, digest, change, part)):
                 return None
-        return self._write(lambda execute: _advance(execute, digest, page, at))
+        return self._handle.write(lambda execute: _advance(execute, digest, page, at))
 
     def _keep(
         self, digest: DigestProgress, change: _Change, part: Sequence[int], execute: Execute
     ) -> bool:
         """Write a part of a page; False if somebody else was at the digest."""
         select = "SELECT last FROM resolver_digest WHERE number = $1 AND archive <> ''"
-        held = execute(select + self._database.for_update, digest.number)
+        held = execute(select + self._handle.database.for_update, digest.number)
         if held != [(digest.last,)]:
             return False
         count = "UPDATE resolver_digest SET count = count + $1 WHERE number = $2"
@@ -90,22 +94,24 @@ class SqlLocations(SqlStore):
     def sweep_digests(self, after: int) -> int:
         """Sweep away some fingerprints of digests that are forgotten, from a fingerprint on."""
         if not after:
-            if not self._read("SELECT 1 FROM resolver_digest WHERE archive = '' LIMIT 1"):
+            if not self._handle.read("SELECT 1 FROM resolver_digest WHERE archive = '' LIMIT 1"):
                 return 0
             begin = "UPDATE resolver_digest SET epoch = $1 WHERE archive = ''"
-            self._write(lambda execute: execute(begin, _SWEEPING))
+            self._handle.write(lambda execute: execute(begin, _SWEEPING))
         far = (
             "SELECT fingerprint FROM resolver_holding WHERE fingerprint >= $1 "
             "ORDER BY fingerprint LIMIT 1 OFFSET $2"
         )
-        rows = self._read(far, after, _SWEPT)
+        rows = self._handle.read(far, after, _SWEPT)
         end = int(rows[0][0]) + 1 if rows else 0
-        self._write(lambda execute: _sweep(execute, after, end))
+        self._handle.write(lambda execute: _sweep(execute, after, end))
         return end
 
     def holders(self, fingerprint: int) -> list[int]:
         """Return the numbers of the digests that have a fingerprint."""
-        rows = self._read("SELECT digest FROM resolver_holding WHERE fingerprint = $1", fingerprint)
+        rows = self._handle.read(
+            "SELECT digest FROM resolver_holding WHERE fingerprint = $1", fingerprint
+        )
         return [number for (number,) in rows]
 
 

@@ -1,103 +1,38 @@
-"""The database of a resolver, the same for every database behind it."""
+"""The database of a resolver: one handle, and a part for each kind of record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
-
-from ibi.foundation.sql.database import Execute
-from ibi.foundation.sql.store import SqlStore
-from ibi.resolver.ports.workers import WorkerList
+from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.store import SqlHandle, SqlTokens
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
-from ibi.resolver.storage.archives import SqlRegistry
-from ibi.resolver.storage.conflicts import SqlConflicts
+from ibi.resolver.storage.archives import SqlArchives, SqlChallenges
+from ibi.resolver.storage.change_feed import SqlChangeFeed
+from ibi.resolver.storage.conflicts import SqlConflicts, SqlOwners
 from ibi.resolver.storage.locations import SqlLocations
-
-_THERE: Final = "(SELECT id FROM resolver_process WHERE gone = FALSE)"
-MAX_GONE_WORKERS: Final = 1000
-"""Processes that are gone and remembered: they may only be asleep, with a question to ask."""
+from ibi.resolver.storage.processes import SqlProcesses
 
 
-class SqlProcesses(SqlStore):
-    """Who is there."""
+class SqlResolverStore:
+    """The records of a resolver, in a database that has its newest tables.
 
-    def join(self, process: str, duties: Sequence[str]) -> None:
-        """Begin with a process, by a name that was never used."""
+    Whatever a method of a part writes is durable when it returns. Every method raises StorageError
+    when the database does not answer.
+    """
 
-        def work(execute: Execute) -> None:
-            self._one_by_one(execute)
-            for duty in sorted(duties):
-                execute(
-                    "INSERT INTO resolver_duty (name, holder) VALUES ($1, '') "
-                    "ON CONFLICT (name) DO NOTHING",
-                    duty,
-                )
-            execute(
-                "INSERT INTO resolver_process (id, beat, turn, gone) VALUES ($1, 1, 0, FALSE)",
-                process,
-            )
+    def __init__(self, database: Database, *, quick: bool) -> None:
+        """Use a database; `quick` says that a point read can be made in the event loop's thread."""
+        self.quick = quick
+        self._handle = handle = SqlHandle(database)
+        self.archives = SqlArchives(handle)
+        self.challenges = SqlChallenges(handle)
+        self.feed = SqlChangeFeed(handle)
+        self.conflicts = SqlConflicts(handle)
+        self.owners = SqlOwners(handle)
+        self.acknowledgments = SqlAcknowledgments(handle)
+        self.processes = SqlProcesses(handle)
+        self.locations = SqlLocations(handle)
+        self.tokens = SqlTokens(handle, "resolver_token")
 
-        self._write(work)
-
-    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
-        """Say that a process is there, and that others are gone if they were not heard since."""
-
-        def work(execute: Execute) -> WorkerList | None:
-            self._one_by_one(execute)
-            is_there = execute(
-                "UPDATE resolver_process SET beat = beat + 1 WHERE id = $1 AND gone = FALSE "
-                "RETURNING beat",
-                process,
-            )
-            if not is_there:
-                return None
-            for each, beat in sorted(gone.items()):
-                execute(
-                    "UPDATE resolver_process SET gone = TRUE WHERE id = $1 AND beat = $2",
-                    each,
-                    beat,
-                )
-            return _roll(execute, process)
-
-        return self._write(work)
-
-    def leave(self, process: str) -> None:
-        """Forget a process, which is about to end."""
-        self._write(lambda execute: execute("DELETE FROM resolver_process WHERE id = $1", process))
-
-    def adopt(self, process: str) -> int:
-        """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
-        adopted = self._write(
-            lambda execute: execute(
-                "UPDATE resolver_acknowledgment SET keeper = $1 "  # noqa: S608  # our own names
-                f"WHERE keeper NOT IN {_THERE} RETURNING count",
-                process,
-            )
-        )
-        return sum(count for (count,) in adopted)
-
-    def _one_by_one(self, execute: Execute) -> None:
-        """Keep others from changing who is there: each statement from here on sees all of it."""
-        execute(f"SELECT name FROM resolver_duty ORDER BY name{self._database.for_update}")  # noqa: S608  # our own names
-
-
-def _roll(execute: Execute, process: str) -> WorkerList:
-    """Take the duties that nobody has, and see who is there."""
-    execute(
-        f"UPDATE resolver_duty SET holder = $1 WHERE holder NOT IN {_THERE}",  # noqa: S608  # our own names
-        process,
-    )
-    execute(
-        "DELETE FROM resolver_process WHERE gone = TRUE "
-        "AND number <= (SELECT max(number) FROM resolver_process) - $1",
-        MAX_GONE_WORKERS,
-    )
-    there = execute("SELECT id, beat FROM resolver_process WHERE gone = FALSE")
-    duties = execute("SELECT name FROM resolver_duty WHERE holder = $1", process)
-    return WorkerList(dict(there), frozenset(name for (name,) in duties))
-
-
-class SqlResolverStore(SqlRegistry, SqlConflicts, SqlAcknowledgments, SqlProcesses, SqlLocations):
-    """What a resolver keeps, on a database that has its newest tables."""
-
-    token_table = "resolver_token"  # noqa: S105  # the name of a table
+    def close(self) -> None:
+        """Close the database."""
+        self._handle.close()

@@ -23,7 +23,6 @@ from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.outbound import ArchiveClient
-from ibi.resolver.ports.store import ConflictStore
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
@@ -108,7 +107,6 @@ class ResolverApp:
         reading: ResolverPublicRoutes,
         metrics: ResolverMetrics,
         warm: FastRedirects,
-        store: ConflictStore,
         version: str,
     ) -> None:
         """Put it together."""
@@ -116,7 +114,6 @@ class ResolverApp:
         self._parts = parts
         self._reading = reading
         self._metrics = metrics
-        self._store = store
         self._open_conflicts = 0
         self._openapi = msgspec.json.encode(resolver_openapi.document(version))
         self._watch(warm)
@@ -173,12 +170,12 @@ class ResolverApp:
 
     async def readyz(self, _: Request) -> Response:
         """Tell whether the registry can be read."""
-        await asyncio.to_thread(self._store.count_conflicts)
+        await self._running.conflicts.count_open()
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
     async def metrics(self, request: Request) -> Response:
         """Tell Prometheus."""
-        self._open_conflicts = await asyncio.to_thread(self._store.count_conflicts)
+        self._open_conflicts = await self._running.conflicts.count_open()
         page = await page_for(request, self._metrics.registry, self._metrics.common)
         return Response(page, media_type=resolver_metrics.MEDIA_TYPE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
@@ -24,11 +23,11 @@ from ibi.identifier.instant import Instant
 from ibi.identifier.language import LanguagePreference
 from ibi.model.clock import Clock
 from ibi.model.registration import ArchiveState
-from ibi.resolver.ports.store import ConflictStore
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.gateway import onward
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.rules.target import with_pairs
+from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.explain import explain
 from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.metrics import ResolverMetrics
@@ -93,7 +92,7 @@ class ResolverPublicRoutes:
         resolving: RedirectEndpoint,
         inclusion: InclusionEndpoint,
         registry: Registry,
-        conflicts: ConflictStore,
+        conflicts: Conflicts,
         clock: Clock,
         pages: ResolverPages,
         metrics: ResolverMetrics,
@@ -134,7 +133,7 @@ class ResolverPublicRoutes:
 
     async def archives(self, request: Request) -> Response:
         """List the archives."""
-        count = await asyncio.to_thread(self._conflicts.count_conflicts)
+        count = await self._conflicts.count_open()
         known = tuple(
             archive for archive in self._registry.all() if archive.state is not ArchiveState.PENDING
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
@@ -20,7 +19,8 @@ from ibi.foundation.web.tokens_api import TokensApi
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.resolver.ports.store import DigestProgress, ResolverStore
+from ibi.model.token import TokenStore
+from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web import messages
@@ -43,7 +43,7 @@ class RegistryApi:
         self,
         registry: Registry,
         conflicts: Conflicts,
-        store: ResolverStore,
+        tokens: TokenStore,
         door: ResolverAuthorizer,
         notices: AdministratorNotices,
         about: messages.ResolverAnswer,
@@ -52,12 +52,11 @@ class RegistryApi:
         """Act on a registry and its conflicts; `digest` tells how much of an archive's is here."""
         self._registry = registry
         self._conflicts = conflicts
-        self._store = store
         self._door = door
         self._notices = notices
         self._about = about
         self._digest = digest
-        self.tokens_api = TokensApi(store, door, _note_token, NotOnRecordError)
+        self.tokens_api = TokensApi(tokens, door, _note_token, NotOnRecordError)
 
     @property
     def routes(self) -> list[Route]:
@@ -166,7 +165,7 @@ class RegistryApi:
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         only_open = not _flag(request.query_params.get("all", "false"))
-        found = await asyncio.to_thread(self._store.conflicts, after, limit, only_open=only_open)
+        found = await self._conflicts.listed(after, limit, only_open=only_open)
         more = str(found[-1].id) if len(found) == limit else ""
         conflicts = [answers.conflict_answer(each) for each in found]
         return json_answer(messages.ConflictsAnswer(conflicts, more))
@@ -185,7 +184,7 @@ class RegistryApi:
         await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
-        found = await asyncio.to_thread(self._store.events, after, limit)
+        found = await self._registry.events(after, limit)
         more = str(found[-1].number) if len(found) == limit else ""
         lines = [answers.history_line(event) for event in found]
         return json_answer(messages.HistoryAnswer(lines, more))

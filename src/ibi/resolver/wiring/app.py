@@ -88,7 +88,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
 
     settings, store, clock = instance.settings, instance.store, instance.clock
     version = metadata.version("ibi")
-    registry = Registry(store, clock)
+    registry = Registry(store.archives, store.feed, clock)
     client = HttpArchiveClient(OutboundGuard(settings.allowed_networks))
     memory = RedirectCache(
         lambda: registry.version,
@@ -96,8 +96,8 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         absent_seconds=settings.absent_seconds,
         most_known=settings.known,
     )
-    owners = Owners(store, quick=store.quick)
-    locations = Locations(store, clock, quick=store.quick)
+    owners = Owners(store.owners, quick=store.quick)
+    locations = Locations(store.locations, clock, quick=store.quick)
 
     log_follower = LogFollower(
         client,
@@ -114,7 +114,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         owners.learn(label, owner)
         memory.forget(label)
 
-    conflicts = Conflicts(store, registry, clock, settled)
+    conflicts = Conflicts(store.conflicts, registry, clock, settled)
     recorder = SearchRecorder(owners, conflicts, registry, clock, memory.forget)
     searching = SearchPool(
         registry,
@@ -125,13 +125,13 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         locations=locations,
     )
     clients = ClientAddresses(settings.trusted_proxies, settings.client_address)
-    worker_leases = WorkerLeases(store, clock)
+    worker_leases = WorkerLeases(store.processes, clock)
     acknowledgments = AcknowledgmentSender(
-        store, client, registry, clock, lambda: worker_leases.process
+        store.acknowledgments, client, registry, clock, lambda: worker_leases.process
     )
     worker_leases.on_adoption.append(acknowledgments.adopted)
     warm = FastRedirects(memory.keep_up, acknowledgments.note_known, clients, most=settings.known)
-    change_feed = ChangeFeed(store, registry, memory.forget)
+    change_feed = ChangeFeed(store.feed, registry, memory.forget)
     rate = settings.searches_a_second
     resolving = RedirectEndpoint(
         settings.address,
@@ -150,7 +150,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     digests = DigestFetcher(
         registry,
         client,
-        store,
+        store.locations,
         locations,
         clock,
         seconds=settings.digest_seconds,
@@ -161,14 +161,14 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     # One that another worker made or removed is so at once.
     trusted_for = 0 if instance.is_one_of_several else STALE
-    tokens = Tokens(store, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
+    tokens = Tokens(store.tokens, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
     door = ResolverAuthorizer(
         Authenticator(tokens, clock), clients, clock, settings.requests_a_second
     )
     notices = AdministratorNotices(_mailer(settings), settings.address)
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)
     is_private = bool(settings.allowed_networks)
-    proof = DomainProof(store, client, DnsTexts(), clock, allow_private=is_private)
+    proof = DomainProof(store.challenges, client, DnsTexts(), clock, allow_private=is_private)
     opening = OpenRegistration(registry, proof, door, is_open=settings.open_registration)
     pages = ResolverPages(settings.name, settings.address)
     reading = ResolverPublicRoutes(
@@ -177,7 +177,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         resolving,
         inclusion,
         registry,
-        store,
+        conflicts,
         clock,
         pages,
         metrics,
@@ -200,14 +200,13 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     app = ResolverApp(
         running,
         (
-            RegistryApi(registry, conflicts, store, door, notices, about, locations.digest),
+            RegistryApi(registry, conflicts, store.tokens, door, notices, about, locations.digest),
             RegistrationsApi(registry, opening, door, notices, messages, about),
             RegisterPage(registry, opening, door, pages, settings.address, settings.service_label),
         ),
         reading,
         metrics,
         warm,
-        store,
         version,
     )
     return app.asgi(), fast_redirect_http(warm)

@@ -1,0 +1,99 @@
+"""The processes that serve a resolver, and what each does for all, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.store import SqlHandle
+from ibi.resolver.ports.workers import WorkerList
+
+_THERE: Final = "(SELECT id FROM resolver_process WHERE gone = FALSE)"
+MAX_GONE_WORKERS: Final = 1000
+"""Processes that are gone and remembered: they may only be asleep, with a question to ask."""
+
+
+class SqlProcesses:
+    """The processes that serve the resolver, and the duties that each has."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._handle = handle
+
+    def join(self, process: str, duties: Sequence[str]) -> None:
+        """Begin with a process, by a name that was never used."""
+
+        def work(execute: Execute) -> None:
+            self._one_by_one(execute)
+            for duty in sorted(duties):
+                execute(
+                    "INSERT INTO resolver_duty (name, holder) VALUES ($1, '') "
+                    "ON CONFLICT (name) DO NOTHING",
+                    duty,
+                )
+            execute(
+                "INSERT INTO resolver_process (id, beat, turn, gone) VALUES ($1, 1, 0, FALSE)",
+                process,
+            )
+
+        self._handle.write(work)
+
+    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
+        """Say that a process is there, and that others are gone if they were not heard since."""
+
+        def work(execute: Execute) -> WorkerList | None:
+            self._one_by_one(execute)
+            is_there = execute(
+                "UPDATE resolver_process SET beat = beat + 1 WHERE id = $1 AND gone = FALSE "
+                "RETURNING beat",
+                process,
+            )
+            if not is_there:
+                return None
+            for each, beat in sorted(gone.items()):
+                execute(
+                    "UPDATE resolver_process SET gone = TRUE WHERE id = $1 AND beat = $2",
+                    each,
+                    beat,
+                )
+            return _roll(execute, process)
+
+        return self._handle.write(work)
+
+    def leave(self, process: str) -> None:
+        """Forget a process, which is about to end."""
+        self._handle.write(
+            lambda execute: execute("DELETE FROM resolver_process WHERE id = $1", process)
+        )
+
+    def adopt(self, process: str) -> int:
+        """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
+        adopted = self._handle.write(
+            lambda execute: execute(
+                "UPDATE resolver_acknowledgment SET keeper = $1 "  # noqa: S608  # our own names
+                f"WHERE keeper NOT IN {_THERE} RETURNING count",
+                process,
+            )
+        )
+        return sum(count for (count,) in adopted)
+
+    def _one_by_one(self, execute: Execute) -> None:
+        """Keep others from changing who is there: each statement from here on sees all of it."""
+        execute(f"SELECT name FROM resolver_duty ORDER BY name{self._handle.database.for_update}")  # noqa: S608  # our own names
+
+
+def _roll(execute: Execute, process: str) -> WorkerList:
+    """Take the duties that nobody has, and see who is there."""
+    execute(
+        f"UPDATE resolver_duty SET holder = $1 WHERE holder NOT IN {_THERE}",  # noqa: S608  # our own names
+        process,
+    )
+    execute(
+        "DELETE FROM resolver_process WHERE gone = TRUE "
+        "AND number <= (SELECT max(number) FROM resolver_process) - $1",
+        MAX_GONE_WORKERS,
+    )
+    there = execute("SELECT id, beat FROM resolver_process WHERE gone = FALSE")
+    duties = execute("SELECT name FROM resolver_duty WHERE holder = $1", process)
+    return WorkerList(dict(there), frozenset(name for (name,) in duties))
