@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from ibi.archive.copies.copies import Copies
-from ibi.archive.copies.copy_tasks import CopyTasks
 from ibi.archive.copies.fetch import SourcePool
+from ibi.archive.copies.tasks import CopyTasks
 from ibi.archive.ports.maintenance import CopyRecord
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.copies import as_copy, check_copyable, check_droppable, check_offered

@@ -10,7 +10,7 @@ import click
 
 from ibi.archive.cli.options import folder_of, folder_option
 from ibi.archive.links.announcer import CatalogueLinks
-from ibi.archive.peers.peer_directory import OriginalFinder
+from ibi.archive.peers.directory import OriginalFinder
 from ibi.archive.recovery.concede import Rival, rivals
 from ibi.archive.recovery.concede import concede as concede_to
 from ibi.archive.settings import read_archive

@@ -11,7 +11,7 @@ from ibi.archive.ports.maintenance import Damage
 
 if TYPE_CHECKING:
     from ibi.archive.copies.copies import Copies
-    from ibi.archive.copies.copy_tasks import CopyTasks
+    from ibi.archive.copies.tasks import CopyTasks
     from ibi.archive.deposits.deposits import Deposits
     from ibi.archive.fixity.audit_schedule import AuditSchedule
     from ibi.archive.fixity.damage_log import DamageLog
@@ -30,7 +30,7 @@ def build_audits(
     from ibi.archive.fixity.audit_schedule import AuditSchedule
     from ibi.archive.fixity.damage_log import DamageLog
     from ibi.archive.links.announcer import CatalogueLinks
-    from ibi.archive.peers.peer_directory import PeerDirectory
+    from ibi.archive.peers.directory import PeerDirectory
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
     settings, catalogue = instance.settings, instance.catalogue
@@ -89,10 +89,10 @@ def build_exchange(
 def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
     """Return the copies of an archive, and who works on them."""
     from ibi.archive.copies.copies import Copies
-    from ibi.archive.copies.copy_tasks import CopyTasks
+    from ibi.archive.copies.tasks import CopyTasks
     from ibi.archive.links.announcer import CatalogueLinks
-    from ibi.archive.peers.peer_archive import HttpPeerArchive
-    from ibi.archive.peers.peer_directory import OriginalFinder
+    from ibi.archive.peers.archive_client import HttpPeerArchive
+    from ibi.archive.peers.directory import OriginalFinder
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
     settings = instance.settings
@@ -111,7 +111,7 @@ def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
 
 def build_transfers(instance: Instance) -> Transfers:
     """Return the transfers of an archive; none goes on before they are started."""
-    from ibi.archive.peers.peer_archive import HttpPeerArchive
+    from ibi.archive.peers.archive_client import HttpPeerArchive
     from ibi.archive.peers.transfer_peer import HttpTransferPeer
     from ibi.archive.transfers.transfers import Transfers
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard

@@ -151,7 +151,7 @@ _SHARED: Final = (
     *(
         "ibi.archive.web.api.exports",
         "ibi.archive.web.api.imports",
-        "ibi.archive.peers.peer_directory",
+        "ibi.archive.peers.directory",
     ),
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.on", "uvloop"),
 )

@@ -12,7 +12,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from ibi.archive.links.announcer import CatalogueLinks
-from ibi.archive.peers.peer_archive import HttpPeerArchive
+from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
 from ibi.foundation.http_client.api_client import reason_of

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ibi.archive.copies.fetch import FileFetcher
-from ibi.archive.peers.peer_archive import HttpPeerArchive
+from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import (
     ArchiveRefusedError,
