@@ -101,10 +101,13 @@ def tree() -> dict[str, list[str]]:
     text = ARCHITECTURE.read_text("utf-8")
     found: dict[str, list[str]] = {}
     for block in re.findall(r"```text\n((?:src|tests|bench)/.*?)```", text, re.DOTALL):
-        top, *lines = block.splitlines()
+        top = ""
         path: list[str] = []
-        found[top] = []
-        for line in lines:
+        for line in block.splitlines():
+            if not line.startswith(" "):
+                top, path = line, []
+                found[top] = []
+                continue
             indent, name = re.findall(r"^( *)(\S+?)/?(?: |$)", line)[0]
             path[len(indent) // 2 - 1 :] = [name]
             found[top].append("/".join(path))
@@ -114,6 +117,13 @@ def tree() -> dict[str, list[str]]:
 def test_the_tree_shows_every_folder_of_the_program() -> None:
     folders = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("__init__.py")}
     assert set(tree()["src/ibi/"]) == folders - {"."}
+
+
+@pytest.mark.parametrize("top", ["tests/", "bench/"])
+def test_the_trees_show_every_folder_of_tests_and_benchmarks(top: str) -> None:
+    files = ((ROOT / top).rglob(f"*.{kind}") for kind in ("py", "svg", "tsv"))
+    paths = [path.relative_to(ROOT / top) for found in files for path in found]
+    assert set(tree()[top]) == {path.parts[0] for path in paths if len(path.parts) > 1}
 
 
 def test_everything_in_the_trees_exists() -> None:
