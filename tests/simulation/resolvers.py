@@ -37,9 +37,8 @@ from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
 from ibi.wire import requests, responses
-from ibi.wire.requests import ExclusionRequest, InclusionRequest
+from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
-from ibi.wire.service_labels import DEFAULT_SERVICE
 from tests.simulation.disks import MemoryDatabase
 from tests.simulation.machines import Host
 from tests.simulation.resolver_wires import WiredArchives

@@ -20,6 +20,7 @@ from ibi.foundation.settings_file import (
     refuse_bad,
 )
 from ibi.identifier.label import Label, parse
+from ibi.wire.requests import DEFAULT_SERVICE
 
 RESOLVER_FILE: Final = "resolver.toml"
 ClientAddress = Literal["network", "full", "none"]
@@ -43,7 +44,7 @@ class ResolverSettings:
     address: str
     """Where readers find it: http://resolver.example.org"""
     listen: str = "127.0.0.1:8800"
-    service: str = "J8LNKB5R7W/3FUQHC5"
+    service: str = DEFAULT_SERVICE.spelling
     """The label of its own service (004, section 4.1)."""
     operator: str = ""
     """An e-mail address."""

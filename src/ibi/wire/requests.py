@@ -13,6 +13,7 @@ from typing import ClassVar, Final, TypeAlias, TypeVar
 
 from ibi.errors import IbiError, MessageError
 from ibi.identifier.address import canonical
+from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label, parse
 from ibi.identifier.limits import MAX_PORT
 from ibi.identifier.verbs import COMPOSITIONS, Verb, is_composition, read_verblist
@@ -22,6 +23,9 @@ from ibi.model.label_pair import Forms
 from ibi.wire import access_counts as accesses
 from ibi.wire.access_counts import MOST_ACCESSES, Others
 from ibi.wire.query import Query, written
+
+DEFAULT_SERVICE: Final = Ibip.parse("J8LNKB5R7W/3FUQHC5")
+"""The label of the resolver service (004, section 4.1)."""
 
 # RFC 2396, 3.2.2, as section 4.1 demands of an archive's address: hostport = host [":" port].
 _HOST_AND_PORT: Final = re.compile(

@@ -36,8 +36,7 @@ from ibi.errors import ArchiveRequestError, StorageError
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
-from ibi.wire.requests import ExclusionRequest, InclusionRequest
-from ibi.wire.service_labels import DEFAULT_SERVICE
+from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 
 NOW = 1_700_000_000 * SECOND
 KEY = RegistrationKey("1234567890")

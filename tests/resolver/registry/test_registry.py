@@ -22,7 +22,7 @@ from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import GRACE, good_keys, read_hosts
 from ibi.resolver.rules.outage import SECOND, SILENCES
-from ibi.resolver.rules.roster import Roster, is_home
+from ibi.resolver.rules.roster import Roster, homes_for, places_of
 from tests.support.doubles.minting_machine import PaperClock
 from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, RegistryShelf, until
 
@@ -629,7 +629,9 @@ def test_what_is_kept_ready_is_what_going_through_all_would_find(
         assert {each.id: each for each in roster.included()} == included
         for label in LABELS:
             assert roster.homes(label) == {
-                name for name, each in included.items() if is_home(each, label)
+                name
+                for name, each in included.items()
+                if not places_of(each).isdisjoint(homes_for(label))
             }
         good = sorted((each.confirmed, each.id) for each in plain.values() if each.confirmed)
         assert list(roster.ranks()) == [name for _, name in good]

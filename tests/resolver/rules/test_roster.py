@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ibi.identifier.label import parse
+from ibi.identifier.label import Label, parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.resolver.rules.roster import host_of, is_home
+from ibi.resolver.rules.roster import homes_for, host_of, places_of
 
 REP = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 REP_8080 = "sid.inpe.br/mtc-m21.8080/2012/06.05.15.34.39"
@@ -31,6 +31,10 @@ def archive(service: str, address: str = "", *, confirmed: bool = False) -> Regi
         confirmed=1,
         inclusion=inclusion if address else None,
     )
+
+
+def is_home(archive: RegisteredArchive, label: Label) -> bool:
+    return not places_of(archive).isdisjoint(homes_for(label))
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Copies."""
+"""Copies of items of other archives: pulled, compared and refreshed."""

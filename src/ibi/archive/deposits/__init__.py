@@ -1,1 +1,1 @@
-"""Deposits."""
+"""Deposits: files that are staged and become an item."""

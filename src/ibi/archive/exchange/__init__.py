@@ -1,1 +1,1 @@
-"""Exchange."""
+"""Import of bags, and the handover of items by export."""

@@ -1,1 +1,1 @@
-"""Fixity."""
+"""Audits of files, the record of damages, and repair."""

@@ -1,1 +1,1 @@
-"""Links."""
+"""Links to resolvers: announcements, and the log that digests are read from."""

@@ -1,1 +1,1 @@
-"""Peers."""
+"""Outbound HTTP of an archive, to other archives and to resolvers."""

@@ -31,7 +31,7 @@ from ibi.archive.rules.announcement import (
 )
 from ibi.errors import IbiError, printable
 from ibi.wire import responses
-from ibi.wire.requests import ExclusionRequest, InclusionRequest, encode
+from ibi.wire.requests import ExclusionRequest, InclusionRequest, at
 from ibi.wire.responses import ErrorAnswer, ExclusionStatus, InclusionStatus
 
 LARGEST_ANSWER: Final = 64 * 1024
@@ -60,7 +60,8 @@ class HttpResolverClient:
         """
         deadline = time.monotonic() + seconds
         try:
-            outcome = _outcome(request, *self._get(link, encode(request), deadline))
+            target = at(f"/{link.resolver_service.spelling}", request)
+            outcome = _outcome(request, *self._get(link, target, deadline))
         except _NoAnswerError as failure:
             outcome = Unreachable(str(failure))
         except (HTTPException, OSError, ValueError) as failure:
@@ -68,14 +69,14 @@ class HttpResolverClient:
         # A connection that was ended for being late looks broken, or even like a whole answer.
         return outcome if time.monotonic() < deadline else Unreachable(_words(TimeoutError()))
 
-    def _get(self, link: Link, query: str, deadline: float) -> tuple[int, bytes]:
+    def _get(self, link: Link, target: str, deadline: float) -> tuple[int, bytes]:
         headers = {
             "Host": urlsplit(link.resolver).netloc,
             "Accept": "text/plain",
             "Accept-Encoding": "identity",
         }
         with self._connection(link.resolver, deadline) as connection:
-            connection.request("GET", f"/{link.resolver_service.spelling}?{query}", headers=headers)
+            connection.request("GET", target, headers=headers)
             answer = connection.getresponse()
             return answer.status, _body(answer)
 

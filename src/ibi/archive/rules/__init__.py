@@ -1,1 +1,1 @@
-"""Rules."""
+"""Rules of an archive: values in, values out. No I/O."""

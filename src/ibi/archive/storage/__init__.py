@@ -1,1 +1,1 @@
-"""Storage."""
+"""The database and the files of an archive."""

@@ -1,1 +1,1 @@
-"""Transfers."""
+"""Transfers of Originals to and from other archives."""

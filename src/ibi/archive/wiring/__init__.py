@@ -1,1 +1,1 @@
-"""Wiring."""
+"""Builds an archive of its storage, peers, services and web."""

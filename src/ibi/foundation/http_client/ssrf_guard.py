@@ -69,12 +69,6 @@ _LEADS_TO_4: Final = (
 _LOOKUPS: Final = 64
 
 
-def is_public(address: str) -> bool:
-    """Tell whether a text is an IP address, canonically written, that is the same everywhere."""
-    read = _read(address)
-    return read is not None and _is_public(read)
-
-
 class OutboundGuard:
     """Lets through what is public, and networks that the operator names."""
 

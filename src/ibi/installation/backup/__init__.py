@@ -1,1 +1,1 @@
-"""Backup."""
+"""Backup of an installation, its verification, and restore."""

@@ -1,1 +1,1 @@
-"""Cli."""
+"""The commands `ibi mint` and `ibi minter`."""

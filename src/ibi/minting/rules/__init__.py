@@ -1,1 +1,1 @@
-"""Rules."""
+"""Rules of minting: granularity, reservation and the making of labels. No I/O."""

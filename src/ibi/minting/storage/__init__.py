@@ -1,1 +1,1 @@
-"""Storage."""
+"""The ledger of a minter, and the folder that its machine is known by."""

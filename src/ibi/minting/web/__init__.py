@@ -1,1 +1,1 @@
-"""Web."""
+"""The HTTP API of a minting service."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
@@ -35,9 +35,6 @@ from ibi.minting.web.metrics import MintingMetrics
 from ibi.minting.web.request_queue import SEATS, SHARE, RequestQueue
 from ibi.model.clock import Clock
 from ibi.model.token import Token
-
-T = TypeVar("T")
-
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE_MINT: Final = msgspec.json.Decoder(MintRequest).decode

@@ -1,1 +1,1 @@
-"""Acknowledgments."""
+"""Acknowledgments of accesses, kept and sent to archives."""

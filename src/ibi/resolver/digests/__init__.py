@@ -1,1 +1,1 @@
-"""Digests."""
+"""Digests of archives: fetched, kept, and followed while they change."""

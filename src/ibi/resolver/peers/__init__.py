@@ -1,1 +1,1 @@
-"""Peers."""
+"""Outbound HTTP of a resolver, to archives."""

@@ -1,1 +1,1 @@
-"""Registry."""
+"""The archives on record: registration, inclusion and availability."""

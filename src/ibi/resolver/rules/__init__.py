@@ -1,1 +1,1 @@
-"""Rules."""
+"""Rules of a resolver: values in, values out. No I/O."""

@@ -20,11 +20,6 @@ Place: TypeAlias = tuple[str, str, int]
 _ANY_PORT: Final = 0
 
 
-def is_home(archive: RegisteredArchive, label: Label) -> bool:
-    """Tell whether an archive is the home of a label."""
-    return not places_of(archive).isdisjoint(homes_for(label))
-
-
 def homes_for(label: Label) -> tuple[Place, ...]:
     """Return the places where a label may be at home; a legacy label is nowhere.
 

@@ -1,1 +1,1 @@
-"""Search."""
+"""Search for an item among archives, and conflicts between their claims."""

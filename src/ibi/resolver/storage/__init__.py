@@ -1,1 +1,1 @@
-"""Storage."""
+"""The database of a resolver."""

@@ -19,7 +19,7 @@ from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
 from ibi.resolver.web.explanation import Asked, Explanation
 from ibi.resolver.web.pasted_text import PastedText
-from ibi.wire.service_labels import DEFAULT_SERVICE
+from ibi.wire.requests import DEFAULT_SERVICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

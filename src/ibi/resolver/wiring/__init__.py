@@ -1,1 +1,1 @@
-"""Wiring."""
+"""Builds a resolver of its storage, peers, services and web."""

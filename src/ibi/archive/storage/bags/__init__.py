@@ -1,1 +1,1 @@
-"""Bags."""
+"""BagIt bags, read and written."""

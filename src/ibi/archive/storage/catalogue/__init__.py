@@ -1,1 +1,1 @@
-"""Catalogue."""
+"""The catalogue in SQL: items, deposits, tasks, statistics."""

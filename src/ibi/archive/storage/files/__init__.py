@@ -1,1 +1,1 @@
-"""Files."""
+"""Files in a folder."""

@@ -1,1 +1,1 @@
-"""Objects."""
+"""Files in an object store."""

@@ -1,1 +1,1 @@
-"""Unpack."""
+"""Zip and tar files, unpacked within limits."""

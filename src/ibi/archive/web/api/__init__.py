@@ -1,1 +1,1 @@
-"""Api."""
+"""The HTTP API of an archive, a module for each capability."""

@@ -27,7 +27,7 @@ from ibi.foundation.web.request_body import body_of, decoded, number_of
 from ibi.foundation.web.tokens_api import TokensApi
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
-from ibi.wire.service_labels import DEFAULT_SERVICE
+from ibi.wire.requests import DEFAULT_SERVICE
 
 _MOST: Final = 1000
 
