@@ -129,11 +129,11 @@ IN_ARCHIVES: Final = (
         {"ibi.archive.rules.answer._related": _always_original},
     ),
     Mutation(
-        "a key counts for whatever it is brought for",
+        "a key counts for any item",
         {"ibi.archive.rules.url_keys._is_among": _among_any},
     ),
     Mutation(
-        "a digest goes on and tells no news",
+        "a digest advances without listing changes",
         {"ibi.archive.links.digest_log.gathered": _no_news},
     ),
     Mutation(
@@ -141,7 +141,7 @@ IN_ARCHIVES: Final = (
         {"ibi.archive.deposits.deposits.Deposits.get": _never_completed},
     ),
     Mutation(
-        "half a deposit is taken for whole",
+        "an incomplete deposit is completed",
         {"ibi.archive.deposits.deposits.Deposits.check_whole": _whole},
     ),
     Mutation(
@@ -156,23 +156,23 @@ IN_ARCHIVES: Final = (
         },
     ),
     Mutation(
-        "what was decided is not finished after a crash",
+        "a committed change is not finished after a crash",
         {"ibi.archive.archive.Archive._settle": _unsettled},
         within=90,
     ),
     Mutation(
-        "a database says that it is durable before it is",
+        "a database reports a commit before it is durable",
         {
             "tests.simulation.disks.MemoryDatabase.transaction": _unsynced,
             "tests.simulation.machines.Host.start": _start_from_disk,
         },
     ),
     Mutation(
-        "a used key is forgotten by a clock that is ahead",
+        "a used key is removed by a clock that is ahead",
         {"ibi.archive.web.app.UsedKeyCleanup.forget": _forget_at_once},
     ),
     Mutation(
-        "the log of an archive does not tell of what changes",
+        "the log of an archive omits changes",
         {"ibi.archive.storage.catalogue.items.note_names": _nothing_changes},
     ),
 )

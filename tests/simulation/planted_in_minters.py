@@ -73,29 +73,29 @@ def _from_the_last(
 
 IN_MINTERS: Final = (
     Mutation(
-        "a minter gives back what others have reserved since",
+        "a minter releases what others have reserved since",
         {"ibi.minting.rules.reservation.release": _give_back},
     ),
     Mutation(
-        "a ledger that was set back is taken for what it was",
+        "an old copy of a ledger is accepted",
         {
             "ibi.minting.rules.reservation._check_history": _any_history,
             "ibi.minting.rules.reservation._is_known": _known_again,
         },
     ),
     Mutation(
-        "a minter gives once more what it has drawn",
+        "a minter gives an allocated instant twice",
         {"ibi.minting.stretch_allocator.StretchAllocator.take": _take_none},
     ),
     Mutation(
-        "instants begin with the last that was given",
+        "instants start at the last one given",
         {
             "ibi.minting.rules.reservation.create_dates": _from_the_last,
             "ibi.minting.stretch_allocator.create_dates": _from_the_last,
         },
     ),
     Mutation(
-        "a minter knows nothing of what others gave by its ledger",
+        "a minter ignores what others gave by its ledger",
         {"ibi.minting.rules.reservation._last": _last_of_own},
     ),
     Mutation(

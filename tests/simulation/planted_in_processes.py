@@ -122,51 +122,51 @@ async def _join_once(self: WorkerLeases) -> None:
 
 IN_PROCESSES: Final = (
     Mutation(
-        "a process that counted as gone goes on under its old name",
+        "a process that was declared gone continues under its old name",
         {"ibi.resolver.workers.leases.WorkerLeases._join": _join_once},
     ),
     Mutation(
-        "acts do not take turns",
+        "changes of the registry are not serialised",
         {"ibi.resolver.registry.registry.SerialExecutor.take": _at_once},
     ),
     Mutation(
-        "an archive on record is changed by what was read before",
+        "a record of an archive is changed from a stale read",
         {"ibi.resolver.storage.archives.SqlArchives.change_archive": _change_read_before},
     ),
     Mutation(
-        "accesses that were taken are noted still",
+        "accesses that were taken stay noted",
         {"ibi.resolver.acknowledgments.outbox.AccessCounter.take": _take_and_keep},
     ),
     Mutation(
-        "a sheet stays after it was told",
+        "a sheet stays after it was acknowledged",
         {"ibi.resolver.rules.access_sheet.keyed": _keyed_and_kept},
     ),
     Mutation(
-        "a process does not follow what another puts on record",
+        "a process does not follow the change feed",
         {"ibi.resolver.workers.change_feed.ChangeFeed.look": _deaf},
     ),
     Mutation(
-        "a process takes over from one that is there",
+        "a process takes over from one that is alive",
         {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_all},
     ),
     Mutation(
-        "nobody takes over from a process that is gone",
+        "no process takes over from one that is gone",
         {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_none},
     ),
     Mutation(
-        "accesses that may have been written are written again",
+        "accesses that may have been stored are stored again",
         {"ibi.resolver.storage.acknowledgments.SqlAcknowledgments.keep_pending": _keep_again},
     ),
     Mutation(
-        "a key is used without being written down",
+        "a key is used before it is stored",
         {"ibi.resolver.acknowledgments.outbox.AcknowledgmentOutbox.key": _key_in_mind},
     ),
     Mutation(
-        "another key is asked for when an answer is lost",
+        "a second key is requested when an answer is lost",
         {"ibi.resolver.acknowledgments.sender.next_step": _another_key},
     ),
     Mutation(
-        "accesses are given up that could be told",
+        "accesses are given up that could be acknowledged",
         {"ibi.resolver.acknowledgments.sender.next_step": _hopeless},
     ),
     Mutation(

@@ -156,17 +156,17 @@ IN_RESOLVERS: Final = (
         {"ibi.resolver.rules.lease.ArchiveLeases.lease": _unread},
     ),
     Mutation(
-        "an answer lasts that was overtaken by news",
+        "a redirect is cached that a change has overtaken",
         {"ibi.resolver.rules.redirect_cache.RecentChanges.since": _settled},
         within=90,
     ),
     Mutation(
-        "who has said that it has an item is no likelier to have it",
+        "archives whose digest lists the item are no candidates",
         {"ibi.resolver.search.fan_out.candidates_for": _without_holders},
         within=150,
     ),
     Mutation(
-        "a digest that was read counts as none",
+        "a digest that was read is ignored",
         {"ibi.resolver.digests.locations.Locations.publishes": _unpublished},
     ),
     Mutation(
@@ -174,15 +174,15 @@ IN_RESOLVERS: Final = (
         {"ibi.resolver.digests.fetcher.DigestFetcher._begin_due": _never_due},
     ),
     Mutation(
-        "owners that were learned are forgotten before they are kept",
+        "owners are dropped before they are stored",
         {"ibi.resolver.search.owners.Owners._flush": _kept_by_nobody},
     ),
     Mutation(
-        "conflicts that were seen are not written",
+        "conflicts are not stored",
         {"ibi.resolver.search.conflicts.Conflicts._write": _unwritten},
     ),
     Mutation(
-        "a resolver says that nobody has it while one is silent",
+        "a resolver answers not found while an archive is silent",
         {"ibi.resolver.rules.decision._nothing": _sure},
     ),
     Mutation(
@@ -190,7 +190,7 @@ IN_RESOLVERS: Final = (
         {"ibi.resolver.rules.decision.of_one_item": _first_claim},
     ),
     Mutation(
-        "a resolver asks nobody but those who are likely to know",
+        "a resolver asks the candidates only",
         {"ibi.resolver.rules.decision._of_the_likely": _content},
     ),
     Mutation(
@@ -198,47 +198,47 @@ IN_RESOLVERS: Final = (
         {"ibi.resolver.search.recorder.rivals": _no_rivals},
     ),
     Mutation(
-        "a claim is believed while the owner is silent",
+        "a claim is trusted while the owner is silent",
         {"ibi.resolver.rules.evidence.Evidence.may_others_claim": True},
     ),
     Mutation(
-        "an answer is remembered for too long",
-        {"tests.simulation.resolvers.Memory": _LongMemory},
+        "a redirect is cached for too long",
+        {"tests.simulation.resolvers.RedirectCache": _LongMemory},
     ),
     Mutation(
-        "an answer lasts although the log tells of its item",
+        "a redirect stays cached although the log names its item",
         {"ibi.resolver.rules.redirect_cache.RedirectCache.forget_lasting": _unforgetting},
     ),
     Mutation(
-        "an answer lasts although its archive has moved",
+        "a redirect stays cached although its archive has moved",
         {"ibi.resolver.rules.redirect_cache.RedirectCache.keep_up": _unmoved},
     ),
     Mutation(
-        "an answer lasts although its archive is silent",
+        "a redirect stays cached although its archive is silent",
         {"ibi.resolver.digests.log_follower.LogFollower._read_on": _trusting},
     ),
     Mutation(
-        "an archive that is down counts as none",
+        "an archive that is down is ignored",
         {"ibi.resolver.rules.roster._standing": _only_who_answers},
     ),
     Mutation(
-        "an owner that is switched off counts as none",
+        "an owner that is switched off is ignored",
         {"ibi.resolver.search.fan_out.SearchPool._owner": _only_who_is_on},
     ),
     Mutation(
-        "a claim is believed before all were heard",
+        "a claim is trusted before all have answered",
         {"ibi.resolver.rules.decision._original": _impatient},
     ),
     Mutation(
-        "nobody is put on record as the owner",
+        "no owner is recorded",
         {"ibi.resolver.search.recorder.owner_after": _unlearned},
     ),
     Mutation(
-        "what an operator has settled is not believed",
+        "a settled owner is not trusted",
         {"ibi.resolver.rules.evidence.Evidence.is_settled": False},
     ),
     Mutation(
-        "a warm answer is given for ever",
+        "a cached redirect is given for ever",
         {"ibi.resolver.web.fast_redirects.FastRedirects.find": _warm_for_ever},
     ),
 )

@@ -93,15 +93,15 @@ IN_TRANSFERS: Final = (
         within=90,
     ),
     Mutation(
-        "a receiver says that it undid what it accepted",
+        "a receiver answers that it undid what it accepted",
         {"ibi.archive.rules.transfer.answer_to_undo": _undone_anyway},
     ),
     Mutation(
-        "a late offer opens what has ended",
+        "a late offer reopens an ended transfer",
         {"ibi.archive.transfers.receiver.TransferReceiver._offered": _offered_late},
     ),
     Mutation(
-        "a giver takes back without asking",
+        "a sender takes back without asking",
         {"ibi.archive.transfers.sender.TransferSender.undo": _undo_alone},
     ),
     Mutation(
@@ -109,7 +109,7 @@ IN_TRANSFERS: Final = (
         {"ibi.archive.copies.copies.as_copy": _copied_as_original},
     ),
     Mutation(
-        "a Copy comes in the place of the Original",
+        "a Copy replaces the Original",
         {"ibi.archive.copies.copies.check_copyable": _copyable},
     ),
 )

@@ -17,7 +17,7 @@ from tests.simulation.shrinking import kind_of, shrunk
 from tests.simulation.world import run
 
 ROOT = Path(__file__).parents[2]
-QUICK = ("an archive counts a key twice", "a resolver says that nobody has it while one is silent")
+QUICK = ("an archive counts a key twice", "a resolver answers not found while an archive is silent")
 """That show in the first world."""
 
 
