@@ -64,7 +64,7 @@ def test_a_deposit_becomes_an_item_with_metadata_of_its_own(small: SmallArchive)
     kept = [(each.path, each.size, each.sha256) for each in small.archive.files(look.held)]
     expected = [file("a/Relatório.pdf", b"pdf"), file("b", b"")]
     assert kept == [(each.path, each.size, each.sha256) for each in expected]
-    [line] = small.catalogue.history(0, 9)
+    [line] = small.catalogue.history.entries(0, 9)
     assert (line.who, line.act, line.label) == ("me", "deposit", item.forms.label.canonical)
 
 
@@ -303,7 +303,7 @@ def test_a_deposit_takes_a_reserved_label_by_either_form(small: SmallArchive, fo
     look = small.deposit({"a": b"1"}, label=label)
     assert look.item.forms == reserved.forms
     assert look.item.metadata is not None
-    assert small.catalogue.reservations("", 9) == []
+    assert small.catalogue.reservations.page("", 9) == []
     with unchanged(small), pytest.raises(StateError, match="no label is given twice"):
         small.open({}, label=label)
     with unchanged(small), pytest.raises(StateError, match="no label is given twice"):
@@ -323,7 +323,7 @@ def test_a_label_that_is_reserved_for_another_is_no_further_name(small: SmallArc
         id_ = small.open({"a": b"1"}, further_names=[str(label)])
         with unchanged(small), pytest.raises(StateError, match="reserved"):
             small.deposits.complete(id_, "me")
-    assert small.catalogue.reservations("", 9) == [reserved]
+    assert small.catalogue.reservations.page("", 9) == [reserved]
 
 
 # --- files of items that are there ----------------------------------------------------------------
@@ -338,7 +338,7 @@ def test_files_come_and_go(small: SmallArchive) -> None:
     assert look.item.updated > before.updated
     [old] = (small.folder / "col" / label / "old").iterdir()
     assert contents(old) == {"a": b"1", "b/c": b"2"}
-    line = small.catalogue.history(0, 9)[-1]
+    line = small.catalogue.history.entries(0, 9)[-1]
     assert (line.act, line.detail) == ("revise", '{"put":["a","e"],"removed":["b/c"]}')
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ibi.archive.ports.maintenance import TaskStore
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
 from ibi.archive.tasks import CancelledError, InterruptedTaskError, TaskProgress, Tasks, Work
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.task import Task, TaskState
@@ -20,9 +19,9 @@ from tests.support.servers.minting import PATIENCE, wait_until
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqlCatalogue]:
+def store(tmp_path: Path) -> Iterator[TaskStore]:
     catalogue = open_catalogue(tmp_path / "catalogue.sqlite")
-    yield catalogue
+    yield catalogue.tasks
     catalogue.close()
 
 
@@ -85,7 +84,7 @@ def nothing(_: TaskProgress) -> None:
 # --- begun, reported, done ------------------------------------------------------------------------
 
 
-def test_a_task_is_done_and_tells_what_came_of_it(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_task_is_done_and_tells_what_came_of_it(store: TaskStore, clock: ToldClock) -> None:
     seen: list[object] = []
 
     def work(progress: TaskProgress) -> None:
@@ -104,16 +103,16 @@ def test_a_task_is_done_and_tells_what_came_of_it(store: SqlCatalogue, clock: To
 
 
 def test_what_was_begun_before_anybody_works_is_done_then(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     task = Tasks(store, clock, {"audit": nothing}).begin("audit", {}, "me")
-    assert store.unfinished_tasks() == [task]
+    assert store.unfinished() == [task]
     with at_work(store, clock, {"audit": nothing}) as tasks:
         assert ended(tasks, task).state is TaskState.DONE
 
 
 def test_works_may_be_registered_after_the_tasks_were_made(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     works: dict[str, Work] = {}
     tasks = Tasks(store, clock, works)
@@ -125,14 +124,14 @@ def test_works_may_be_registered_after_the_tasks_were_made(
         tasks.stop()
 
 
-def test_an_unknown_task_is_told(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_an_unknown_task_is_told(store: TaskStore, clock: ToldClock) -> None:
     tasks = Tasks(store, clock, {})
     for do in (tasks.get, tasks.cancel):
         with pytest.raises(UnknownError):
             do("nothing")
 
 
-def test_the_newest_come_first(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_the_newest_come_first(store: TaskStore, clock: ToldClock) -> None:
     tasks = Tasks(store, clock, {"a": nothing, "b": nothing})
     made = [tasks.begin(kind, {}, "me") for kind in ("a", "b", "a")]
     assert tasks.newest(9) == made[::-1]
@@ -149,24 +148,24 @@ class CountingStore:
         self.kept: list[Task] = []
         self.failures = 0
 
-    def keep_task(self, task: Task) -> None:
+    def keep(self, task: Task) -> None:
         """Keep a task, or fail."""
         self._fail()
         self.kept.append(task)
-        self._store.keep_task(task)
+        self._store.keep(task)
 
-    def task(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
+    def get(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
         """Return a task."""
-        return self._store.task(id)
+        return self._store.get(id)
 
-    def tasks(self, limit: int, kind: str = "") -> list[Task]:
+    def newest(self, limit: int, kind: str = "") -> list[Task]:
         """Return the newest tasks."""
-        return self._store.tasks(limit, kind)
+        return self._store.newest(limit, kind)
 
-    def unfinished_tasks(self) -> list[Task]:
+    def unfinished(self) -> list[Task]:
         """Return those that have not ended, or fail."""
         self._fail()
-        return self._store.unfinished_tasks()
+        return self._store.unfinished()
 
     def _fail(self) -> None:
         if self.failures:
@@ -175,7 +174,7 @@ class CountingStore:
 
 
 def test_a_report_is_kept_once_in_a_second_and_when_it_must_be(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     counting = CountingStore(store)
 
@@ -197,7 +196,7 @@ def test_a_report_is_kept_once_in_a_second_and_when_it_must_be(
 
 
 def test_of_one_kind_there_is_one_at_a_time_in_their_order(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate}) as tasks:
@@ -213,7 +212,7 @@ def test_of_one_kind_there_is_one_at_a_time_in_their_order(
     assert gate.most_at_once == 1
 
 
-def test_one_kind_waits_for_no_other(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_one_kind_waits_for_no_other(store: TaskStore, clock: ToldClock) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate, "copy": nothing}) as tasks:
         slow = tasks.begin("audit", {}, "me")
@@ -227,7 +226,7 @@ def test_one_kind_waits_for_no_other(store: SqlCatalogue, clock: ToldClock) -> N
 # --- cancelled ------------------------------------------------------------------------------------
 
 
-def test_a_task_at_work_ends_where_it_reports_next(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_task_at_work_ends_where_it_reports_next(store: TaskStore, clock: ToldClock) -> None:
     gate = Gate(steps=5)
     with at_work(store, clock, {"audit": gate}) as tasks:
         task = tasks.begin("audit", {}, "me")
@@ -248,7 +247,7 @@ def test_a_task_at_work_ends_where_it_reports_next(store: SqlCatalogue, clock: T
     assert gate.begun_at == ["", ""]
 
 
-def test_a_task_that_waits_is_never_begun(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_task_that_waits_is_never_begun(store: TaskStore, clock: ToldClock) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate}) as tasks:
         first, second, third = (tasks.begin("audit", {}, "me") for _ in range(3))
@@ -261,7 +260,7 @@ def test_a_task_that_waits_is_never_begun(store: SqlCatalogue, clock: ToldClock)
     assert len(gate.begun_at) == 2
 
 
-def test_a_cancelled_task_stays_so_after_a_restart(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_cancelled_task_stays_so_after_a_restart(store: TaskStore, clock: ToldClock) -> None:
     """Also if the process ends before the work notices."""
     gate = Gate(steps=5)
     tasks = Tasks(store, clock, {"audit": gate})
@@ -281,7 +280,7 @@ def test_a_cancelled_task_stays_so_after_a_restart(store: SqlCatalogue, clock: T
 
 
 def test_a_task_of_a_kind_that_nobody_does_can_be_cancelled(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     task = Tasks(store, clock, {"old": nothing}).begin("old", {}, "me")
     with at_work(store, clock, {"audit": nothing}) as tasks:
@@ -291,7 +290,7 @@ def test_a_task_of_a_kind_that_nobody_does_can_be_cancelled(
 
 
 def test_work_that_ends_before_it_reports_is_done_though_it_was_cancelled(
-    store: SqlCatalogue, clock: ToldClock
+    store: TaskStore, clock: ToldClock
 ) -> None:
     reached, let = threading.Event(), threading.Event()
 
@@ -311,7 +310,7 @@ def test_work_that_ends_before_it_reports_is_done_though_it_was_cancelled(
 
 
 def test_a_task_that_fails_says_why_and_the_next_is_done(
-    store: SqlCatalogue, clock: ToldClock, capsys: pytest.CaptureFixture[str]
+    store: TaskStore, clock: ToldClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     faults: list[Exception] = [ArchiveRequestError("It cannot be."), ZeroDivisionError("x")]
 
@@ -335,9 +334,7 @@ def test_a_task_that_fails_says_why_and_the_next_is_done(
 # --- interrupted ----------------------------------------------------------------------------------
 
 
-def test_a_task_goes_on_from_its_place_after_a_restart(
-    store: SqlCatalogue, clock: ToldClock
-) -> None:
+def test_a_task_goes_on_from_its_place_after_a_restart(store: TaskStore, clock: ToldClock) -> None:
     gate = Gate(steps=3)
     tasks = Tasks(store, clock, {"audit": gate})
     tasks.start()
@@ -359,11 +356,11 @@ def test_a_task_goes_on_from_its_place_after_a_restart(
     assert (done.state, done.done, done.request) == (TaskState.DONE, 3, '{"a":1}')
 
 
-def test_a_task_whose_process_was_killed_goes_on(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_task_whose_process_was_killed_goes_on(store: TaskStore, clock: ToldClock) -> None:
     killed = Task(
         id="t", kind="audit", who="me", begun=1, state=TaskState.RUNNING, place="1", done=1
     )
-    store.keep_task(killed)
+    store.keep(killed)
     gate = Gate(steps=2)
     gate.let.release(2)
     with at_work(store, clock, {"audit": gate}) as tasks:
@@ -371,9 +368,7 @@ def test_a_task_whose_process_was_killed_goes_on(store: SqlCatalogue, clock: Tol
     assert gate.begun_at == ["1"]
 
 
-def test_tasks_stop_at_once_when_there_is_nothing_to_do(
-    store: SqlCatalogue, clock: ToldClock
-) -> None:
+def test_tasks_stop_at_once_when_there_is_nothing_to_do(store: TaskStore, clock: ToldClock) -> None:
     tasks = Tasks(store, clock, {str(number): nothing for number in range(5)})
     for _ in range(20):
         tasks.start()
@@ -383,7 +378,7 @@ def test_tasks_stop_at_once_when_there_is_nothing_to_do(
         assert not stopping.is_alive()
 
 
-def test_who_reports_is_told_to_end(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_who_reports_is_told_to_end(store: TaskStore, clock: ToldClock) -> None:
     raised: list[type[Exception]] = []
     began = threading.Semaphore(0)
 
@@ -407,7 +402,7 @@ def test_who_reports_is_told_to_end(store: SqlCatalogue, clock: ToldClock) -> No
 # --- the storage fails ----------------------------------------------------------------------------
 
 
-def test_a_storage_that_fails_is_tried_again(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_a_storage_that_fails_is_tried_again(store: TaskStore, clock: ToldClock) -> None:
     failing = CountingStore(store)
     failing.failures = 2
     with at_work(failing, clock, {"audit": nothing}) as tasks:
@@ -418,7 +413,7 @@ def test_a_storage_that_fails_is_tried_again(store: SqlCatalogue, clock: ToldClo
         assert ended(tasks, tasks.begin("audit", {}, "me")).state is TaskState.DONE
 
 
-def test_work_whose_end_cannot_be_kept_is_done_again(store: SqlCatalogue, clock: ToldClock) -> None:
+def test_work_whose_end_cannot_be_kept_is_done_again(store: TaskStore, clock: ToldClock) -> None:
     failing = CountingStore(store)
     done: list[str] = []
     seen = threading.Event()
@@ -446,9 +441,7 @@ def test_work_whose_end_cannot_be_kept_is_done_again(store: SqlCatalogue, clock:
 # --- due ------------------------------------------------------------------------------------------
 
 
-def test_what_is_due_was_begun_long_ago_and_has_ended(
-    store: SqlCatalogue, clock: ToldClock
-) -> None:
+def test_what_is_due_was_begun_long_ago_and_has_ended(store: TaskStore, clock: ToldClock) -> None:
     tasks = Tasks(store, clock, {"audit": nothing, "copy": nothing})
     hour = 3600 * SECOND
     due: Callable[[], bool] = lambda: tasks.is_due("audit", hour)  # noqa: E731
@@ -459,7 +452,7 @@ def test_what_is_due_was_begun_long_ago_and_has_ended(
     assert not due()  # nobody does it twice because it takes long
     tasks.cancel(task.id)
     assert due()
-    store.keep_task(Task(id="t", kind="audit", who="me", begun=clock.now, state=TaskState.FAILED))
+    store.keep(Task(id="t", kind="audit", who="me", begun=clock.now, state=TaskState.FAILED))
     assert not due()
     clock.sleep(hour - 3 * SECOND)
     assert not due()

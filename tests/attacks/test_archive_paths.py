@@ -31,7 +31,7 @@ WITHOUT_CHECKS: Final = """
 import os
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.files.folder_listing import LocalFile
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.model.item import File
 from ibi.archive.web import public_routes
 

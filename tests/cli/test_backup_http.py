@@ -226,14 +226,15 @@ def test_what_was_transferred_since_is_conceded_before_the_archive_serves(tmp_pa
         resolver.include(other)
         with closing(open_catalogue(settings)) as catalogue:
             key = new_registration_key(lambda _: 5)
-            CatalogueLinks(catalogue).save(Link(resolver.address, key))
+            CatalogueLinks(catalogue.links).save(Link(resolver.address, key))
         said = f"{moved['rep']}\thttp://{other.address}\n"
         for options, after in ((["--dry-run"], "Original"), ([], "Copy")):
             result = run("archive", "concede", "--data", again, *options)
             assert (result.exit_code, result.stdout) == (0, said), result.output
             with closing(open_catalogue(settings)) as catalogue:
                 items = {
-                    str(held.item.forms.label): held.item for held in catalogue.items(0, 9, "data")
+                    str(held.item.forms.label): held.item
+                    for held in catalogue.items.page(0, 9, "data")
                 }
             assert items[moved["rep"]].state == after
             assert items[stayed["rep"]].state == "Original"

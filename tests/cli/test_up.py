@@ -239,7 +239,7 @@ def test_a_registration_that_was_lost_is_made_again_by_the_same_key(
 
         asyncio.run(forget())
     with closing(open_catalogue(read_archive(installation / "archive"))) as catalogue:
-        [before] = CatalogueLinks(catalogue).all()
+        [before] = CatalogueLinks(catalogue.links).all()
     with opened(installation, InstallationRequest(port=port)) as started:
         assert link_of(started, installation).key == before.key
 

@@ -23,8 +23,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.storage.catalogue import schema as archive_schema
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import StorageError
 from ibi.foundation.sql.database import Database, Execute
@@ -32,7 +33,7 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.schema_version import Migrations, is_newest
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.model.token import Token, TokenStore
+from ibi.model.token import Token
 from ibi.resolver.storage import schema as resolver_schema
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
@@ -169,22 +170,19 @@ def version(database: Database, migrations: Migrations) -> str:
     return str(found)
 
 
-def store(place: Place, migrations: Migrations) -> SqlCatalogue | SqlResolverStore:
-    kind = SqlCatalogue if migrations is ARCHIVE_MIGRATIONS else SqlResolverStore
+def store(place: Place, migrations: Migrations) -> Catalogue | SqlResolverStore:
+    """Open the tables as the program does."""
+    kind = sql_catalogue if migrations is ARCHIVE_MIGRATIONS else SqlResolverStore
     return kind(place.open(), quick=True)
-
-
-def tokens_of(opened: SqlCatalogue | SqlResolverStore) -> TokenStore:
-    return opened.tokens if isinstance(opened, SqlResolverStore) else opened
 
 
 def test_to_upgrade_twice_changes_nothing(place: Place, migrations: Migrations) -> None:
     place.upgrade(migrations)
     opened = store(place, migrations)
     token = Token("me", "digest", "read", 1)
-    tokens_of(opened).add_token(token)
+    opened.tokens.add_token(token)
     place.upgrade(migrations)
-    assert tokens_of(opened).tokens() == [token]
+    assert opened.tokens.tokens() == [token]
     opened.close()
     assert place.differences(migrations) == []
 
@@ -205,9 +203,9 @@ def test_both_programs_live_in_one_database(place: Place, order: list[Migrations
     database.close()
     stores = {migrations: store(place, migrations) for migrations in order}
     for migrations, opened in stores.items():
-        assert tokens_of(opened).add_token(Token("me", migrations.program, "read", 1))
+        assert opened.tokens.add_token(Token("me", migrations.program, "read", 1))
     for migrations, opened in stores.items():
-        assert [token.digest for token in tokens_of(opened).tokens()] == [migrations.program]
+        assert [token.digest for token in opened.tokens.tokens()] == [migrations.program]
         opened.close()
 
 
@@ -300,7 +298,7 @@ def test_tables_of_an_older_program_are_brought_to_the_newest(
     place.upgrade(migrations)
     opened = store(place, migrations)
     token = Token("me", "digest", "read", 1)
-    tokens_of(opened).add_token(token)
+    opened.tokens.add_token(token)
     opened.close()
     database = place.open()
     assert not is_newest(database, future)

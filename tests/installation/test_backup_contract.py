@@ -22,7 +22,7 @@ from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.settings import ArchiveSettings, read_archive
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
@@ -104,7 +104,7 @@ class Site:
         upgrade(self.place, ARCHIVE_MIGRATIONS, postgresql="://" in self.place)
         self.small = SmallArchive(
             folder,
-            catalogue=lambda _: SqlCatalogue(opened(self.place), quick=True),
+            catalogue=lambda _: sql_catalogue(opened(self.place), quick=True),
             keep_replaced=keep_replaced,
         )
         with minter_of(self.settings.minter) as minter:
@@ -167,7 +167,7 @@ def test_an_archive_comes_back_whatever_its_database_was_or_is(
     again = SmallArchive(
         settings.folder,
         minted=200,
-        catalogue=lambda _: SqlCatalogue(opened(settings.place(settings.catalogue)), quick=True),
+        catalogue=lambda _: sql_catalogue(opened(settings.place(settings.catalogue)), quick=True),
     )
     check_times(again)
     check_digest(again, site.small)
@@ -187,22 +187,22 @@ def without_empty(folder: Path) -> dict[str, bytes]:
 
 def check_digest(again: SmallArchive, before: SmallArchive) -> None:
     """Whoever read the log of before is told to begin anew, and finds what there is now."""
-    state = again.catalogue.digest_state()
+    state = again.catalogue.digest.state()
     assert not state.whole
-    assert state.epoch != before.catalogue.digest_state().epoch
-    while again.catalogue.fill_digest():
+    assert state.epoch != before.catalogue.digest.state().epoch
+    while again.catalogue.digest.fill():
         pass
-    digest = DigestLog(again.catalogue)
-    page = digest.page(*digest.place(before.catalogue.digest_state().epoch, 7))
-    items = [held.item for held in again.catalogue.items(0, 100)]
+    digest = DigestLog(again.catalogue.digest)
+    page = digest.page(*digest.place(before.catalogue.digest.state().epoch, 7))
+    items = [held.item for held in again.catalogue.items.page(0, 100)]
     assert (page.after, page.more) == (0, False)
     assert set(page.held) == {fingerprint(name.canonical) for item in items for name in item.names}
 
 
 def check_times(small: SmallArchive) -> None:
     """Whoever delivers a file knows by its time that it is the one that was deposited."""
-    for held in small.catalogue.items(0, 100):
-        for file in small.catalogue.files(held.id):
+    for held in small.catalogue.items.page(0, 100):
+        for file in small.catalogue.items.files(held.id):
             path = small.folder / "col" / held.item.forms.label.spelling / "doc" / file.path
             assert path.stat().st_mtime_ns == file.modified
 

@@ -22,7 +22,7 @@ from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.transfer_messages import Message, TransferReply
 from ibi.archive.rules.url_keys import UrlKeys
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.app import UsedKeyCleanup
@@ -80,7 +80,7 @@ class ArchiveHost(Host):
     def open(self) -> None:
         """Open what is on the disk."""
         clock = self.clock
-        self.catalogue = SqlCatalogue(self.catalogue_disk, quick=True)
+        self.catalogue = sql_catalogue(self.catalogue_disk, quick=True)
         ledger = SqlLedger(self.disk.database("ledger"))
         self.minter = Minter(self.subsystem, ledger, clock, self.memory)
         store = MemoryStore(self.tree, clock)
@@ -88,14 +88,14 @@ class ArchiveHost(Host):
         founded = self.archive.create_service(MetadataRecord(titles=(Text(self.name),)), "founder")
         self.service = founded.forms
         self.identity = Identity(self.base, founded.forms)
-        secret = self.catalogue.keep_setting("urlkeys", "5a" * 32)
+        secret = self.catalogue.settings.keep("urlkeys", "5a" * 32)
         keys = UrlKeys(bytes.fromhex(secret))
         self.answering = ArchiveService(self.catalogue, self.identity, keys, clock)
-        self.used_keys = UsedKeyCleanup(self.catalogue, clock)
-        self.digest = DigestEndpoint(DigestLog(self.catalogue), published=True)
-        self.filling = DigestBackfill(self.catalogue)
+        self.used_keys = UsedKeyCleanup(self.catalogue.statistics, clock)
+        self.digest = DigestEndpoint(DigestLog(self.catalogue.digest), published=True)
+        self.filling = DigestBackfill(self.catalogue.digest)
         self.deposits = Deposits(self.archive, _unpack)
-        self.links = CatalogueLinks(self.catalogue)
+        self.links = CatalogueLinks(self.catalogue.links)
         network, name = self.world.network, self.name
         self.transfers = Transfers(
             self.archive,
@@ -190,14 +190,14 @@ class ArchiveHost(Host):
 
     async def tell_manifest(self, label: str) -> bytes | None:
         """Tell another archive what an item is; None if it is not here."""
-        held = self.catalogue.find(parse(label).canonical)
+        held = self.catalogue.items.find(parse(label).canonical)
         if held is None:
             return None
         return manifest(replace(held.item, transfer=None), self.archive.files(held))
 
     async def tell_bytes(self, place: str, path: str, offset: int, count: int) -> bytes | None:
         """Tell another archive bytes of a file; None if it is not here."""
-        held = self.catalogue.find(parse(place).canonical)
+        held = self.catalogue.items.find(parse(place).canonical)
         if held is None or held.item.state is State.DELETED:
             return None
         try:

@@ -216,7 +216,7 @@ class People:
             return
 
         def forge() -> None:
-            held = owner.catalogue.find(known.label.canonical)
+            held = owner.catalogue.items.find(known.label.canonical)
             if held is None or held.item.transfer is not None:
                 return
             self._judge.contested.add(known.label.canonical)

@@ -52,7 +52,7 @@ def _whole(self: Deposits, id: str) -> None:  # noqa: A002
 def _make_without_files(self: Archive, change: Change) -> None:
     with self.changing():
         self.settle()
-        self.catalogue.apply(change, lambda _: None)
+        self.catalogue.items.apply(change, lambda _: None)
 
 
 def _make_later(self: Archive, change: Change) -> None:

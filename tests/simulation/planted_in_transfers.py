@@ -66,7 +66,7 @@ def _offered_late(self: TransferReceiver, offer: TransferOffer, pair: Pair) -> T
         secret=offer.ticket,
         since=self._archive.clock.wall(),
     )
-    self._catalogue.keep_exchange(wanted)
+    self._transfers.keep(wanted)
     return TransferReply(state="copying")
 
 

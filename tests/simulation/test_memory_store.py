@@ -12,7 +12,7 @@ import pytest
 
 from ibi.archive.ports.file_store import FileStore, pieces_of
 from ibi.archive.rules.manifest import read_kept
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import ChecksumError, StateError, UnknownError
 from tests.simulation.disks import Disk, MemoryDatabase
@@ -37,7 +37,7 @@ def in_memory(folder: Path, tree: Tree) -> SmallArchive:
     database = MemoryDatabase("catalogue", ARCHIVE_MIGRATIONS)
     return SmallArchive(
         folder,
-        catalogue=lambda _: SqlCatalogue(database, quick=True),
+        catalogue=lambda _: sql_catalogue(database, quick=True),
         store=lambda: MemoryStore(tree, ToldClock()),
     )
 
@@ -146,7 +146,7 @@ def _crashed_after(writes: int, folder: Path) -> bool | None:
         disk.writes_left = None
         small.restart()
         places = dict(small.store.manifests())
-        held = small.catalogue.items(0, 10, "data")
+        held = small.catalogue.items.page(0, 10, "data")
         assert [each.item.forms.label.spelling for each in held] == [
             place for place in places if tree.items[place]
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.archive.ports.catalogue import Catalogue, StoredItem
+from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.identifier.label import Label
 from ibi.model.item import Item
 
@@ -10,16 +10,17 @@ from ibi.model.item import Item
 class ItemLookup:
     """Looks each item up once."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, items: Items) -> None:
         """Read from a catalogue."""
-        self._catalogue = catalogue
+        self._find = items.find
+        self._file = items.file
         self._seen: dict[str, StoredItem | None] = {}
 
     def held(self, label: Label) -> StoredItem | None:
         """Return what the catalogue has under a label."""
         name = label.canonical
         if name not in self._seen:
-            found = self._seen[name] = self._catalogue.find(name)
+            found = self._seen[name] = self._find(name)
             if found is not None:  # whoever was led to it asks by whichever label it knows
                 self._seen.update((each.canonical, found) for each in found.item.forms)
         return self._seen[name]
@@ -32,4 +33,4 @@ class ItemLookup:
     def has_file(self, item: Item, path: str) -> bool:
         """Tell whether an item has a file."""
         held = self.held(item.forms.label)
-        return held is not None and self._catalogue.file(held.id, path) is not None
+        return held is not None and self._file(held.id, path) is not None

@@ -91,7 +91,7 @@ class Archive:
                 kept = (place for place in stored.places if place not in stored.dropped)
                 manifests = [read_kept(self.store.manifest(place)) for place in kept]
                 dropped = [parse(place, strict=True).canonical for place in stored.dropped]
-                self.catalogue.restore(stored, manifests, dropped)
+                self.catalogue.items.restore(stored, manifests, dropped)
                 self.store.finish(stored.id)
             self._unsettled = False
 
@@ -107,7 +107,7 @@ class Archive:
                 # It may take long: neither the database waits for it, nor whoever only settles.
                 self.store.prepare(change)
                 self._unsettled = True
-                self.catalogue.apply(change, self.store.decide)
+                self.catalogue.items.apply(change, self.store.decide)
             except StorageError:
                 self._unsettled = True
                 self.settle()
@@ -121,7 +121,7 @@ class Archive:
 
     def _is_made(self, change: Change) -> bool:
         first = change.items[0]
-        found = self.catalogue.find(first.item.forms.label.canonical)
+        found = self.catalogue.items.find(first.item.forms.label.canonical)
         return found is None if first.dropped else found is not None and found.item == first.item
 
     def change(  # noqa: PLR0913  # what a line of history says
@@ -150,7 +150,7 @@ class Archive:
     def get(self, label: Label | str) -> StoredItem:
         """Return the item with a label, deleted or not; UnknownError if there is none."""
         read = parse(label) if isinstance(label, str) else label
-        held = self.catalogue.find(read.canonical)
+        held = self.catalogue.items.find(read.canonical)
         if held is None:
             raise UnknownError("item", str(label))
         return held
@@ -165,24 +165,24 @@ class Archive:
         return Draft(self._held, now)
 
     def _held(self, forms: Forms) -> StoredItem | None:
-        found = (self.catalogue.find(label.canonical) for label in forms)
+        found = (self.catalogue.items.find(label.canonical) for label in forms)
         return next((held for held in found if held is not None), None)
 
     def get_described(self, label: Label | str) -> ItemWithMetadata:
         """Return an item with what describes it; of a metadata item, the one that it describes."""
         held = self.get(label)
         if held.item.kind == "metadata" and held.item.describes is not None:
-            data = self.catalogue.find(held.item.describes.label.canonical)
+            data = self.catalogue.items.find(held.item.describes.label.canonical)
             return ItemWithMetadata(data or held, held)
         metadata = held.item.metadata
         return ItemWithMetadata(
-            held, None if metadata is None else self.catalogue.find(metadata.label.canonical)
+            held, None if metadata is None else self.catalogue.items.find(metadata.label.canonical)
         )
 
     def create_service(self, record: MetadataRecord, who: str) -> Item:
         """Make the archive service's own item, once."""
         with self._changing:
-            for held in self.catalogue.items(0, 1, "service"):
+            for held in self.catalogue.items.page(0, 1, "service"):
                 return held.item
             now = self.clock.wall()
             forms, metadata = self.mint(2)
@@ -203,7 +203,7 @@ class Archive:
         reserved = [Reservation(forms, now, who, note) for forms in self.mint(count)]
         # Both: others may have been told these labels by the time that the catalogue is lost.
         self.store.keep_reservations(reserved_text(reserved))
-        self.catalogue.reserve(reserved)
+        self.catalogue.reservations.add(reserved)
         self.note("reserve", who, {"labels": [str(each.forms) for each in reserved]})
         return reserved
 
@@ -211,7 +211,7 @@ class Archive:
         """Write into the history what touches no item."""
         text = msgspec.json.encode(detail).decode()
         entry = HistoryEntry(0, uuid.uuid4().hex, self.clock.wall(), who, act, "", text)
-        self.catalogue.note(entry)
+        self.catalogue.history.note(entry)
 
     def amend(self, label: Label | str, amendment: Amendment, who: str) -> ItemWithMetadata:
         """Change what is said of an item, and how it relates to others."""
@@ -240,7 +240,7 @@ class Archive:
             return self.get_described(look.item.forms.label)
 
     def _has_file(self, item: int, path: str) -> bool:
-        return self.catalogue.file(item, path) is not None
+        return self.catalogue.items.file(item, path) is not None
 
     def drafted(self, draft: Draft) -> list[ItemChange]:
         """Return the changes of items that were there, by a draft."""
@@ -251,7 +251,7 @@ class Archive:
 
     def files(self, held: StoredItem) -> tuple[File, ...]:
         """Return all files of an item."""
-        return tuple(self.catalogue.files(held.id))
+        return tuple(self.catalogue.items.files(held.id))
 
     def delete(
         self,

@@ -111,7 +111,7 @@ class Tasks:
             begun=self._clock.wall(),
             request=msgspec.json.encode(request).decode(),
         )
-        self._store.keep_task(task)
+        self._store.keep(task)
         self._event(kind).set()
         return task
 
@@ -120,18 +120,18 @@ class Tasks:
 
     def get(self, id: str) -> Task:  # noqa: A002  # what it is called everywhere
         """Return a task; UnknownError if there is none."""
-        task = self._store.task(id)
+        task = self._store.get(id)
         if task is None:
             raise UnknownError("task", id)
         return task
 
     def newest(self, limit: int, kind: str = "") -> list[Task]:
         """Return tasks, the newest first."""
-        return self._store.tasks(limit, kind)
+        return self._store.newest(limit, kind)
 
     def is_due(self, kind: str, every: int) -> bool:
         """Tell whether a task that is done every so many nanoseconds should be begun again."""
-        last = next(iter(self._store.tasks(1, kind)), None)
+        last = next(iter(self._store.newest(1, kind)), None)
         if last is None or not last.state.has_ended:
             return last is None
         return self._clock.wall() - last.begun >= every
@@ -147,7 +147,7 @@ class Tasks:
                 msg = f"This task has ended already: {task.state}."
                 raise StateError(msg)
             cancelled = self._ended(task, TaskState.CANCELLED, _CANCELLED)
-            self._store.keep_task(cancelled)
+            self._store.keep(cancelled)
             self._cancelled.add(id)
         return cancelled
 
@@ -179,7 +179,7 @@ class Tasks:
                 self._event(kind).wait(_LOOK)
 
     def _do_all(self, kind: str) -> None:
-        for task in self._store.unfinished_tasks():
+        for task in self._store.unfinished():
             if task.kind == kind and not self._stopping.is_set():
                 self._do(task)
 
@@ -208,17 +208,17 @@ class Tasks:
         # Whoever cancels it writes too, and has the last word.
         with self._writing:
             self._check(task.id)
-            self._store.keep_task(task)
+            self._store.keep(task)
 
     def _leave(self, task: Task) -> None:
         """Keep where a task was interrupted, unless it is to be gone on with by nobody."""
         with self._writing:
             if task.id not in self._cancelled:
-                self._store.keep_task(task)
+                self._store.keep(task)
 
     def _end(self, progress: TaskProgress, state: TaskState, note: str) -> None:
         with self._writing:
-            self._store.keep_task(self._ended(progress.task, state, note))
+            self._store.keep(self._ended(progress.task, state, note))
 
     def _ended(self, task: Task, state: TaskState, note: str) -> Task:
         return replace(task, state=state, note=note, ended=self._clock.wall())

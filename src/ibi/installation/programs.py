@@ -79,7 +79,7 @@ def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
             ServedApp(archive_app, listeners[1]),
             settings[1],
             announcer,
-            CatalogueLinks(archive.catalogue),
+            CatalogueLinks(archive.catalogue.links),
             link,
             tokens,
         )
@@ -112,7 +112,9 @@ def _complete_archive(archive: Instance) -> dict[Path, str]:
     if not (folder / ARCHIVE_FILE).exists():
         record = record_from({"titles": [settings.name], "types": ["ServedApp"]})
         archive.archive.create_service(record, settings.administrator)
-        tokens[folder] = local_token(folder, archive.catalogue, archive.clock, ARCHIVE_SCOPES)
+        tokens[folder] = local_token(
+            folder, archive.catalogue.tokens, archive.clock, ARCHIVE_SCOPES
+        )
     _keep(folder / ARCHIVE_FILE, written(settings))
     return tokens
 
@@ -125,7 +127,7 @@ def _keep(path: Path, text: str) -> None:
 
 async def _linked(resolver: ResolverInstance, archive: Instance) -> Link:
     """Register the archive and link it, unless it is; the link follows the resolver's address."""
-    links = CatalogueLinks(archive.catalogue)
+    links = CatalogueLinks(archive.catalogue.links)
     registry = Registry(resolver.store.archives, resolver.store.feed, resolver.clock)
     await registry.open()
     try:

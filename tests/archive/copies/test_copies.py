@@ -57,7 +57,7 @@ class Copier:
 
     def holdings(self, after: str) -> tuple[list[str], str]:
         """List what is there, two at a time."""
-        held = self.pair.there.catalogue.items(int(after or 0), 2, "data")
+        held = self.pair.there.catalogue.items.page(int(after or 0), 2, "data")
         labels = [each.item.forms.label.spelling for each in held]
         return labels, str(held[-1].id) if len(held) == 2 else ""
 
@@ -109,7 +109,7 @@ def test_copy_is_a_copy_with_its_origin(copier: Copier) -> None:
     for item in (look.item, look.metadata.item):
         assert (item.state, item.origin) == (State.COPY, ADDRESS)
     assert copier.pair.files() == FILES
-    [entry] = copier.pair.here.catalogue.history(0, 10)
+    [entry] = copier.pair.here.catalogue.history.entries(0, 10)
     assert (entry.act, entry.who, entry.label) == ("copy", "me", look.item.forms.label.canonical)
     assert (copier.record().missing, copier.record().fault) == (0, "")
 
@@ -137,9 +137,9 @@ def test_copy_cannot_be_edited(copier: Copier) -> None:
 
 def test_copy_again_is_no_news(copier: Copier) -> None:
     copier.copy()
-    before = copier.pair.here.catalogue.history(0, 10)
+    before = copier.pair.here.catalogue.history.entries(0, 10)
     assert not copier.copy()
-    assert copier.pair.here.catalogue.history(0, 10) == before
+    assert copier.pair.here.catalogue.history.entries(0, 10) == before
 
 
 def test_metadata_label_means_the_item(copier: Copier) -> None:
@@ -276,10 +276,10 @@ def test_metadata_do_not_come_in_the_place_of_another_copy(
         ),
     }
     monkeypatch.setattr(copier.pair.source, "manifest", lambda label: texts[parse(label)])
-    items = copier.pair.here.catalogue.items(0, 10)
+    items = copier.pair.here.catalogue.items.page(0, 10)
     with pytest.raises(StateError, match="here"):
         copier.copy()
-    assert copier.pair.here.catalogue.items(0, 10) == items
+    assert copier.pair.here.catalogue.items.page(0, 10) == items
     assert copier.pair.here.store.open(victim.label, "y.txt").size == len(b"precious")
 
 
@@ -380,7 +380,7 @@ def test_original_that_moved_is_followed(copier: Copier) -> None:
 
 def test_refresh_leaves_alone_what_is_no_copy_any_more(copier: Copier) -> None:
     own = copier.pair.here.label({"x": b"x"})
-    copier.pair.here.catalogue.keep_copy(CopyRecord(label=parse(own).canonical, checked=0))
+    copier.pair.here.catalogue.copies.keep(CopyRecord(label=parse(own).canonical, checked=0))
     sources = SourcePool(copier.sources.__getitem__)
     assert not copier.copies.refresh(sources, parse(own), "schedule")
     assert copier.copies.standing("", 10) == []
@@ -389,8 +389,8 @@ def test_refresh_leaves_alone_what_is_no_copy_any_more(copier: Copier) -> None:
 def test_copies_that_nobody_put_on_record_are_found(copier: Copier) -> None:
     copier.copy()
     label = parse(copier.pair.label).canonical
-    copier.pair.here.catalogue.drop_copy(label)
-    copier.pair.here.catalogue.keep_copy(CopyRecord(label="no/more", checked=5))
+    copier.pair.here.catalogue.copies.drop(label)
+    copier.pair.here.catalogue.copies.keep(CopyRecord(label="no/more", checked=5))
     assert copier.copies.take_stock() == 1
     assert copier.copies.due(1, 10) == [label]
 
@@ -400,9 +400,12 @@ def test_drop_lets_go_of_all_of_it(copier: Copier) -> None:
     copier.copy()
     copier.copies.drop(parse(copier.pair.label), "me")
     assert copier.pair.here.dump()[1] == before
-    assert copier.pair.here.catalogue.items(0, 10) == []
+    assert copier.pair.here.catalogue.items.page(0, 10) == []
     assert copier.copies.standing("", 10) == []
-    assert [entry.act for entry in copier.pair.here.catalogue.history(0, 10)] == ["copy", "drop"]
+    assert [entry.act for entry in copier.pair.here.catalogue.history.entries(0, 10)] == [
+        "copy",
+        "drop",
+    ]
     with pytest.raises(UnknownError):
         copier.copies.drop(parse(copier.pair.label), "me")
     assert copier.copy()  # and it may come again

@@ -139,7 +139,7 @@ def test_source_that_stays_silent_is_given_up(pair: Pair) -> None:
     pair.source.breaks_at(*range(3, 100))
     with pytest.raises(ArchiveUnreachableError):
         pair.pull()
-    assert pair.here.catalogue.find(parse(pair.label).canonical) is None
+    assert pair.here.catalogue.items.find(parse(pair.label).canonical) is None
     assert pair.fetched == ["a.txt 0"] * 5
 
 

@@ -37,21 +37,21 @@ class Party:
         folder.mkdir()
         self.small = SmallArchive(folder, minted=minted)
         self.service = SERVICES[name]
-        self.key = SigningKey(self.small.catalogue)
+        self.key = SigningKey(self.small.catalogue.settings)
         self.restart()
 
     def restart(self) -> None:
         """Forget all that is not on the disk."""
         self.small.restart()
         small = self.small
-        self.key = SigningKey(small.catalogue)
+        self.key = SigningKey(small.catalogue.settings)
         self.importing = BagImporter(small.archive, small.deposits, self.service, is_signed)
         address = "http://giver.example.org"
         self.handing_over = HandoverIssuer(small.archive, self.service, address, self.key.sign)
 
     def state(self, label: str) -> str:
         """Return how an item is here; empty if it is not."""
-        held = self.small.catalogue.find(parse(label).canonical)
+        held = self.small.catalogue.items.find(parse(label).canonical)
         return "" if held is None else str(held.item.state)
 
     def give(self, label: str, to: Party) -> HandOver:
@@ -112,9 +112,9 @@ def test_an_item_comes_as_a_copy_with_its_labels_files_and_metadata(
     assert there.metadata is not None
     assert here.metadata.item == replace(there.metadata.item, state=State.COPY, origin=origin)
     assert contents(taker.small, label) == FILES
-    [entry] = taker.small.catalogue.history(0, 10)
+    [entry] = taker.small.catalogue.history.entries(0, 10)
     assert (entry.act, entry.label) == ("import", there.item.forms.label.canonical)
-    assert taker.small.catalogue.copy_record(entry.label) is not None
+    assert taker.small.catalogue.copies.get(entry.label) is not None
     before = taker.small.dump()
     taker.small.lose_catalogue()
     assert [place for place, _ in taker.small.store.manifests()]
@@ -319,7 +319,7 @@ def test_an_import_is_gone_on_with_and_ends_once(giver: Party, taker: Party) -> 
         sink.finish()
     assert taker.importing.complete(id_, {}, "me").outcome == "imported"
     assert taker.importing.complete(id_, FILES, "me").outcome == "imported"
-    assert len(taker.small.catalogue.history(0, 10)) == 1
+    assert len(taker.small.catalogue.history.entries(0, 10)) == 1
     assert taker.small.archive.files(taker.small.archive.get(label))[1].media_type == ""
 
 
@@ -365,9 +365,9 @@ def test_an_original_is_handed_over(giver: Party, taker: Party) -> None:
     assert there.metadata.item.state is State.COPY
     with unchanged(taker.small):
         assert taker.take(giver, label, document).startswith("here")
-    [exchange] = taker.small.catalogue.exchanges()
+    [exchange] = taker.small.catalogue.transfers.listed()
     assert (exchange.role, exchange.state) == ("receiving", "done")
-    [exchange] = giver.small.catalogue.exchanges()
+    [exchange] = giver.small.catalogue.transfers.listed()
     assert (exchange.role, exchange.state) == ("giving", "done")
 
 
@@ -376,7 +376,7 @@ def test_a_copy_becomes_the_original(giver: Party, taker: Party) -> None:
     carry(giver.small, label, taker.importing)
     assert taker.take(giver, label, giver.give(label, taker)) == "updated"
     assert taker.state(label) == "Original"
-    assert taker.small.catalogue.copy_record(parse(label).canonical) is None
+    assert taker.small.catalogue.copies.get(parse(label).canonical) is None
 
 
 def test_the_same_hand_over_is_the_same_paper(giver: Party, taker: Party) -> None:

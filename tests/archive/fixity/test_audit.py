@@ -85,7 +85,7 @@ def test_every_damage_is_found_named_and_told_once(
     [place] = damaged(small)
     assert place == f"{canonical(small, label)}/doc/folder/b.bin"
     assert [f"{each.label}/{each.path}" for each in news] == [place]
-    assert news == small.catalogue.damages()
+    assert news == small.catalogue.damages.page()
     audited(small, news=news)
     assert len(news) == 1  # it was told before
     assert len(damaged(small)) == 1
@@ -244,7 +244,7 @@ def test_what_is_damaged_is_fetched_from_who_has_it(small: SmallArchive, tmp_pat
     for path, time in times.items():
         assert (folder(small, label) / "doc" / path).stat().st_mtime_ns == time
     choice = HistoryChoice(label=canonical(small, label), act="repair")
-    lines = small.catalogue.history(0, 10, choice)
+    lines = small.catalogue.history.entries(0, 10, choice)
     assert [line.who for line in lines] == ["me"] * 3
     assert lines[0].detail == f'{{"path":"doc/a.txt","from":"{COPIES}"}}'
     silent, source = other.sources
@@ -493,7 +493,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
         return opened(place, path)
 
     monkeypatch.setattr(small.store, "open", counted)
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
     task = Task(id="1", kind=WHOLE, who="me", begun=1)
     parts, tasks = 0, [task]
 
@@ -502,7 +502,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
             raise InterruptedTaskError
 
     while True:
-        progress = TaskProgress(tasks[-1], small.catalogue.keep_task, small.clock, check)
+        progress = TaskProgress(tasks[-1], small.catalogue.tasks.keep, small.clock, check)
         parts += 1
         try:
             auditing.audit(progress)
@@ -530,8 +530,8 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
 def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
     small: SmallArchive,
 ) -> None:
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
-    tasks = Tasks(small.catalogue, small.clock, auditing.works)
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
+    tasks = Tasks(small.catalogue.tasks, small.clock, auditing.works)
     auditing.begin_if_due(tasks, 0, 50)
     assert tasks.newest(10) == []
     auditing.begin_if_due(tasks, 30, 50)
@@ -556,8 +556,8 @@ def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
 
 
 def test_what_cannot_be_checked_is_refused(small: SmallArchive) -> None:
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue), OtherPlaces({}))
-    tasks = Tasks(small.catalogue, small.clock, auditing.works)
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
+    tasks = Tasks(small.catalogue.tasks, small.clock, auditing.works)
     with pytest.raises(UnknownError):
         auditing.begin(tasks, AuditRequest(["8JMKD3MGP7W/3EPGUE5"]), "me")
     for request in (AuditRequest(source=COPIES), AuditRequest(repair=True, source="nowhere")):

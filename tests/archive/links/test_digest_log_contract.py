@@ -11,7 +11,7 @@ import pytest
 
 from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.identifier.fingerprint import fingerprint
@@ -36,7 +36,7 @@ def item(number: int) -> Item:
 def change(catalogue: Catalogue, *items: ItemChange) -> None:
     label = items[0].item.forms.label.canonical
     id_ = secrets.token_hex(8)
-    catalogue.apply(
+    catalogue.items.apply(
         Change(id=id_, at=7, who="me", act="deposit", label=label, items=items), lambda _: None
     )
 
@@ -51,12 +51,12 @@ def drop(catalogue: Catalogue, each: Item) -> None:
 
 
 def fill(catalogue: Catalogue) -> None:
-    while catalogue.fill_digest():
+    while catalogue.digest.fill():
         pass
 
 
 def read(catalogue: Catalogue, before: DigestPage | None = None) -> DigestPage:
-    digest = DigestLog(catalogue)
+    digest = DigestLog(catalogue.digest)
     epoch, after = (before.epoch, before.last) if before else ("", 0)
     return digest.page(*digest.place(epoch, after))
 
@@ -66,9 +66,9 @@ def said(page: DigestPage) -> tuple[set[int], set[int]]:
 
 
 def test_a_new_catalogue_has_an_empty_digest_once_it_was_looked_at(catalogue: Catalogue) -> None:
-    assert not catalogue.digest_state().whole
+    assert not catalogue.digest.state().whole
     fill(catalogue)
-    assert catalogue.digest_state().whole
+    assert catalogue.digest.state().whole
     page = read(catalogue)
     assert (page.after, page.last, page.more, page.held) == (0, 0, False, ())
     assert read(catalogue, page) == page
@@ -104,7 +104,7 @@ def test_what_was_undone_is_not_told(catalogue: Catalogue) -> None:
     one = ItemChange(item=item(1))
     wanted = Change(id="c", at=7, who="me", act="deposit", label="l", items=(one,))
     with pytest.raises(StateError):
-        catalogue.apply(wanted, refuse)
+        catalogue.items.apply(wanted, refuse)
     assert read(catalogue) == before
 
 
@@ -137,7 +137,7 @@ def test_a_change_that_is_made_again_after_a_crash_is_told(catalogue: Catalogue)
     page = read(catalogue)
     stored = StoredChange("s", 8, "me", "deposit", "l", "", "", ())
     dropped = item(1).forms.label.canonical
-    catalogue.restore(stored, [ManifestItem(item(2), ())], dropped=[dropped])
+    catalogue.items.restore(stored, [ManifestItem(item(2), ())], dropped=[dropped])
     assert said(read(catalogue, page)) == (names(item(2)), names(item(1)))
 
 
@@ -148,8 +148,8 @@ def test_what_was_there_before_the_log_is_written_down_in_parts(place: Place) ->
     # As in a catalogue that an earlier version made, or that came out of a backup.
     database = place.database()
     database.transaction(lambda execute: execute("DELETE FROM archive_digest"))
-    assert catalogue.fill_digest()
-    assert not catalogue.digest_state().whole
+    assert catalogue.digest.fill()
+    assert not catalogue.digest.state().whole
     drop(catalogue, items[5])
     drop(catalogue, items[425])
     put(catalogue, *items[430:])
@@ -158,7 +158,7 @@ def test_what_was_there_before_the_log_is_written_down_in_parts(place: Place) ->
     gone = (items[5], items[425])
     left = [each for each in items if each not in gone]
     assert said(read(again)) == (names(*left), names(*gone))
-    assert not again.fill_digest()
+    assert not again.digest.fill()
     database.close()
 
 
@@ -191,7 +191,7 @@ class Noted:
 
 def test_a_long_log_comes_in_pages(place: Place) -> None:
     noted = Noted(place.database())
-    catalogue = SqlCatalogue(noted, quick=True)  # type: ignore[arg-type]  # it is one
+    catalogue = sql_catalogue(noted, quick=True)  # type: ignore[arg-type]  # it is one
     place.opened.append(catalogue)
     fill(catalogue)
     put(catalogue, item(0))
@@ -255,7 +255,7 @@ def test_a_catalogue_that_was_written_anew_has_another_epoch(catalogue: Catalogu
     fill(catalogue)
     put(catalogue, item(1), item(2))
     before = read(catalogue)
-    renewal = catalogue.renewal()
+    renewal = catalogue.rebuild()
     renewal.put(
         [
             ManifestItem(item(2), (), number=2, version=1),
@@ -263,7 +263,7 @@ def test_a_catalogue_that_was_written_anew_has_another_epoch(catalogue: Catalogu
         ]
     )
     renewal.finish()
-    assert not catalogue.digest_state().whole
+    assert not catalogue.digest.state().whole
     fill(catalogue)
     after = read(catalogue, before)
     assert after.epoch != before.epoch
@@ -275,7 +275,7 @@ def test_an_epoch_or_a_cursor_of_another_is_no_place_here(catalogue: Catalogue) 
     fill(catalogue)
     put(catalogue, item(1), item(2))
     page = read(catalogue)
-    digest = DigestLog(catalogue)
+    digest = DigestLog(catalogue.digest)
     for epoch, after in (("", page.last), ("0" * 32, page.last), (page.epoch, page.last + 1)):
         assert digest.place(epoch, after)[1] == 0
     assert digest.place(page.epoch, page.last - 1)[1] == 0

@@ -16,7 +16,7 @@ from ibi.archive.ports.catalogue import Deposit
 from ibi.archive.recovery.rebuild import Rebuilt, rebuild
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.manifest import manifest, read_kept
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.catalogue.rebuild import REBUILDING
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
@@ -74,11 +74,11 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[
 
 
 def archive_on(place: Place, folder: Path) -> SmallArchive:
-    return SmallArchive(folder, minted=200, catalogue=lambda _: SqlCatalogue(place(), quick=True))
+    return SmallArchive(folder, minted=200, catalogue=lambda _: sql_catalogue(place(), quick=True))
 
 
 def full(place: Place, folder: Path) -> SmallArchive:
-    small = SmallArchive(folder, catalogue=lambda _: SqlCatalogue(place(), quick=True))
+    small = SmallArchive(folder, catalogue=lambda _: sql_catalogue(place(), quick=True))
     fill(small)
     return small
 
@@ -103,7 +103,7 @@ def test_the_rebuilt_catalogue_is_the_old_one(empty: Callable[[], Place], tmp_pa
     for label in (OUTER.label, INNER.label):
         assert again.archive.get(label).item.target == "f/copied"
     again.archive.amend(again.label({"a": b"1"}), Amendment(list_public=False), "me")
-    again.deposit({"z": b"1"}, label=str(again.catalogue.reservations("", 1)[0].forms.label))
+    again.deposit({"z": b"1"}, label=str(again.catalogue.reservations.page("", 1)[0].forms.label))
     again.close()
 
 
@@ -114,10 +114,10 @@ def test_what_the_tree_does_not_have_goes_and_what_only_the_catalogue_has_stays(
     small = full(place, tmp_path / "archive")
     stray = archive_on(other, tmp_path / "other")
     catalogue = small.catalogue
-    catalogue.keep_link("http://resolver.example.org", "{}")
-    catalogue.open_deposit(Deposit("d1", 1, "me", "{}"))
+    catalogue.links.keep("http://resolver.example.org", "{}")
+    catalogue.deposits.open(Deposit("d1", 1, "me", "{}"))
     before, kept = rows(place()), kept_rows(place())
-    history = catalogue.history(0, 1000)
+    history = catalogue.history.entries(0, 1000)
 
     def spoil(execute: Execute) -> None:
         execute("UPDATE archive_item SET version = 99, document = '{}', kind = 'data'")
@@ -136,8 +136,8 @@ def test_what_the_tree_does_not_have_goes_and_what_only_the_catalogue_has_stays(
     found = kept_rows(place())
     assert found.pop("accesses") == kept.pop("accesses")
     assert found == kept
-    assert catalogue.history(0, 1000)[: len(history)] == history
-    assert catalogue.history(len(history), 9)[-1].act == "rebuild"
+    assert catalogue.history.entries(0, 1000)[: len(history)] == history
+    assert catalogue.history.entries(len(history), 9)[-1].act == "rebuild"
     assert [name for name in _tables(place()) if "new_" in name] == []
     small.close()
     stray.close()
@@ -189,7 +189,7 @@ def test_manifests_of_before_numbers_were_written_are_read(
     assert [after[each] for each in ("names", "files")] == [
         before[each] for each in ("names", "files")
     ]
-    created = [held.item.created for held in again.catalogue.items(0, 100)]
+    created = [held.item.created for held in again.catalogue.items.page(0, 100)]
     assert created == sorted(created)
     again.close()
 
@@ -206,7 +206,7 @@ def test_two_trees_with_the_same_numbers_become_one_archive(
     two.close()
     both = archive_on(place, tmp_path / "one")
     assert faults(both) == []
-    assert [held.id for held in both.catalogue.items(0, 9)] == [1, 2, 3, 4]
+    assert [held.id for held in both.catalogue.items.page(0, 9)] == [1, 2, 3, 4]
     for label in labels:
         assert both.archive.get(label).version == 1
     both.close()
@@ -219,7 +219,7 @@ def test_places_that_cannot_be_read_are_named_and_what_is_known_of_them_stays(
     place, lost = empty(), empty()
     small = full(place, folder)
     before = rows(place())
-    labels = [held.item.forms.label.spelling for held in small.catalogue.items(0, 3)]
+    labels = [held.item.forms.label.spelling for held in small.catalogue.items.page(0, 3)]
     for label, text in zip(labels, (b"", b"{", b"\xff"), strict=True):
         (folder / "col" / label / "ibi.json").write_bytes(text)
     (folder / "col" / "stray" / "doc").mkdir(parents=True)
@@ -289,13 +289,13 @@ def test_whoever_interrupts_it_may_begin_again(
         database = place()
         dying = DyingDatabase(database, last, committed=committed)
         store = FolderStore(folder)
-        catalogue = SqlCatalogue(dying, quick=True)
+        catalogue = sql_catalogue(dying, quick=True)
         archive = Archive(catalogue, store, lambda _: [], ToldClock())
         with suppress(Killed):
             list(rebuild(archive))
         database.close()
         again = archive_on(place, folder)
-        is_half = bool(again.catalogue.setting(REBUILDING))
+        is_half = bool(again.catalogue.settings.get(REBUILDING))
         seen.add(is_half)
         assert is_half or seen_by(rows) in (old, before)
         assert faults(again) == []

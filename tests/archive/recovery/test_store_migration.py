@@ -110,8 +110,8 @@ class Move:
         """See that all is there as it is here, and what it was when it was deposited."""
         assert self.entered
         assert kept(self.there) == kept(self.here)
-        for held in self.small.catalogue.items(0, 100):
-            for file in self.small.catalogue.files(held.id):
+        for held in self.small.catalogue.items.page(0, 100):
+            for file in self.small.catalogue.items.files(held.id):
                 path = self.there / "col" / held.item.forms.label.spelling / "doc" / file.path
                 assert path.stat().st_mtime_ns == file.modified
         assert (self.here / MARK).read_text("utf-8") == OWNER
@@ -141,7 +141,7 @@ def test_everything_is_moved(move: Move) -> None:
     assert (told["items"], told["damaged"]) == (3, [])
     assert told["files"] == 5  # one of them was replaced
     move.check()
-    assert [entry.act for entry in move.small.catalogue.history(0, 100)][-2] == "move store"
+    assert [entry.act for entry in move.small.catalogue.history.entries(0, 100)][-2] == "move store"
 
 
 def test_what_is_changed_meanwhile_is_moved_as_it_is_then(move: Move) -> None:
@@ -241,7 +241,7 @@ def test_a_file_that_is_put_right_meanwhile_is_moved_again(move: Move) -> None:
     first, third = move.labels[0], move.labels[2]
     path = move.here / "col" / first / "doc" / "a"
     held = move.small.archive.get(first)
-    file = move.small.catalogue.file(held.id, "a")
+    file = move.small.catalogue.items.file(held.id, "a")
     assert file is not None
     path.write_bytes(b"?")
 
@@ -285,7 +285,7 @@ def test_what_was_put_right_between_two_attempts_is_moved_again(move: Move) -> N
     path.write_bytes(b"1")
     os.utime(path, ns=times)
     repaired = HistoryEntry(0, "r", 1, "me", "repair", parse(first).canonical, '{"path": "doc/a"}')
-    move.small.catalogue.note(repaired)
+    move.small.catalogue.history.note(repaired)
     assert move.run()["damaged"] == []
     move.check()
 

@@ -249,7 +249,7 @@ def test_a_move_that_was_killed_is_done_or_still_to_be_done(
     ids = ["1" * 32, "2" * 32]
     for id_ in ids:
         text = json.dumps(request)
-        catalogue.keep_task(
+        catalogue.tasks.keep(
             Task(id=id_, kind="move-store", who="me", begun=int(id_[0]), request=text)
         )
     catalogue.close()

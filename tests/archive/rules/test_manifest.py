@@ -185,14 +185,14 @@ def fill(small: SmallArchive) -> str:
 
 def known(small: SmallArchive) -> dict[str, object]:
     """Return what is known of items, but for numbers, versions and history."""
-    held = small.catalogue.items(0, 100)
+    held = small.catalogue.items.page(0, 100)
     rows = tables(small.folder / "catalogue.sqlite")
     return {
         "items": [each.item for each in held],
-        "files": [small.catalogue.files(each.id) for each in held],
+        "files": [small.catalogue.items.files(each.id) for each in held],
         "names": [name for name, *_ in rows["archive_name"]],
-        "reserved": small.catalogue.reservations("", 9),
-        "count": small.catalogue.count(),
+        "reserved": small.catalogue.reservations.page("", 9),
+        "count": small.catalogue.items.count(),
     }
 
 
@@ -213,11 +213,11 @@ def test_everything_is_rebuilt_from_the_tree_alone(small: SmallArchive) -> None:
 def test_a_rebuilt_catalogue_can_be_rebuilt_again(small: SmallArchive) -> None:
     fill(small)
     before = known(small)
-    history = small.catalogue.history(0, 100)
+    history = small.catalogue.history.entries(0, 100)
     for _ in range(2):
         assert all(not each.fault for each in rebuild(small.archive))
         assert known(small) == before
-    assert small.catalogue.history(0, 100)[: len(history)] == history
+    assert small.catalogue.history.entries(0, 100)[: len(history)] == history
 
 
 def test_what_was_decided_is_finished_before(
@@ -247,7 +247,7 @@ def test_one_bad_manifest_keeps_no_other_item_out(small: SmallArchive) -> None:
     assert "version 9" in rebuilt[labels[1]]
     assert labels[2] in rebuilt[f"{labels[2]}.backup"]
     assert [rebuilt[label] for label in labels[2:]] == ["", ""]
-    assert small.catalogue.count() == 2
+    assert small.catalogue.items.count() == 2
 
 
 def test_two_manifests_that_claim_one_name_are_told(small: SmallArchive) -> None:

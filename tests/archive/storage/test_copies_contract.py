@@ -21,26 +21,26 @@ def put(catalogue: Catalogue, number: int, state: State, kind: Kind = "data") ->
     new = Change(
         id=str(number), at=1, who="me", act="copy", label=label, items=(ItemChange(item=item),)
     )
-    catalogue.apply(new, lambda _: None)
+    catalogue.items.apply(new, lambda _: None)
     return label
 
 
 def test_records_are_listed_by_label_page_by_page(catalogue: Catalogue) -> None:
     for record in reversed(RECORDS):
-        catalogue.keep_copy(record)
-    assert catalogue.copies("", 10) == list(RECORDS)
-    assert catalogue.copies("", 2) == list(RECORDS[:2])
-    assert catalogue.copies("a/2", 2) == [RECORDS[2]]
-    assert catalogue.copies("", 10, faulty=True) == list(RECORDS[1:])
-    assert catalogue.copies("a/2", 10, faulty=True) == [RECORDS[2]]
-    assert catalogue.copies("\N{REPLACEMENT CHARACTER}\0", 10) == []
+        catalogue.copies.keep(record)
+    assert catalogue.copies.page("", 10) == list(RECORDS)
+    assert catalogue.copies.page("", 2) == list(RECORDS[:2])
+    assert catalogue.copies.page("a/2", 2) == [RECORDS[2]]
+    assert catalogue.copies.page("", 10, faulty=True) == list(RECORDS[1:])
+    assert catalogue.copies.page("a/2", 10, faulty=True) == [RECORDS[2]]
+    assert catalogue.copies.page("\N{REPLACEMENT CHARACTER}\0", 10) == []
 
 
 def test_copies_and_missing_originals_are_counted(catalogue: Catalogue) -> None:
-    assert catalogue.count_copies() == (0, 0)
+    assert catalogue.copies.count() == (0, 0)
     for record in RECORDS:
-        catalogue.keep_copy(record)
-    assert catalogue.count_copies() == (3, 1)
+        catalogue.copies.keep(record)
+    assert catalogue.copies.count() == (3, 1)
 
 
 def test_records_are_matched_with_the_copies_that_there_are(catalogue: Catalogue) -> None:
@@ -50,7 +50,7 @@ def test_records_are_matched_with_the_copies_that_there_are(catalogue: Catalogue
     put(catalogue, 4, State.COPY, "metadata")
     kept = CopyRecord(label=known, checked=5, missing=4, fault="It does not answer.")
     for record in (kept, CopyRecord(label=original, checked=1), *RECORDS):
-        catalogue.keep_copy(record)
+        catalogue.copies.keep(record)
     for _ in range(2):
-        catalogue.match_copies()
-        assert catalogue.copies("", 10) == [kept, CopyRecord(label=new, checked=0)]
+        catalogue.copies.match_items()
+        assert catalogue.copies.page("", 10) == [kept, CopyRecord(label=new, checked=0)]

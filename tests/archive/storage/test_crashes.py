@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
+from ibi.archive.ports.catalogue import Items, ManifestItem, StoredChange
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import StateError, StorageError
@@ -124,12 +124,12 @@ ACTS = {
 def view(small: SmallArchive) -> Seen:
     """Return what readers see, and check that catalogue and files say the same."""
     seen: Seen = {}
-    for held in small.catalogue.items(0, 100):
+    for held in small.catalogue.items.page(0, 100):
         place = small.folder / "col" / held.item.forms.label.spelling
         item, files = read_manifest((place / "ibi.json").read_bytes())
         doc = contents(place / "doc")
         assert item == held.item
-        assert sorted(files, key=lambda each: each.path) == small.catalogue.files(held.id)
+        assert sorted(files, key=lambda each: each.path) == small.catalogue.items.files(held.id)
         assert {each.path: each.sha256 for each in files} == {
             path: hashlib.sha256(content).hexdigest() for path, content in doc.items()
         }
@@ -138,14 +138,14 @@ def view(small: SmallArchive) -> Seen:
         seen[str(held.item.forms)] = (held.item, doc, old)
     found = {place for place, _ in small.store.manifests()}
     assert found == {item.forms.label.spelling for item, _, _ in seen.values()}
-    acts = [(entry.act, entry.label) for entry in small.catalogue.history(0, 100)]
+    acts = [(entry.act, entry.label) for entry in small.catalogue.history.entries(0, 100)]
     return {"items": seen, "history": acts}
 
 
 def check_tidy(small: SmallArchive) -> None:
     assert tree(small.folder / "journal") == {"./": b""}
     for id_ in small.store.deposits():
-        deposit = small.catalogue.deposit(id_)
+        deposit = small.catalogue.deposits.get(id_)
         assert deposit is not None
         assert not deposit.completed
     assert not list((small.folder / "incoming").glob("change-*"))
@@ -238,18 +238,18 @@ def test_whatever_the_disk_refuses_an_act_is_done_or_not(
     assert is_done
 
 
-class FailingCatalogue:
-    """A catalogue whose database goes away before, or after, it has committed."""
+class FailingItems:
+    """The items of a catalogue whose database goes away before, or after, it has committed."""
 
-    def __init__(self, catalogue: Catalogue, *, committed: bool, times: int) -> None:
+    def __init__(self, items: Items, *, committed: bool, times: int) -> None:
         """Fail so many times."""
-        self._catalogue = catalogue
+        self._items = items
         self._committed = committed
         self.times = times
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Do all else as it does."""
-        return getattr(self._catalogue, name)
+        return getattr(self._items, name)
 
     def _fail(self) -> None:
         if self.times:
@@ -264,7 +264,7 @@ class FailingCatalogue:
             if not self._committed:
                 self._fail()
 
-        self._catalogue.apply(change, last)
+        self._items.apply(change, last)
         self._fail()
 
     def restore(
@@ -272,7 +272,7 @@ class FailingCatalogue:
     ) -> None:
         """Write items, or fail."""
         self._fail()
-        self._catalogue.restore(stored, items, dropped)
+        self._items.restore(stored, items, dropped)
 
 
 @pytest.mark.parametrize("committed", [False, True])
@@ -287,8 +287,8 @@ def test_a_commit_that_fails_after_the_decision_is_made_up_for(  # noqa: PLR0913
     times: int,
 ) -> None:
     with copied(template, tmp_path / "it") as small:
-        failing = FailingCatalogue(small.catalogue, committed=committed, times=times)
-        small.archive.catalogue = failing
+        failing = FailingItems(small.catalogue.items, committed=committed, times=times)
+        small.archive.catalogue = replace(small.catalogue, items=failing)
         if times == 1:
             act.do(small)
         else:
@@ -311,7 +311,7 @@ def test_a_dropped_copy_leaves_nothing_but_what_goes_on_where_it_ended(
         assert tree(place) == {"deeper/": b""}
         assert not (small.folder / "col" / forms(6).label.spelling).exists()
         (place / "deeper").rmdir()
-        assert small.catalogue.find(COPY.canonical) is None
+        assert small.catalogue.items.find(COPY.canonical) is None
         view(small)
 
 
@@ -319,8 +319,8 @@ def test_while_a_decision_waits_its_deposit_is_left_alone(template: Path, tmp_pa
     """Or files would be missing in the item, or unknown ones be among them."""
     with copied(template, tmp_path / "it") as small:
         id_ = waiting(small, "edition_of")
-        fails = FailingCatalogue(small.catalogue, committed=False, times=5)
-        small.archive.catalogue = fails
+        fails = FailingItems(small.catalogue.items, committed=False, times=5)
+        small.archive.catalogue = replace(small.catalogue, items=fails)
         with pytest.raises(StorageError):
             small.deposits.complete(id_, "me")
         tries: list[Callable[[], object]] = [

@@ -52,12 +52,12 @@ def view(small: SmallArchive, ground: ObjectGround) -> Seen:
     """Return what readers see, and check that catalogue and objects say the same."""
     seen: Seen = {}
     kept: set[str] = set()
-    for held in small.catalogue.items(0, 100):
+    for held in small.catalogue.items.page(0, 100):
         place = held.item.forms.label.spelling
         item, files = read_manifest(small.store.manifest(place))
         doc = ground.contents(f"col/{place}/doc")
         assert item == held.item
-        assert sorted(files, key=lambda each: each.path) == small.catalogue.files(held.id)
+        assert sorted(files, key=lambda each: each.path) == small.catalogue.items.files(held.id)
         assert {each.path: each.sha256 for each in files} == {
             path: hashlib.sha256(content).hexdigest() for path, content in doc.items()
         }
@@ -67,7 +67,7 @@ def view(small: SmallArchive, ground: ObjectGround) -> Seen:
         bare = {path.partition("/")[2]: each for path, each in old.items()}
         seen[str(held.item.forms)] = (held.item, doc, bare)
     assert set(small.store.keys()) == kept  # nothing else lies there
-    acts = [(entry.act, entry.label) for entry in small.catalogue.history(0, 100)]
+    acts = [(entry.act, entry.label) for entry in small.catalogue.history.entries(0, 100)]
     return {"items": seen, "history": acts}
 
 
@@ -141,9 +141,9 @@ def test_a_lost_catalogue_is_rebuilt_from_the_objects(
     with copied(template, tmp_path / "it") as (small, ground):
         small.archive.reserve(2, "me")
         before = view(small, ground)["items"]
-        reserved = {each.forms for each in small.catalogue.reservations("", 10)}
+        reserved = {each.forms for each in small.catalogue.reservations.page("", 10)}
         small.lose_catalogue()
-        assert small.catalogue.items(0, 10) == []
+        assert small.catalogue.items.page(0, 10) == []
         assert [each.fault for each in rebuild.rebuild(small.archive)] == [""] * len(before)
         assert view(small, ground)["items"] == before
-        assert {each.forms for each in small.catalogue.reservations("", 10)} == reserved
+        assert {each.forms for each in small.catalogue.reservations.page("", 10)} == reserved

@@ -86,7 +86,7 @@ def check_moved(scene: Scene, source: Side, to: Side, id_: str) -> None:
         assert item is not None
         assert (item.state, item.origin, item.transfer) == (State.COPY, to.address, None)
     assert to.files(label) == source.files(label) == FILES
-    assert source.small.catalogue.copy_record(to.transfers.get(id_).exchange.label) is not None
+    assert source.small.catalogue.copies.get(to.transfers.get(id_).exchange.label) is not None
     assert [side.transfers.get(id_).phase for side in (source, to)] == ["done", "done"]
     assert all(side.transfers.get(id_).exchange.secret == "" for side in (source, to))
 
@@ -115,9 +115,12 @@ def test_an_original_is_transferred_with_what_describes_it(scene: Scene) -> None
         assert one is not None
         assert other is not None
         assert replace(other, custody=()) == one
-    acts = [each.act for each in scene.a.small.catalogue.history(0, 100)]
+    acts = [each.act for each in scene.a.small.catalogue.history.entries(0, 100)]
     assert acts[-3:] == ["offer", "hand over", "accept"]
-    assert [each.act for each in scene.b.small.catalogue.history(0, 100)] == ["receive", "accept"]
+    assert [each.act for each in scene.b.small.catalogue.history.entries(0, 100)] == [
+        "receive",
+        "accept",
+    ]
 
 
 def test_there_and_back_and_on(scene: Scene) -> None:
@@ -313,7 +316,7 @@ def run_until(scene: Scene, id_: str, phase: str) -> None:
     """Go on until the receiver is that far."""
     for _ in range(20):
         scene.a.step()
-        with_row = scene.b.small.catalogue.exchange(id_) is not None
+        with_row = scene.b.small.catalogue.transfers.get(id_) is not None
         if with_row and scene.b.transfers.get(id_).phase == phase:
             return
         scene.b.step()

@@ -16,8 +16,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ibi.archive.links.digest_log import DigestLog
-from ibi.archive.ports.catalogue import DigestState, ManifestItem
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.ports.catalogue import Catalogue, DigestState, ManifestItem
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.web import digest as module
 from ibi.archive.web.digest import PATH, DigestEndpoint
@@ -33,9 +33,9 @@ from tests.support.scenes.small_archive import forms
 class CountedDigest(DigestLog):
     """A digest that tells how often a page of it was put together, and how long that took."""
 
-    def __init__(self, catalogue: SqlCatalogue) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         """Begin with none."""
-        super().__init__(catalogue)
+        super().__init__(catalogue.digest)
         self.catalogue = catalogue
         self.took: list[float] = []
         self.free = Event()
@@ -54,15 +54,15 @@ class CountedDigest(DigestLog):
         item = ItemChange(item=Item(forms=forms(number)))
         id_, label = secrets.token_hex(8), item.item.forms.label.canonical
         change = Change(id=id_, at=7, who="me", act="deposit", label=label, items=(item,))
-        self.catalogue.apply(change, lambda _: None)
+        self.catalogue.items.apply(change, lambda _: None)
 
 
 @pytest.fixture
 def digest(tmp_path: Path) -> Iterator[CountedDigest]:
     path = str(tmp_path / "catalogue.sqlite")
     upgrade(path, ARCHIVE_MIGRATIONS, postgresql=False)
-    with closing(SqlCatalogue(Sqlite(path), quick=True)) as catalogue:
-        while catalogue.fill_digest():
+    with closing(sql_catalogue(Sqlite(path), quick=True)) as catalogue:
+        while catalogue.digest.fill():
             pass
         digest = CountedDigest(catalogue)
         digest.put(1)
@@ -109,14 +109,14 @@ def test_there_is_none_before_everything_was_written_down(digest: CountedDigest)
     """Who read half of it would take what is missing for what is not held."""
 
     async def act() -> None:
-        renewal = digest.catalogue.renewal()
+        renewal = digest.catalogue.rebuild()
         renewal.put([ManifestItem(Item(forms=forms(2)), (), number=2, version=1)])
         renewal.finish()
         door = DigestEndpoint(digest, published=True)
         with pytest.raises(HTTPException) as refused:
             await ask(door)
         assert refused.value.status_code == HTTPStatus.SERVICE_UNAVAILABLE
-        while digest.catalogue.fill_digest():
+        while digest.catalogue.digest.fill():
             pass
         assert set((await ask(door)).held) == names(2)
 

@@ -42,9 +42,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
             service.read(labels[0], day, count)
         service.read(labels[1], "2026-11-09", 12)
         catalogue = small.catalogue
-        catalogue.keep_copy(CopyRecord(label="a", checked=1, missing=2))
-        catalogue.keep_damage(Damage(label="a", path="p", found=1, what="x"))
-        catalogue.keep_exchange(
+        catalogue.copies.keep(CopyRecord(label="a", checked=1, missing=2))
+        catalogue.damages.keep(Damage(label="a", path="p", found=1, what="x"))
+        catalogue.transfers.keep(
             TransferRecord(id="x", label="a", role="giving", peer="p", secret="", since=1)
         )
         yield Filled(service, labels)

@@ -40,9 +40,9 @@ def small(tmp_path: Path) -> Iterator[SmallArchive]:
 
 
 def counts(small: SmallArchive, issued: int) -> bool:
-    number = small.catalogue.items(0, 1)[0].id
+    number = small.catalogue.items.page(0, 1)[0].id
     access = Access(number, "2026-11-16", issued, 7, issued + LIFE)
-    [is_counted] = small.catalogue.count_accesses([access])
+    [is_counted] = small.catalogue.statistics.count_accesses([access])
     return is_counted
 
 
@@ -53,7 +53,7 @@ def test_a_key_counts_once_although_the_clock_was_ahead_for_a_while(small: Small
     issued = clock.seconds
     assert counts(small, issued)
     clock.ahead = 5 * HOUR
-    keys = UsedKeyCleanup(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue.statistics, clock)
     keys.forget()
     assert not counts(small, issued)
     clock.seconds += 60
@@ -68,7 +68,7 @@ def test_nothing_is_forgotten_in_a_round_in_which_the_clock_was_set(
 ) -> None:
     small.label({"a.txt": b"one"})
     clock = TwoClocks()
-    keys = UsedKeyCleanup(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue.statistics, clock)
     keys.forget()
     issued = clock.seconds - LIFE - 1
     assert counts(small, issued)
@@ -81,7 +81,7 @@ def test_nothing_is_forgotten_in_a_round_in_which_the_clock_was_set(
 def test_a_key_is_forgotten_in_the_round_after_it_ran_out(small: SmallArchive) -> None:
     small.label({"a.txt": b"one"})
     clock = TwoClocks()
-    keys = UsedKeyCleanup(small.catalogue, clock)
+    keys = UsedKeyCleanup(small.catalogue.statistics, clock)
     issued = clock.seconds
     assert counts(small, issued)
     for _ in range(2):

@@ -16,7 +16,7 @@ from tests.support.scenes.small_archive import SmallArchive
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
     folder: Path = tmp_path_factory.mktemp("tokens")
     small = SmallArchive(folder)
-    yield Tokens(small.catalogue, small.clock, ARCHIVE_SCOPES)
+    yield Tokens(small.catalogue.tokens, small.clock, ARCHIVE_SCOPES)
     small.close()
 
 

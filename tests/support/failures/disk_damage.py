@@ -135,11 +135,13 @@ def audited(
     """
     if source:
         request["from"] = source
-    damages = DamageLog(small.catalogue, news.append if news is not None else lambda _: None)
+    damages = DamageLog(
+        small.catalogue.damages, news.append if news is not None else lambda _: None
+    )
     auditing = AuditSchedule(small.archive, damages, elsewhere or OtherPlaces({}))
     wanted = msgspec.json.encode(request).decode()
     task = Task(id="1", kind=WHOLE, who="me", begun=1, request=wanted)
-    progress = TaskProgress(task, small.catalogue.keep_task, small.clock, lambda _: None)
+    progress = TaskProgress(task, small.catalogue.tasks.keep, small.clock, lambda _: None)
     auditing.audit(progress)
     return progress.task
 
@@ -152,4 +154,4 @@ def result(task: Task) -> dict[str, Any]:
 
 def damaged(small: SmallArchive) -> dict[str, str]:
     """Return what is on the list: where it lies, and what is wrong."""
-    return {f"{each.label}/{each.path}": each.what for each in small.catalogue.damages()}
+    return {f"{each.label}/{each.path}": each.what for each in small.catalogue.damages.page()}

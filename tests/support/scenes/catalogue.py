@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ibi.archive.ports.catalogue import Catalogue
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.postgres import Postgres
 from tests.support.servers.postgres import PostgresServer
@@ -24,7 +24,7 @@ class Place:
 
     def __call__(self) -> Catalogue:
         """Open it."""
-        self.opened.append(SqlCatalogue(self.database(), quick=True))
+        self.opened.append(sql_catalogue(self.database(), quick=True))
         return self.opened[-1]
 
 

@@ -79,8 +79,8 @@ def fill(small: SmallArchive) -> None:
     exchange = TransferRecord(
         id="t", label=label, role="giving", peer=offer.peer, secret="", since=5
     )
-    small.catalogue.keep_exchange(replace(exchange, fault="It does not answer."))
-    small.catalogue.count_accesses([Access(held.id, "2026-11-15", 1, 2, 3, 4)])
+    small.catalogue.transfers.keep(replace(exchange, fault="It does not answer."))
+    small.catalogue.statistics.count_accesses([Access(held.id, "2026-11-15", 1, 2, 3, 4)])
 
 
 def bring(small: SmallArchive, item: Item) -> None:

@@ -17,7 +17,7 @@ from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules.deposit_request import DepositRequest
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.storage.unpack.unpack import unpack
@@ -74,12 +74,12 @@ class ToldClock:
         self.now += nanoseconds
 
 
-def open_catalogue(path: Path) -> SqlCatalogue:
+def open_catalogue(path: Path) -> Catalogue:
     """Open or make a catalogue in a file."""
     database = Sqlite(path)
     if not is_newest(database, ARCHIVE_MIGRATIONS):
         upgrade(str(path), ARCHIVE_MIGRATIONS, postgresql=False)
-    return SqlCatalogue(database, quick=True)
+    return sql_catalogue(database, quick=True)
 
 
 class SmallArchive:

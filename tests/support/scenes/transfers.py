@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,10 @@ from tests.support.scenes.small_archive import SmallArchive, forms
 
 TOKEN: Final = "ibi_token"  # noqa: S105  # of nobody
 WRITES: Final = {
-    "catalogue": ("apply", "restore", "keep_exchange", "keep_copy", "drop_copy", "open_deposit"),
+    "catalogue.items": ("apply", "restore"),
+    "catalogue.transfers": ("keep",),
+    "catalogue.copies": ("keep", "drop"),
+    "catalogue.deposits": ("open",),
     "store": ("decide", "finish", "discard"),
 }
 """What a crash may come before, or after."""
@@ -101,7 +105,7 @@ class Side:
 
     def _open(self) -> None:
         for part, names in WRITES.items():
-            real = getattr(self.small, part)
+            real = attrgetter(part)(self.small)
             for name in names:
                 setattr(real, name, self.network.written(getattr(real, name)))
         self.transfers = Transfers(
@@ -128,7 +132,7 @@ class Side:
 
     def item(self, label: str) -> Item | None:
         """Return what is here of an item."""
-        held = self.small.catalogue.find(parse(label).canonical)
+        held = self.small.catalogue.items.find(parse(label).canonical)
         return None if held is None else held.item
 
     def metadata(self, label: str) -> Item | None:

@@ -75,15 +75,15 @@ class SmallService(Client):
         """Have an item be read on a day."""
         number = self.small.archive.get(label).id
         access = Access(number, day, *divmod(self.small.clock.wall(), 10**9), 2**40, count)
-        assert self.small.catalogue.count_accesses([access]) == [True]
+        assert self.small.catalogue.statistics.count_accesses([access]) == [True]
 
 
 @contextmanager
 def small_service(folder: Path, works: Mapping[str, Work] | None = None) -> Iterator[SmallService]:
     """Serve a small archive while the block runs, its tasks too."""
     small = SmallArchive(folder)
-    tokens = BearerTokens(small.catalogue, small.clock, ARCHIVE_SCOPES)
-    tasks = Tasks(small.catalogue, small.clock, works or {})
+    tokens = BearerTokens(small.catalogue.tokens, small.clock, ARCHIVE_SCOPES)
+    tasks = Tasks(small.catalogue.tasks, small.clock, works or {})
 
     door = ArchiveAuthorizer(Authenticator(tokens, small.clock), small.clock, 1_000_000)
     apis = (TasksApi(tasks, door), HistoryApi(small.archive, door))

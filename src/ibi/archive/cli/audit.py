@@ -103,7 +103,7 @@ def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any
     settings = read_archive(folder.absolute())
     with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
         auditing = build_audits(opened)
-        tasks = Tasks(opened.catalogue, opened.clock, auditing.works)
+        tasks = Tasks(opened.catalogue.tasks, opened.clock, auditing.works)
         id_ = auditing.begin(tasks, wanted, _WHO, alone=True).id
 
         def look() -> dict[str, Any]:
@@ -116,7 +116,9 @@ def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any
         finally:
             tasks.stop()
         labels = set(result["labels"])
-        found = [each for each in opened.catalogue.damages() if not labels or each.label in labels]
+        found = [
+            each for each in opened.catalogue.damages.page() if not labels or each.label in labels
+        ]
     return result, msgspec.to_builtins([damage_answer(each) for each in found])
 
 

@@ -71,7 +71,7 @@ def _concede(opened: Instance, rival: Rival, *, dry_run: bool, as_json: bool) ->
 
 def _resolvers(opened: Instance) -> list[str]:
     """Return the resolvers that answer; without one nobody could tell."""
-    linked = [link.resolver for link in CatalogueLinks(opened.catalogue).all()]
+    linked = [link.resolver for link in CatalogueLinks(opened.catalogue.links).all()]
     answering = [resolver for resolver in linked if _answers(resolver)]
     if not answering:
         msg = "No resolver to which the archive is linked answers: nobody knows who has what."

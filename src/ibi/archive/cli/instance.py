@@ -90,7 +90,9 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     refuse_used(settings.folder, database, partial(_tokens, settings), "name another")
     with new_instance(ARCHIVE, settings), _opened(settings) as opened:
         service = opened.archive.create_service(record, settings.administrator or "init")
-        secret = first_token(settings.folder, opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+        secret = first_token(
+            settings.folder, opened.catalogue.tokens, SystemClock(), ARCHIVE_SCOPES
+        )
     facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
     show_made(facts, as_json=as_json)
     if settings.host == LOCAL_HOST:
@@ -100,7 +102,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
 
 def _tokens(settings: ArchiveSettings) -> list[Token]:
     with closing(open_catalogue(settings)) as catalogue:
-        return catalogue.tokens()
+        return catalogue.tokens.tokens()
 
 
 def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
@@ -173,7 +175,7 @@ def _serve_alone(settings: ArchiveSettings, listener: socket.socket) -> None:
             click.echo(f"ready archive={address}")
             if not missing:
                 announcer.start()
-            elif opened.catalogue.links():
+            elif opened.catalogue.links.all():
                 click.echo(missing, err=True)
 
         with instance_lock.serving(settings.folder, address):
@@ -204,9 +206,9 @@ def rebuild(folder: Path | None) -> None:
         ) as items,
     ):
         faults = Counter(item.fault for item in items)
-        lost = not opened.catalogue.tokens()
+        lost = not opened.catalogue.tokens.tokens()
         if lost:
-            tokens = Tokens(opened.catalogue, SystemClock(), ARCHIVE_SCOPES)
+            tokens = Tokens(opened.catalogue.tokens, SystemClock(), ARCHIVE_SCOPES)
             instance_lock.keep_token(settings.folder, tokens.add("local", "administer"))
     click.echo(f"rebuilt {faults.pop('', 0)} items")
     if lost:

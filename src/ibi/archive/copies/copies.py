@@ -61,7 +61,8 @@ class Copies:
     def __init__(self, archive: Archive, find_original: FindOriginal, address: str) -> None:
         """Take the archive, its own address, and who knows where Originals are."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._copies = archive.catalogue.copies
+        self._items = archive.catalogue.items
         self._puller = ItemPuller(archive)
         self._find = find_original
         self._own = address
@@ -97,7 +98,7 @@ class Copies:
         """Bring a Copy up to date; True if there was news. What is in the way goes on record."""
         held = self._held(label)
         if held is None or held.item.state is not State.COPY:
-            self._catalogue.drop_copy(label.canonical)
+            self._copies.drop(label.canonical)
             return False
         if held.item.transfer is not None:
             self._keep(label, "")
@@ -122,9 +123,9 @@ class Copies:
 
     def _held(self, label: Label) -> StoredItem | None:
         """Return what is here of an item; of metadata, of the item that they describe."""
-        held = self._catalogue.find(label.canonical)
+        held = self._items.find(label.canonical)
         if held is not None and held.item.describes is not None:
-            return self._catalogue.find(held.item.describes.label.canonical) or held
+            return self._items.find(held.item.describes.label.canonical) or held
         return held
 
     def _at(self, sources: SourcePool, address: str) -> PeerArchive:
@@ -215,7 +216,7 @@ class Copies:
 
     def _keep(self, label: Label, fault: str, *, is_missing: bool = False) -> None:
         """Put on record how a Copy stands."""
-        known = self._catalogue.copy_record(label.canonical)
+        known = self._copies.get(label.canonical)
         now = self._archive.clock.wall()
         since = known.missing if known is not None else 0
         if is_missing and not since:
@@ -223,7 +224,7 @@ class Copies:
         elif fault and (known is None or known.fault != fault):
             _LOG.warning("a copy could not be refreshed", item=label.spelling, reason=fault)
         missing = (since or now) if is_missing else 0
-        self._catalogue.keep_copy(
+        self._copies.keep(
             CopyRecord(label=label.canonical, checked=now, missing=missing, fault=fault)
         )
 
@@ -243,30 +244,30 @@ class Copies:
                 ItemChange(item=held.item, version=held.version, dropped=True) for held in gone
             ]
             archive.make(archive.change("drop", who, main, changes, archive.clock.wall()))
-            self._catalogue.drop_copy(main.canonical)
+            self._copies.drop(main.canonical)
             self.recount()
 
     def due(self, before: int, limit: int) -> list[str]:
         """Return copies that were not looked at since a moment, the longest ago first."""
-        return [record.label for record in self._catalogue.copy_records(before, limit)]
+        return [record.label for record in self._copies.due(before, limit)]
 
     def take_stock(self) -> int:
         """Put every Copy on record, however it came here, and return how many there are."""
-        self._catalogue.match_copies()
+        self._copies.match_items()
         return self.recount()
 
     def recount(self) -> int:
         """Count the copies, and those whose Original is missing."""
-        self.counted = self._catalogue.count_copies()
+        self.counted = self._copies.count()
         return self.counted[0]
 
     def standing(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyStatus]:
         """Return how copies stand, in the order of their labels."""
-        records = self._catalogue.copies(after, limit, faulty=faulty)
+        records = self._copies.page(after, limit, faulty=faulty)
         return [CopyStatus(record, self._copy_of(record)) for record in records]
 
     def _copy_of(self, record: CopyRecord) -> Item | None:
-        held = self._catalogue.find(record.label)
+        held = self._items.find(record.label)
         return held.item if held is not None and held.item.state is State.COPY else None
 
 

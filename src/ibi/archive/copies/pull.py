@@ -35,10 +35,10 @@ def named_deposit(archive: Archive, prefix: str, facts: str, who: str, request: 
     """
     catalogue = archive.catalogue
     ids = (_id(prefix, facts, number) for number in itertools.count())
-    rows = ((id_, catalogue.deposit(id_)) for id_ in ids)
+    rows = ((id_, catalogue.deposits.get(id_)) for id_ in ids)
     id_, known = next((id_, row) for id_, row in rows if row is None or not row.completed)
     if known is None:
-        catalogue.open_deposit(Deposit(id_, archive.clock.wall(), who, request.decode()))
+        catalogue.deposits.open(Deposit(id_, archive.clock.wall(), who, request.decode()))
     return id_
 
 
@@ -78,7 +78,8 @@ class ItemPuller:
     def __init__(self, archive: Archive) -> None:
         """Take the archive."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._deposits = archive.catalogue.deposits
+        self._items = archive.catalogue.items
         self._store = archive.store
         self._fetcher = FileFetcher(archive)
 
@@ -132,7 +133,7 @@ class ItemPuller:
 
     def _held(self, item: Item) -> StoredItem | None:
         """Return the item as it is here; StateError if its labels name another one here."""
-        held = self._catalogue.find(item.forms.label.canonical)
+        held = self._items.find(item.forms.label.canonical)
         if held is not None:
             check_same(held.item, item)
         return held
@@ -151,11 +152,11 @@ class ItemPuller:
 
     def _renew(self, id_: str) -> None:
         """Make a deposit as young as what came last: old ones are swept away."""
-        known = self._catalogue.deposit(id_)
+        known = self._deposits.get(id_)
         now = self._archive.clock.wall()
         if known is not None and now - known.opened > _DAY:
-            self._catalogue.drop_deposit(id_)
-            self._catalogue.open_deposit(replace(known, opened=now))
+            self._deposits.drop(id_)
+            self._deposits.open(replace(known, opened=now))
 
     def _tidy(self, deposit: str, wanted: Sequence[File]) -> None:
         """Remove what came before and is not wanted any more: the item may have changed since."""

@@ -43,7 +43,9 @@ class Deposits:
         """Take the archive, and who takes zip and tar files apart."""
         self._archive = archive
         self._unpacking = unpacking
-        self._catalogue = archive.catalogue
+        self._deposits = archive.catalogue.deposits
+        self._items = archive.catalogue.items
+        self._reservations = archive.catalogue.reservations
         self._store = archive.store
 
     def open(self, request: DepositRequest, who: str) -> Deposit:
@@ -55,7 +57,7 @@ class Deposits:
             who,
             msgspec.json.encode(request).decode(),
         )
-        self._catalogue.open_deposit(deposit)
+        self._deposits.open(deposit)
         return deposit
 
     def _check(self, wanted: NewItem | Revision) -> None:
@@ -67,7 +69,7 @@ class Deposits:
         for name in wanted.further_names:
             self._check_free(name)
         if wanted.edition_of is not None:
-            held = self._catalogue.find(wanted.edition_of.canonical)
+            held = self._items.find(wanted.edition_of.canonical)
             if held is not None:
                 editions.check_last(held.item, self._archive.find)
         if wanted.translation_of is not None and wanted.language is not None:
@@ -76,7 +78,7 @@ class Deposits:
             translations.check_free(item, wanted.language)
 
     def _check_free(self, name: Label) -> None:
-        if self._catalogue.find(name.canonical) is not None:
+        if self._items.find(name.canonical) is not None:
             msg = f"{name} names another item already: no label is given twice."
             raise StateError(msg)
 
@@ -89,7 +91,7 @@ class Deposits:
         return held
 
     def _reserved(self, label: Label) -> Forms:
-        reservation = self._catalogue.reservation(label.canonical)
+        reservation = self._reservations.find(label.canonical)
         if reservation is None:
             self._check_free(label)
             raise UnknownError("reserved label", label.spelling)
@@ -97,7 +99,7 @@ class Deposits:
 
     def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
         """Return a deposit, open or completed; what is pulled from elsewhere is nobody's."""
-        deposit = self._catalogue.deposit(id)
+        deposit = self._deposits.get(id)
         if deposit is None or is_pull(id):
             raise UnknownError("deposit", id)
         return deposit
@@ -148,15 +150,15 @@ class Deposits:
         """Give a deposit up."""
         with self._archive.changing(), self._store.sealed(id):
             self._opened(id)
-            self._catalogue.drop_deposit(id)
+            self._deposits.drop(id)
             self._store.discard(id)
 
     def sweep(self) -> None:
         """Give up what has lain open for too long, and remove what belongs to nobody."""
-        for deposit in self._catalogue.deposits(self._archive.clock.wall() - LIFE):
+        for deposit in self._deposits.open_before(self._archive.clock.wall() - LIFE):
             with suppress(StateError), self._alone(deposit.id):
-                if self._catalogue.deposit(deposit.id) == deposit:  # nobody goes on with it
-                    self._catalogue.drop_deposit(deposit.id)
+                if self._deposits.get(deposit.id) == deposit:  # nobody goes on with it
+                    self._deposits.drop(deposit.id)
         for id_ in self._store.deposits():
             if self._under_way(id_):
                 continue  # no door is shut to who goes on with it just now
@@ -165,7 +167,7 @@ class Deposits:
                     self._store.discard(id_)
 
     def _under_way(self, id: str) -> bool:  # noqa: A002
-        known = self._catalogue.deposit(id)
+        known = self._deposits.get(id)
         return known is not None and not known.completed
 
     @contextmanager

@@ -88,9 +88,9 @@ def counterpart_of(archive: Archive, incoming: IncomingItem) -> LocalCounterpart
 def _held(catalogue: Catalogue, item: Item) -> StoredItem | None:
     here: StoredItem | None = None
     for name in item.names:
-        found = catalogue.find(name.canonical)
+        found = catalogue.items.find(name.canonical)
         if found is None:
-            if catalogue.reservation(name.canonical) is not None:
+            if catalogue.reservations.find(name.canonical) is not None:
                 msg = f"{name} is reserved in this archive, for an item that comes later."
                 raise StateError(msg)
         elif found.item.forms != item.forms or found.item.kind != item.kind:
@@ -151,7 +151,9 @@ class BagImporter:
         self._deposits = deposits
         self._service = service
         self._verify = verify
-        self._catalogue = archive.catalogue
+        self._copies = archive.catalogue.copies
+        self._deposits_store = archive.catalogue.deposits
+        self._transfers = archive.catalogue.transfers
         self._store = archive.store
 
     def open(self, brought: Sequence[Brought], key: str, who: str) -> list[ImportDecision]:
@@ -226,7 +228,7 @@ class BagImporter:
 
     def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> ImportDecision:
         """Make an item of what came, and of small files that come only now."""
-        deposit = self._catalogue.deposit(id_) if is_import(id_) else None
+        deposit = self._deposits_store.get(id_) if is_import(id_) else None
         if deposit is None:
             raise UnknownError("import", id_)
         brought = msgspec.json.decode(deposit.request, type=Brought)
@@ -309,10 +311,10 @@ class BagImporter:
 
     def _remember(self, label: str, paper: Paper | None, now: int) -> None:
         if paper is None:
-            self._catalogue.keep_copy(CopyRecord(label=label, checked=now))
+            self._copies.keep(CopyRecord(label=label, checked=now))
             return
-        self._catalogue.drop_copy(label)
-        self._catalogue.keep_exchange(
+        self._copies.drop(label)
+        self._transfers.keep(
             TransferRecord(
                 id=paper.item.transfer,
                 label=label,

@@ -116,7 +116,7 @@ class HandoverIssuer:
 
     def _remember(self, item: Item, id_: str, to: Label, given: int) -> None:
         catalogue, label = self._archive.catalogue, item.forms.label.canonical
-        catalogue.keep_exchange(
+        catalogue.transfers.keep(
             TransferRecord(
                 id=id_,
                 label=label,
@@ -127,15 +127,15 @@ class HandoverIssuer:
                 state="done",
             )
         )
-        if catalogue.copy_record(label) is None:
-            catalogue.keep_copy(CopyRecord(label=label, checked=given))
+        if catalogue.copies.get(label) is None:
+            catalogue.copies.keep(CopyRecord(label=label, checked=given))
 
     def _given(self, item: Item, to: Label) -> HistoryEntry | None:
         """Return when an item was given to an archive, if it was since its Original came here."""
         id_ = handover.transfer_id(self._service.label, item, to)
         choice = HistoryChoice(label=item.forms.label.canonical, act=_ACT)
         after = 0
-        while page := self._archive.catalogue.history(after, _PAGE, choice):
+        while page := self._archive.catalogue.history.entries(after, _PAGE, choice):
             found = next((entry for entry in page if entry.change == id_), None)
             if found is not None or len(page) < _PAGE:
                 return found

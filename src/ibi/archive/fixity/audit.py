@@ -104,7 +104,8 @@ class Audit:
     ) -> None:
         """Go on from where the task has come to."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._items_store = archive.catalogue.items
+        self._statistics = archive.catalogue.statistics
         self._damages = damages
         self._progress = progress
         self._pace = pace
@@ -139,7 +140,7 @@ class Audit:
 
     def _extent(self) -> int:
         if not self._labels:
-            return sum(holding.size for holding in self._catalogue.holdings())
+            return sum(holding.size for holding in self._statistics.holdings())
         return sum(file.size for held in self._named() for file in self._archive.files(held))
 
     def _items(self) -> Iterator[tuple[StoredItem, str]]:
@@ -153,7 +154,7 @@ class Audit:
         if self._labels:
             yield from (held for held in self._named() if held.id > after)
             return
-        while held := self._catalogue.items(after, _ITEMS):
+        while held := self._items_store.page(after, _ITEMS):
             yield from held
             after = held[-1].id
 
@@ -167,7 +168,7 @@ class Audit:
         return [found[number] for number in sorted(found)]
 
     def _item(self, held: StoredItem, after: str) -> None:
-        while files := self._catalogue.files(held.id, after, _FILES):
+        while files := self._items_store.files(held.id, after, _FILES):
             for file in files:
                 self._file(held.item, file)
                 self._tally["files"] += 1
@@ -213,8 +214,8 @@ class Audit:
         """Return what the catalogue has of a file, with all that is decided."""
         with self._archive.changing():
             self._archive.settle()
-            held = self._catalogue.find(label.canonical)
-            return None if held is None else self._catalogue.file(held.id, path)
+            held = self._items_store.find(label.canonical)
+            return None if held is None else self._items_store.file(held.id, path)
 
     def _fault(self, label: Label, file: File) -> str:
         self._read = 0
@@ -258,7 +259,7 @@ class Audit:
     def _settled_manifest_fault(self, label: Label) -> str:
         with self._archive.changing():
             self._archive.settle()
-            held = self._catalogue.find(label.canonical)
+            held = self._items_store.find(label.canonical)
             return "" if held is None else self._manifest_fault(held)
 
     def _manifest_fault(self, held: StoredItem) -> str:

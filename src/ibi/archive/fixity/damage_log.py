@@ -30,12 +30,12 @@ class DamageLog:
     def load(self) -> None:
         """Remember what the catalogue has."""
         with self._lock:
-            self._known = {(damage.label, damage.path) for damage in self._store.damages()}
+            self._known = {(damage.label, damage.path) for damage in self._store.page()}
 
     def keep(self, damage: Damage) -> None:
         """Put something on the list, in the place of what was known of it."""
         with self._lock:
-            self._store.keep_damage(damage)
+            self._store.keep(damage)
             is_new = (damage.label, damage.path) not in self._known
             self._known.add((damage.label, damage.path))
         if is_new:
@@ -45,7 +45,7 @@ class DamageLog:
         """Take something from the list, if it is there."""
         with self._lock:
             if (label, path) in self._known:
-                self._store.drop_damage(label, path)
+                self._store.drop(label, path)
                 self._known.discard((label, path))
 
     def among(self, labels: Sequence[str]) -> int:

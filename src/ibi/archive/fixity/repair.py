@@ -85,10 +85,10 @@ class Repairer:
                 with self._archive.changing():
                     self._archive.settle()
                     # What was replaced or removed meanwhile needs no repair.
-                    held = self._archive.catalogue.find(label.canonical)
+                    held = self._archive.catalogue.items.find(label.canonical)
                     if (
                         held is not None
-                        and self._archive.catalogue.file(held.id, file.path) == file
+                        and self._archive.catalogue.items.file(held.id, file.path) == file
                     ):
                         store.mend(label.spelling, file, deposit)
             finally:
@@ -100,7 +100,7 @@ class Repairer:
         archive = self._archive
         with archive.changing():
             archive.settle()
-            held = archive.catalogue.find(label.canonical)
+            held = archive.catalogue.items.find(label.canonical)
             if held is None:
                 return ""
             files = archive.files(held)
@@ -123,7 +123,7 @@ class Repairer:
         detail = msgspec.json.encode({"path": path, "from": source}).decode()
         now = self._archive.clock.wall()
         entry = HistoryEntry(0, uuid.uuid4().hex, now, self._who, "repair", label.canonical, detail)
-        self._archive.catalogue.note(entry)
+        self._archive.catalogue.history.note(entry)
 
 
 def manifest_text(archive: Archive, place: str) -> bytes | None:

@@ -58,11 +58,11 @@ class StrayFiles:
         held = self._held(place)
         if held is None:
             return None
-        return frozenset(file.path for file in self._archive.catalogue.files(held.id))
+        return frozenset(file.path for file in self._archive.catalogue.items.files(held.id))
 
     def _held(self, place: str) -> StoredItem | None:
         canonical = _canonical(place)
-        held = self._archive.catalogue.find(canonical) if canonical else None
+        held = self._archive.catalogue.items.find(canonical) if canonical else None
         return held if held is not None and held.item.forms.label.spelling == place else None
 
     def _judged(self, place: str, key: str) -> Iterator[Damage]:
@@ -100,11 +100,13 @@ class StrayFiles:
                 return name in store.keys(name.partition("\\")[0].rpartition("/")[0])
             if not name:
                 return self._held(label) is None and any(store.keys(label))
-            held = catalogue.find(label)
+            held = catalogue.items.find(label)
             if held is None:
                 return False
             folder, _, path = name.partition("/")
-            if name == MANIFEST or (folder == DOC and catalogue.file(held.id, path) is not None):
+            if name == MANIFEST or (
+                folder == DOC and catalogue.items.file(held.id, path) is not None
+            ):
                 return True
             return name in self._names(held.item.forms.label.spelling)
 

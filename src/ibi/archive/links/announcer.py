@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Condition, Lock, Thread
 from typing import Final, Protocol
 
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import LinkStore
 from ibi.archive.rules.announcement import (
     SECOND,
     Link,
@@ -32,22 +32,22 @@ from ibi.model.clock import Clock
 class CatalogueLinks:
     """The links of one archive."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, links: LinkStore) -> None:
         """Keep them in a catalogue."""
-        self._catalogue = catalogue
+        self._links = links
 
     def all(self) -> list[Link]:
         """Return all links."""
-        kept = self._catalogue.links()
+        kept = self._links.all()
         return [read_document(resolver, text) for resolver, text in kept.items()]
 
     def save(self, link: Link) -> None:
         """Keep a link, in the place of the one to the same resolver."""
-        self._catalogue.keep_link(link.resolver, document(link))
+        self._links.keep(link.resolver, document(link))
 
     def remove(self, resolver: str) -> None:
         """Forget a link."""
-        self._catalogue.drop_link(resolver)
+        self._links.drop(resolver)
 
 
 PATIENCE: Final = 10.0

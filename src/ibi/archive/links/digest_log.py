@@ -36,16 +36,16 @@ class DigestLog:
 
     def place(self, epoch: str, after: int) -> tuple[DigestState, int]:
         """Return how far the log has come, and where to read on: 0 if it is not that log."""
-        state = self._log.digest_state()
+        state = self._log.state()
         if epoch != state.epoch or after > state.last:
             return state, 0
-        if after not in {0, state.last} and not self._log.has_name_change(after):
+        if after not in {0, state.last} and not self._log.has(after):
             return state, 0
         return state, after
 
     def page(self, state: DigestState, after: int) -> DigestPage:
         """Return the page that follows a place."""
-        rows = self._log.name_changes(after, state.last, ROWS + 1)
+        rows = self._log.changes(after, state.last, ROWS + 1)
         return gathered(state, after, rows)
 
 
@@ -95,7 +95,7 @@ class DigestBackfill:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                if not self._log.fill_digest():
+                if not self._log.fill():
                     return
             except IbiError as failure:
                 _LOG.warning("the digest cannot be filled", error=str(failure))

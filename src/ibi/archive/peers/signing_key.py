@@ -12,7 +12,7 @@ import urllib3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import SettingStore
 from ibi.errors import ArchiveRequestError, ArchiveUnreachableError, shown
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
@@ -62,13 +62,13 @@ _BYTES: Final = 32
 class SigningKey:
     """The key of one archive: made when it is first needed, kept in its catalogue."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, settings: SettingStore) -> None:
         """Take where it is kept."""
-        self._catalogue = catalogue
+        self._settings = settings
 
     def _key(self) -> Ed25519PrivateKey:
-        kept = self._catalogue.setting(_SETTING)
-        kept = kept or self._catalogue.keep_setting(_SETTING, secrets.token_hex(_BYTES))
+        kept = self._settings.get(_SETTING)
+        kept = kept or self._settings.keep(_SETTING, secrets.token_hex(_BYTES))
         return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(kept))
 
     def public(self) -> str:

@@ -46,7 +46,7 @@ WHOLE: Final = HistoryChoice()
 class History(Protocol):
     """Who did what."""
 
-    def history(
+    def entries(
         self, after: int, limit: int, choice: HistoryChoice = WHOLE, *, newest_first: bool = False
     ) -> list[HistoryEntry]:
         """Return what was done, the oldest first, numbered later than `after`.
@@ -57,6 +57,10 @@ class History(Protocol):
 
     def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
         """Return how often each act was done, by its name."""
+        ...
+
+    def note(self, entry: HistoryEntry) -> None:
+        """Write a line of history of what touches no item; its number is the next."""
         ...
 
 
@@ -127,7 +131,7 @@ class Items(Protocol):
         """Return the item that has this name, in its canonical spelling."""
         ...
 
-    def items(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
+    def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
         """Return items in the order in which they came, those numbered later than `after`."""
         ...
 
@@ -164,45 +168,41 @@ class Items(Protocol):
         """
         ...
 
-    def note(self, entry: HistoryEntry) -> None:
-        """Write a line of history of what touches no item; its number is the next."""
-        ...
-
 
 class DepositStore(Protocol):
-    """Deposits and reserved labels."""
+    """Deposits, open and completed."""
 
-    def open_deposit(self, deposit: Deposit) -> None:
+    def open(self, deposit: Deposit) -> None:
         """Keep an open deposit."""
         ...
 
-    def deposit(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
+    def get(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
         """Return a deposit, open or completed."""
         ...
 
-    def deposits(self, before: int) -> list[Deposit]:
+    def open_before(self, before: int) -> list[Deposit]:
         """Return open deposits, those opened before a moment."""
         ...
 
-    def drop_deposit(self, id: str) -> bool:  # noqa: A002
+    def drop(self, id: str) -> bool:  # noqa: A002
         """Forget an open deposit; False if there is none."""
         ...
 
-    def reserve(self, reservations: Sequence[Reservation]) -> None:
+
+class ReservationStore(Protocol):
+    """Labels that wait for an item."""
+
+    def add(self, reservations: Sequence[Reservation]) -> None:
         """Keep labels for later."""
         ...
 
-    def reservation(self, name: str) -> Reservation | None:
+    def find(self, name: str) -> Reservation | None:
         """Return the reservation that has this name, unless an item has it by now."""
         ...
 
-    def reservations(self, after: str, limit: int) -> list[Reservation]:
+    def page(self, after: str, limit: int) -> list[Reservation]:
         """Return labels that still wait for an item, in the order of their names."""
         ...
-
-
-class Maintenance(TaskStore, TransferStore, CopyStore, DamageStore, Protocol):
-    """What takes long, and what lasts."""
 
 
 class RebuildStore(Protocol):
@@ -256,58 +256,74 @@ class NameChange(NamedTuple):
 class NameLog(Protocol):
     """Which names are held, as a log: every change of an item is written there with it."""
 
-    def digest_state(self) -> DigestState:
+    def state(self) -> DigestState:
         """Return how far it has come."""
         ...
 
-    def has_name_change(self, number: int) -> bool:
+    def has(self, number: int) -> bool:
         """Tell whether there is a row of that number."""
         ...
 
-    def name_changes(self, after: int, last: int, limit: int) -> list[NameChange]:
+    def changes(self, after: int, last: int, limit: int) -> list[NameChange]:
         """Return rows in their order, those after one number and up to another."""
         ...
 
-    def fill_digest(self) -> bool:
+    def fill(self) -> bool:
         """Write down some items that were there before the log; False if none is left."""
         ...
 
 
-class Catalogue(
-    Items, History, DepositStore, Statistics, Maintenance, NameLog, TokenStore, Protocol
-):
-    """The database of an archive. Whatever a method writes is durable when it returns.
+class SettingStore(Protocol):
+    """Values that an archive keeps once for all, by name."""
+
+    def get(self, name: str) -> str:
+        """Return what was kept under a name; empty if nothing was."""
+        ...
+
+    def keep(self, name: str, value: str) -> str:
+        """Keep a value unless there is one, and return what stands there."""
+        ...
+
+
+class LinkStore(Protocol):
+    """The resolvers that an archive is linked to."""
+
+    def all(self) -> dict[str, str]:
+        """Return what is kept of each resolver, as JSON."""
+        ...
+
+    def keep(self, resolver: str, document: str) -> None:
+        """Keep it, in the place of what was kept before."""
+        ...
+
+    def drop(self, resolver: str) -> None:
+        """Forget a resolver."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The database of an archive, by parts. What a method writes is durable when it returns.
 
     Every method raises StorageError when the database does not answer.
     """
 
+    items: Items
+    history: History
+    deposits: DepositStore
+    reservations: ReservationStore
+    statistics: Statistics
+    tasks: TaskStore
+    transfers: TransferStore
+    copies: CopyStore
+    damages: DamageStore
+    digest: NameLog
+    tokens: TokenStore
+    settings: SettingStore
+    links: LinkStore
+    rebuild: Callable[[], RebuildStore]
+    """Begins to write all items anew, or finds what was begun and could not be finished."""
+    close: Callable[[], None]
+    """Lets go of the database."""
     quick: bool
     """Whether a point read is quick enough to be made in the thread of an event loop."""
-
-    def setting(self, name: str) -> str:
-        """Return what was kept under a name; empty if nothing was."""
-        ...
-
-    def keep_setting(self, name: str, value: str) -> str:
-        """Keep a value unless there is one, and return what stands there."""
-        ...
-
-    def renewal(self) -> RebuildStore:
-        """Begin to write all items anew, or find what somebody began and could not finish."""
-        ...
-
-    def links(self) -> dict[str, str]:
-        """Return what is kept of each resolver, as JSON."""
-        ...
-
-    def keep_link(self, resolver: str, document: str) -> None:
-        """Keep it, in the place of what was kept before."""
-        ...
-
-    def drop_link(self, resolver: str) -> None:
-        """Forget a resolver."""
-        ...
-
-    def close(self) -> None:
-        """Let go of the database."""
-        ...

@@ -13,19 +13,19 @@ from ibi.model.task import Task
 class TaskStore(Protocol):
     """Keeps tasks; those that have ended stay, as a record."""
 
-    def keep_task(self, task: Task) -> None:
+    def keep(self, task: Task) -> None:
         """Keep a task, in the place of what was known of it."""
         ...
 
-    def task(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
+    def get(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
         """Return a task."""
         ...
 
-    def tasks(self, limit: int, kind: str = "") -> list[Task]:
+    def newest(self, limit: int, kind: str = "") -> list[Task]:
         """Return the newest tasks, the newest first; of one kind or of all."""
         ...
 
-    def unfinished_tasks(self) -> list[Task]:
+    def unfinished(self) -> list[Task]:
         """Return those that have not ended, the oldest first."""
         ...
 
@@ -54,15 +54,15 @@ class TransferRecord:
 class TransferStore(Protocol):
     """Keeps transfers; those that have ended stay, so that no late message opens them again."""
 
-    def keep_exchange(self, exchange: TransferRecord) -> None:
+    def keep(self, exchange: TransferRecord) -> None:
         """Keep it, in the place of what was known of it."""
         ...
 
-    def exchange(self, id: str) -> TransferRecord | None:  # noqa: A002
+    def get(self, id: str) -> TransferRecord | None:  # noqa: A002
         """Return one."""
         ...
 
-    def exchanges(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
+    def listed(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
         """Return them, the oldest first; those of a state or all, and of many the newest."""
         ...
 
@@ -84,31 +84,31 @@ class CopyRecord:
 class CopyStore(Protocol):
     """Keeps how copies stand."""
 
-    def keep_copy(self, copy: CopyRecord) -> None:
+    def keep(self, copy: CopyRecord) -> None:
         """Keep it, in the place of what was known of it."""
         ...
 
-    def copy_record(self, label: str) -> CopyRecord | None:
+    def get(self, label: str) -> CopyRecord | None:
         """Return that of one copy."""
         ...
 
-    def copy_records(self, checked_before: int, limit: int) -> list[CopyRecord]:
+    def due(self, checked_before: int, limit: int) -> list[CopyRecord]:
         """Return those that were not looked at since a moment, the longest ago first."""
         ...
 
-    def drop_copy(self, label: str) -> None:
+    def drop(self, label: str) -> None:
         """Forget one."""
         ...
 
-    def match_copies(self) -> None:
+    def match_items(self) -> None:
         """Have a record of each item of data that is a Copy, and of no other."""
         ...
 
-    def copies(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
+    def page(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
         """Return records by label, later than `after`; of all copies, or of those with a fault."""
         ...
 
-    def count_copies(self) -> tuple[int, int]:
+    def count(self) -> tuple[int, int]:
         """Return how many copies there are, and of how many the Original is missing."""
         ...
 
@@ -129,15 +129,15 @@ class Damage:
 class DamageStore(Protocol):
     """Keeps what is damaged, until it is whole again."""
 
-    def keep_damage(self, damage: Damage) -> None:
+    def keep(self, damage: Damage) -> None:
         """Keep it, in the place of what was known of that file."""
         ...
 
-    def damages(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
+    def page(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
         """Return what is damaged by label and path, later than `after`; all if no limit."""
         ...
 
-    def drop_damage(self, label: str, path: str) -> None:
+    def drop(self, label: str, path: str) -> None:
         """Forget it: the file is whole, or is not there any more by right."""
         ...
 

@@ -118,6 +118,6 @@ class Statistics(Protocol):
         """Return what is held, by kind, state, and the day on which it was made."""
         ...
 
-    def upkeep_counts(self) -> MaintenanceCounts:
+    def maintenance_counts(self) -> MaintenanceCounts:
         """Return how it stands with copies, transfers, tasks and damage."""
         ...

@@ -37,7 +37,7 @@ def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator
     `find` raises StateError if no resolver leads anywhere.
     """
     after = 0
-    while page := archive.catalogue.items(after, _PAGE, "data"):
+    while page := archive.catalogue.items.page(after, _PAGE, "data"):
         after = page[-1].id
         for held in page:
             if _is_claimed(held.item):
@@ -65,7 +65,7 @@ def concede(archive: Archive, rival: Rival) -> None:
         become = partial(_conceded, address=rival.address)
         # First, so that a Copy is never without it.
         record = CopyRecord(label=rival.label.canonical, checked=archive.clock.wall())
-        archive.catalogue.keep_copy(record)
+        archive.catalogue.copies.keep(record)
         item_pair.make(archive, "hand over", both, become, "", who=_WHO, to=rival.address)
 
 

@@ -41,10 +41,10 @@ def rebuild(archive: Archive) -> Iterator[Rebuilt]:
     """
     with archive.changing():
         archive.settle()
-        renewal = archive.catalogue.renewal()
+        renewal = archive.catalogue.rebuild()
         if renewal.is_whole:  # somebody was interrupted in its last step
             renewal.finish()
-            renewal = archive.catalogue.renewal()
+            renewal = archive.catalogue.rebuild()
         rebuilt = faulty = 0
         exchanges: list[TransferRecord] = []
         for each in _gather(archive, renewal, exchanges):
@@ -53,8 +53,8 @@ def rebuild(archive: Archive) -> Iterator[Rebuilt]:
             yield each
         renewal.finish()
         for exchange in exchanges:
-            if archive.catalogue.exchange(exchange.id) is None:
-                archive.catalogue.keep_exchange(exchange)
+            if archive.catalogue.transfers.get(exchange.id) is None:
+                archive.catalogue.transfers.keep(exchange)
         archive.note("rebuild", "rebuild", {"items": rebuilt, "faults": faulty})
 
 
@@ -101,7 +101,7 @@ def _put(renewal: RebuildStore, found: list[tuple[str, ManifestItem]]) -> Iterat
 def _known(archive: Archive, place: str) -> Iterator[ManifestItem]:
     """Yield what the catalogue knows of a place, if it can be read there."""
     try:
-        held = archive.catalogue.find(parse(place, strict=True).canonical)
+        held = archive.catalogue.items.find(parse(place, strict=True).canonical)
     except (LabelError, StorageError):
         return
     if held is not None and held.item.forms.label.spelling == place:

@@ -141,10 +141,10 @@ class StoreMigration:
         bulk_files.write(MARK, iter([self._owner]), File(MARK, len(self._owner), "", "", now))
 
     def _copy_all(self) -> None:
-        total = self._archive.catalogue.count()
+        total = self._archive.catalogue.items.count()
         self._progress.report(total=total, done=0)
         last = 0
-        while held := self._archive.catalogue.items(last, _BATCH):
+        while held := self._archive.catalogue.items.page(last, _BATCH):
             last = held[-1].id
             places = [each.item.forms.label.spelling for each in held]
             self._sync(dict.fromkeys(places, frozenset[str]()))
@@ -163,17 +163,19 @@ class StoreMigration:
         """Return where items lie there that are not here any more."""
         for place in self._destination.places():
             with suppress(IbiError):
-                if self._archive.catalogue.find(parse(place, strict=True).canonical) is None:
+                if self._archive.catalogue.items.find(parse(place, strict=True).canonical) is None:
                     yield place
 
     def _mended(self) -> dict[str, set[str]]:
         """Return the files that were ever put right: what is there of them may be damaged."""
         found: dict[str, set[str]] = {}
         last = 0
-        while page := self._archive.catalogue.history(last, _BATCH, HistoryChoice(act="repair")):
+        while page := self._archive.catalogue.history.entries(
+            last, _BATCH, HistoryChoice(act="repair")
+        ):
             last = page[-1].number
             for entry in page:
-                held = self._archive.catalogue.find(entry.label)
+                held = self._archive.catalogue.items.find(entry.label)
                 path: str = msgspec.json.decode(entry.detail)["path"]
                 if held is not None:
                     paths = found.setdefault(held.item.forms.label.spelling, set())

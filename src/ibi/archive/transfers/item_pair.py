@@ -42,11 +42,11 @@ class Pair:
 
 def pair_of(archive: Archive, label: Label) -> Pair:
     """Return what is here under a label."""
-    held = archive.catalogue.find(label.canonical)
+    held = archive.catalogue.items.find(label.canonical)
     described = None if held is None else held.item.metadata
     if described is None:
         return Pair(held, None)
-    return Pair(held, archive.catalogue.find(described.label.canonical))
+    return Pair(held, archive.catalogue.items.find(described.label.canonical))
 
 
 def digest_of(archive: Archive, pair: Pair) -> str:

@@ -51,7 +51,8 @@ class TransferReceiver:
     ) -> None:
         """Receive in the name of the archive service at an address."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._copies = archive.catalogue.copies
+        self._transfers = archive.catalogue.transfers
         self._address = address
         self._service = service
         self._open_source = open_source
@@ -77,7 +78,7 @@ class TransferReceiver:
         standing = transfer.standing(pair.item, offer.id)
         if standing is not None:
             return replace(standing, digest=digest_of(self._archive, pair))
-        row = self._catalogue.exchange(offer.id)
+        row = self._transfers.get(offer.id)
         if row is not None and (row.role, row.state) != ("receiving", "open"):
             return TransferReply(state="refused", reason=row.fault or "This transfer has ended.")
         wanted = TransferRecord(
@@ -95,7 +96,7 @@ class TransferReceiver:
         except StateError as refusal:
             return self._refuse(wanted, str(refusal))
         if wanted != row:
-            self._catalogue.keep_exchange(wanted)
+            self._transfers.keep(wanted)
         return TransferReply(state="copying")
 
     def _replaced(self, wanted: TransferRecord, pair: Pair) -> Pair:
@@ -123,7 +124,7 @@ class TransferReceiver:
     def _refuse(self, exchange: TransferRecord, reason: str) -> TransferReply:
         """End a transfer; it stays on record, so that no late message opens it again."""
         ended = replace(exchange, state="undone", fault=reason, secret="")
-        self._catalogue.keep_exchange(ended)
+        self._transfers.keep(ended)
         return TransferReply(state="refused", reason=reason)
 
     def _committed(self, commit: Commit, pair: Pair) -> TransferReply:
@@ -145,12 +146,12 @@ class TransferReceiver:
                 self._archive, "accept", pair, lambda each: transfer.accepted(each, id_), id_
             )
         if pair.item is not None:
-            self._catalogue.drop_copy(pair.item.forms.label.canonical)
+            self._copies.drop(pair.item.forms.label.canonical)
         self._end(id_, "done")
 
     def _forget(self, undo: Undo, reason: str) -> None:
         """End a transfer that was undone; the offer of one that is not known yet may be late."""
-        if self._catalogue.exchange(undo.id) is None:
+        if self._transfers.get(undo.id) is None:
             self._refuse(
                 TransferRecord(
                     id=undo.id,
@@ -165,9 +166,9 @@ class TransferReceiver:
         self._end(undo.id, "undone", reason)
 
     def _end(self, id_: str, state: transfer.EndState, fault: str = "") -> None:
-        row = self._catalogue.exchange(id_)
+        row = self._transfers.get(id_)
         if row is not None and row.state == "open":
-            self._catalogue.keep_exchange(replace(row, state=state, fault=fault, secret=""))
+            self._transfers.keep(replace(row, state=state, fault=fault, secret=""))
 
     def _undone(self, undo: Undo, pair: Pair, reason: str, who: str = pairs.WHO) -> TransferReply:
         if undo.receipt:
@@ -237,7 +238,7 @@ class TransferReceiver:
             raise StateError(msg)
         with self._archive.changing(), self._puller.sealed(pulled):
             self._archive.settle()
-            row = self._catalogue.exchange(id_)
+            row = self._transfers.get(id_)
             if row is None or row.state != "open":
                 return  # somebody undid it meanwhile
             before = [self._archive.find(item.forms) for item, _ in pulled.items]

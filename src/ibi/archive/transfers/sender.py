@@ -40,7 +40,8 @@ class TransferSender:
     ) -> None:
         """Give in the name of the archive at an address."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._copies = archive.catalogue.copies
+        self._transfers = archive.catalogue.transfers
         self._address = address
         self._ticket_of = ticket_of
         self._open_peer = open_peer
@@ -79,7 +80,7 @@ class TransferSender:
         """Tell whether a transfer is under way whose token was lost with the catalogue."""
         if known is None or known.phase == "ready" or known.peer != peer:
             return False
-        row = self._catalogue.exchange(known.id)
+        row = self._transfers.get(known.id)
         return row is None or not row.secret
 
     def _offer(self, label: Label, peer: str, token: str, who: str) -> TransferRecord:
@@ -95,7 +96,7 @@ class TransferSender:
         known = transfer.exchange_of(item)
         if known is not None:
             resumed = replace(known, secret=token, fault="")
-            self._catalogue.keep_exchange(resumed)
+            self._transfers.keep(resumed)
             return resumed
         exchange = TransferRecord(
             id=uuid.uuid4().hex,
@@ -105,7 +106,7 @@ class TransferSender:
             secret=token,
             since=now,
         )
-        self._catalogue.keep_exchange(exchange)
+        self._transfers.keep(exchange)
         id_ = exchange.id
         pairs.make(
             self._archive,
@@ -150,7 +151,7 @@ class TransferSender:
         """Do what an answer asks for; tell whether that took the transfer any further."""
         with self._archive.changing():
             pair = self._pair(exchange)
-            row = self._catalogue.exchange(exchange.id) or exchange  # it may be undone meanwhile
+            row = self._transfers.get(exchange.id) or exchange  # it may be undone meanwhile
             is_whole = answer.state != "ready" or answer.digest == pairs.digest_of(
                 self._archive, pair
             )
@@ -189,7 +190,7 @@ class TransferSender:
     def _finish(self, exchange: TransferRecord, pair: Pair) -> None:
         # First, so that a Copy is never without it; one that is no Copy yet is not looked after.
         record = CopyRecord(label=exchange.label, checked=self._archive.clock.wall())
-        self._catalogue.keep_copy(record)
+        self._copies.keep(record)
         id_ = exchange.id
         pairs.make(
             self._archive,
@@ -244,7 +245,7 @@ class TransferSender:
             secret = token or row.secret
             peer = self._peer(to or row.peer, secret)
             renewed = replace(row, peer=peer, secret=secret, fault="")
-            self._catalogue.keep_exchange(renewed)
+            self._transfers.keep(renewed)
             known = pair.part_in(row.id)
             if known is not None and known.peer != peer:
                 act: Act = "offer" if known.phase == "offered" else "hand over"
@@ -253,7 +254,7 @@ class TransferSender:
 
     def _open(self, exchange: TransferRecord) -> TransferRecord:
         """Return a transfer as it is by now; StateError if it has ended meanwhile."""
-        row = self._catalogue.exchange(exchange.id) or exchange
+        row = self._transfers.get(exchange.id) or exchange
         if row.state != "open":
             msg = f"This transfer has ended already: it is {row.state}."
             raise StateError(msg)
@@ -266,11 +267,11 @@ class TransferSender:
             fault="" if accepted else fault,
             secret="",
         )
-        self._catalogue.keep_exchange(ended)
+        self._transfers.keep(ended)
 
     def _note(self, exchange: TransferRecord, fault: str) -> None:
         if fault != exchange.fault:
-            self._catalogue.keep_exchange(replace(exchange, fault=fault))
+            self._transfers.keep(replace(exchange, fault=fault))
 
 
 def check_token(token: str) -> None:

@@ -83,8 +83,9 @@ class Transfers:
     ) -> None:
         """Know how others are reached; nothing goes on before `start`."""
         self._archive = archive
-        self._catalogue = archive.catalogue
-        secret = archive.catalogue.keep_setting(SETTING, secrets.token_hex(32))
+        self._items = archive.catalogue.items
+        self._transfers = archive.catalogue.transfers
+        secret = archive.catalogue.settings.keep(SETTING, secrets.token_hex(32))
         self._tickets = ReadTickets(bytes.fromhex(secret))
         self._sender = TransferSender(archive, address, self._tickets.of, open_peer)
         self._receiver = TransferReceiver(archive, address, service, open_source)
@@ -151,14 +152,14 @@ class Transfers:
 
     def get(self, id: str) -> TransferProgress:  # noqa: A002
         """Return a transfer, open or ended."""
-        exchange = self._catalogue.exchange(id)
+        exchange = self._transfers.get(id)
         if exchange is None:
             raise UnknownError("transfer", id)
         return self._progress(exchange)
 
     def newest(self, limit: int, state: str = "") -> list[TransferProgress]:
         """Return so many transfers, of a state or of all; the newest is the last."""
-        return [self._progress(each) for each in self._catalogue.exchanges(state, limit)]
+        return [self._progress(each) for each in self._transfers.listed(state, limit)]
 
     def is_ticket(self, item: Item, secret: str) -> bool:
         """Tell whether a secret opens an item to the archive that it is offered to."""
@@ -172,7 +173,7 @@ class Transfers:
         return exchange
 
     def _open_ids(self, role: Role) -> list[str]:
-        return [each.id for each in self._catalogue.exchanges("open") if each.role == role]
+        return [each.id for each in self._transfers.listed("open") if each.role == role]
 
     def _progress(self, exchange: TransferRecord) -> TransferProgress:
         way = self._ways.get(exchange.id) or _Way()
@@ -181,7 +182,7 @@ class Transfers:
     def _phase(self, exchange: TransferRecord) -> Phase:
         if exchange.state != "open":
             return exchange.state
-        held = self._catalogue.find(exchange.label)
+        held = self._items.find(exchange.label)
         known = None if held is None else held.item.transfer
         if known is None or known.id != exchange.id:
             return "copying" if exchange.role == "receiving" else "ending"
@@ -198,7 +199,7 @@ class Transfers:
         way = self._way(id_)
         retry = _RETRY
         try:
-            exchange = self._catalogue.exchange(id_)
+            exchange = self._transfers.get(id_)
             if exchange is None or exchange.state != "open":
                 self._ways.pop(id_, None)
                 return None
@@ -247,8 +248,8 @@ class Transfers:
     def _note(self, id_: str, fault: str) -> None:
         """Put on record why it does not go on; unless it says there already why it was undone."""
         with self._archive.changing():
-            row = self._catalogue.exchange(id_)
+            row = self._transfers.get(id_)
             if row is None or row.state != "open" or row.fault == fault:
                 return
             if not row.fault or self._phase(row) != "ending":
-                self._catalogue.keep_exchange(replace(row, fault=fault))
+                self._transfers.keep(replace(row, fault=fault))

@@ -9,8 +9,7 @@ from typing import Final
 
 import structlog
 
-from ibi.archive.ports.catalogue import Catalogue
-from ibi.archive.ports.statistics import Access
+from ibi.archive.ports.statistics import Access, Statistics
 from ibi.errors import IbiError, StorageError
 from ibi.wire.access_counts import total
 
@@ -28,9 +27,9 @@ class _Waiting:
 class AccessBatch:
     """Counts accesses, as many as wait in one durable step."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, statistics: Statistics) -> None:
         """Count in a catalogue."""
-        self._catalogue = catalogue
+        self._statistics = statistics
         self._line: asyncio.Queue[_Waiting] | None = None
         self._task: asyncio.Task[None] | None = None
         self.counted = 0
@@ -67,7 +66,7 @@ class AccessBatch:
             accesses = [waiting.access for waiting in group]
             failure: IbiError | None = None
             try:
-                counted = await asyncio.to_thread(self._catalogue.count_accesses, accesses)
+                counted = await asyncio.to_thread(self._statistics.count_accesses, accesses)
                 self.counted += sum(
                     total(access.count, access.others)
                     for access, is_new in zip(accesses, counted, strict=True)

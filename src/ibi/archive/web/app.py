@@ -116,7 +116,7 @@ class ArchiveApp:
         version: str,
     ) -> None:
         """Put it together; each of the rounds of housekeeping bears to be made at any time."""
-        self._used_keys = UsedKeyCleanup(archive.catalogue, archive.clock)
+        self._used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
         self._deposits = deposits
         self._service = service
         self._apis = apis
@@ -125,7 +125,7 @@ class ArchiveApp:
         self._reading = reading
         self._pages = pages
         self._metrics = metrics
-        self._status = ArchiveStatus(archive.catalogue, metrics, version)
+        self._status = ArchiveStatus(archive.catalogue.items, metrics, version)
 
     def asgi(self) -> Starlette:
         """Return the application."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import Items
 from ibi.model.clock import Clock
 
 _STALE: Final = 60 * 1_000_000_000
@@ -14,9 +14,9 @@ _STALE: Final = 60 * 1_000_000_000
 class ItemCount:
     """Counts now and again, whoever asks how often."""
 
-    def __init__(self, catalogue: Catalogue, clock: Clock) -> None:
+    def __init__(self, items: Items, clock: Clock) -> None:
         """Count in a catalogue."""
-        self._catalogue = catalogue
+        self._items = items
         self._clock = clock
         self._counting = asyncio.Lock()
         self._counted_at: int | None = None
@@ -27,6 +27,6 @@ class ItemCount:
         async with self._counting:
             now = self._clock.uptime()
             if self._counted_at is None or now - self._counted_at > _STALE:
-                self._count = await asyncio.to_thread(self._catalogue.count)
+                self._count = await asyncio.to_thread(self._items.count)
                 self._counted_at = now
             return self._count

@@ -50,11 +50,12 @@ class ArchiveService:
         self, catalogue: Catalogue, identity: Identity, keys: UrlKeys, clock: Clock
     ) -> None:
         """Answer for this archive."""
-        self._catalogue = catalogue
+        self._items = catalogue.items
+        self._is_quick = catalogue.quick
         self.identity = identity
         self._keys = keys
         self._clock = clock
-        self.counting = AccessBatch(catalogue)
+        self.counting = AccessBatch(catalogue.statistics)
 
     async def serve(self, request: Request) -> Response:
         """Answer a request; whatever is wrong with it, by a pair list too."""
@@ -81,14 +82,14 @@ class ArchiveService:
     async def _answer(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
         if isinstance(asked, requests.Acknowledgment):
             await self._acknowledge(asked)
-        if self._catalogue.quick:
+        if self._is_quick:
             return self._respond(asked)
         return await asyncio.to_thread(self._respond, asked)
 
     def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
         """Return the answer, and whether another client may get another."""
         clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
-        holdings = ItemLookup(self._catalogue)
+        holdings = ItemLookup(self._items)
         answer = respond(holdings, self.identity, asked, self._issuing(clients))
         if not isinstance(answer, UrlList):
             return answer, False
@@ -111,7 +112,7 @@ class ArchiveService:
 
         To read a thousand labels takes longer than others should wait.
         """
-        if self._catalogue.quick and not asked.others:
+        if self._is_quick and not asked.others:
             access = self._access(asked)
         else:
             access = await asyncio.to_thread(self._access, asked)
@@ -123,7 +124,7 @@ class ArchiveService:
         receipt = self._keys.check(asked, now=self._clock.wall() // _SECOND, forms=forms)
         if not isinstance(receipt, Receipt):
             return None
-        held = self._catalogue.find(receipt.offer.forms.label.canonical)
+        held = self._items.find(receipt.offer.forms.label.canonical)
         if held is None:
             return None
         issued = receipt.issued
@@ -139,7 +140,7 @@ class ArchiveService:
         for place in _PLACES:
             _, found, rest = url.partition(place)
             label = longest_match(rest) if found else None
-            held = None if label is None else self._catalogue.find(label.canonical)
+            held = None if label is None else self._items.find(label.canonical)
             if held is not None:
                 forms = (held.item.forms, held.item.describes)
                 return [each for each in forms if each is not None]

@@ -128,7 +128,9 @@ class PublicRoutes:
         self._pages = pages
         self._readers = readers
         self._manifests = ManifestEndpoint(archive, readers)
-        self._count = ItemCount(archive.catalogue, archive.clock)
+        self._items = archive.catalogue.items
+        self._is_quick = archive.catalogue.quick
+        self._count = ItemCount(archive.catalogue.items, archive.clock)
         self._style_sheet = style_sheet()
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -146,7 +148,7 @@ class PublicRoutes:
 
     async def _look(self, read: Callable[[], T]) -> T:
         """Read from the catalogue: at once, or in a thread if that may take a while."""
-        return read() if self._archive.catalogue.quick else await asyncio.to_thread(read)
+        return read() if self._is_quick else await asyncio.to_thread(read)
 
     async def home(self, request: Request) -> Response:
         """Say what this archive is."""
@@ -196,7 +198,7 @@ class PublicRoutes:
         return f"{self._urls.base}/{metadata.short.spelling}" if metadata else ""
 
     async def _held(self, label: Label) -> StoredItem:
-        held = await self._look(lambda: self._archive.catalogue.find(label.canonical))
+        held = await self._look(lambda: self._items.find(label.canonical))
         if held is None:
             raise UnknownError("item", label.spelling)
         return held
@@ -204,7 +206,7 @@ class PublicRoutes:
     async def _deliver(self, held: StoredItem, path: str, request: Request) -> Response:
         item = held.item
         try:
-            file = await self._look(lambda: self._archive.catalogue.file(held.id, check_path(path)))
+            file = await self._look(lambda: self._items.file(held.id, check_path(path)))
         except FileNameError:
             file = None
         if file is None:
@@ -269,7 +271,7 @@ class PublicRoutes:
         item = look.item
         if item.list_public and item.state is not State.DELETED:
             limit = self._pages.first_files + 1
-            files = await self._look(lambda: self._archive.catalogue.files(look.held.id, "", limit))
+            files = await self._look(lambda: self._items.files(look.held.id, "", limit))
         return self._pages.item(look, files, request)
 
     async def file_list(self, request: Request) -> Response:
@@ -284,7 +286,7 @@ class PublicRoutes:
             return self._pages.files_refused(look, request)
         after = request.query_params.get("after", "")
         limit = self._pages.most_files + 1
-        files = await self._look(lambda: self._archive.catalogue.files(look.held.id, after, limit))
+        files = await self._look(lambda: self._items.files(look.held.id, after, limit))
         return self._pages.files(look, files, request)
 
     async def to_service(self, request: Request) -> Response:

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import Catalogue, Items
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.web.app import RouteGroup
@@ -109,7 +109,7 @@ class ReaderApp:
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
-        catalogue: Catalogue,
+        items: Items,
         writer: ASGIApp,
         apis: Sequence[RouteGroup],
         reading: PublicRoutes,
@@ -123,7 +123,7 @@ class ReaderApp:
         self._reading = reading
         self._pages = pages
         self._metrics = metrics
-        self._status = ArchiveStatus(catalogue, metrics, version)
+        self._status = ArchiveStatus(items, metrics, version)
 
     def asgi(self) -> Starlette:
         """Return the application."""

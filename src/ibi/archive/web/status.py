@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import Items
 from ibi.archive.web import metrics as archive_metrics
 from ibi.archive.web.api import openapi as archive_openapi
 from ibi.archive.web.metrics import ArchiveMetrics
@@ -22,9 +22,9 @@ from ibi.foundation.web.json_response import FRESH
 class ArchiveStatus:
     """Its handlers."""
 
-    def __init__(self, catalogue: Catalogue, metrics: ArchiveMetrics, version: str) -> None:
+    def __init__(self, items: Items, metrics: ArchiveMetrics, version: str) -> None:
         """Tell of a process that reads this catalogue and counts by these metrics."""
-        self._catalogue = catalogue
+        self._items = items
         self._registry = metrics.registry
         self._openapi = msgspec.json.encode(archive_openapi.document(version))
 
@@ -47,7 +47,7 @@ class ArchiveStatus:
 
     async def readyz(self, _: Request) -> Response:
         """Tell whether the archive can be read, whoever changes it."""
-        if not await asyncio.to_thread(self._catalogue.items, 0, 1):
+        if not await asyncio.to_thread(self._items.page, 0, 1):
             raise StorageError("of the catalogue", "it is empty")
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 

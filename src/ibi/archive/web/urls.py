@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from ibi.archive.answer_source import ItemLookup
-from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.catalogue import Items
 from ibi.archive.rules.access import MayRead, anyone
 from ibi.archive.rules.answer import Identity, answer
 from ibi.identifier.label import Label, longest_match
@@ -31,11 +31,9 @@ _NO_KEY: Final = UrlKey("0" * 10)
 class ArchiveUrls:
     """Finds the URLs of items by the very rule by which resolvers are answered."""
 
-    def __init__(
-        self, catalogue: Catalogue, identity: Identity, resolver: Callable[[], str]
-    ) -> None:
+    def __init__(self, items: Items, identity: Identity, resolver: Callable[[], str]) -> None:
         """`resolver` returns the address of a resolver that includes the archive, if any does."""
-        self.catalogue = catalogue
+        self.items = items
         self.identity = identity
         self.base = identity.base
         self._resolver = resolver
@@ -58,7 +56,7 @@ class ArchiveUrls:
     def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
         """Answer a persistent URL as a resolver would be answered."""
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
-        holdings = ItemLookup(self.catalogue)
+        holdings = ItemLookup(self.items)
         return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
 
     def choose(
@@ -83,7 +81,7 @@ class ArchiveUrls:
     def is_licensed(self, related: Related) -> bool:
         """Tell whether other readers may be sent elsewhere than to what was chosen."""
         forms = related.forms
-        held = self.catalogue.find(forms.label.canonical) if forms else None
+        held = self.items.find(forms.label.canonical) if forms else None
         return held is not None and bool(held.item.readers)
 
 

@@ -55,9 +55,9 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
     catalogue = archive.catalogue
     service = instance.service()
     identity = Identity(settings.address, service, formats=tuple(FORMATS))
-    secret = catalogue.keep_setting("urlkeys", secrets.token_hex(32))
+    secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
     metrics = ArchiveMetrics()
-    links = CatalogueLinks(catalogue)
+    links = CatalogueLinks(catalogue.links)
     including: dict[str, Link] = {link.resolver: link for link in links.all()}
 
     def observe(link: Link) -> None:
@@ -79,9 +79,9 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         observe=observe,
         jitter=random.random,
     )
-    urls = ArchiveUrls(catalogue, identity, resolver)
+    urls = ArchiveUrls(catalogue.items, identity, resolver)
     door = ArchiveAuthorizer(
-        Authenticator(Tokens(catalogue, clock, ARCHIVE_SCOPES), clock),
+        Authenticator(Tokens(catalogue.tokens, clock, ARCHIVE_SCOPES), clock),
         clock,
         settings.requests_a_second,
     )

@@ -14,7 +14,7 @@ from ibi.minting.wiring import minter_of
 from ibi.model.label_pair import Forms
 
 if TYPE_CHECKING:
-    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+    from ibi.archive.ports.catalogue import Catalogue
 
 
 class Instance:
@@ -55,17 +55,17 @@ class Instance:
         self.catalogue.close()
 
 
-def service_of(catalogue: SqlCatalogue, settings: ArchiveSettings) -> Forms:
+def service_of(catalogue: Catalogue, settings: ArchiveSettings) -> Forms:
     """Return the labels of the archive service, of a catalogue that is whole."""
     from ibi.archive.storage.catalogue.rebuild import REBUILDING
 
-    if catalogue.setting(REBUILDING):
+    if catalogue.settings.get(REBUILDING):
         msg = (
             f"The catalogue of the archive in {settings.folder} is half rebuilt: "
             "'ibi archive rebuild' completes it."
         )
         raise ArchiveRequestError(msg)
-    for held in catalogue.items(0, 1, "service"):
+    for held in catalogue.items.page(0, 1, "service"):
         return held.item.forms
     msg = (
         f"The catalogue of the archive in {settings.folder} has no archive service: "

@@ -35,9 +35,9 @@ def build_audits(
 
     settings, catalogue = instance.settings, instance.catalogue
     elsewhere = PeerDirectory(
-        CatalogueLinks(catalogue), OutboundGuard(settings.allowed_networks), settings.address
+        CatalogueLinks(catalogue.links), OutboundGuard(settings.allowed_networks), settings.address
     )
-    return AuditSchedule(instance.archive, DamageLog(catalogue, observe), elsewhere)
+    return AuditSchedule(instance.archive, DamageLog(catalogue.damages, observe), elsewhere)
 
 
 def log_damage(damage: Damage) -> None:
@@ -53,7 +53,7 @@ def signing_key_of(instance: Instance) -> str:
     """Return the public key of an archive, which is made if it has none yet."""
     from ibi.archive.peers.signing_key import SigningKey
 
-    return SigningKey(instance.catalogue).public()
+    return SigningKey(instance.catalogue.settings).public()
 
 
 def build_exchange(
@@ -68,7 +68,7 @@ def build_exchange(
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
     archive, settings = instance.archive, instance.settings
-    sign = SigningKey(instance.catalogue).sign
+    sign = SigningKey(instance.catalogue.settings).sign
     guard = OutboundGuard(settings.allowed_networks)
     return [
         ExportsApi(
@@ -96,7 +96,7 @@ def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
     from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
     settings = instance.settings
-    links = CatalogueLinks(instance.catalogue)
+    links = CatalogueLinks(instance.catalogue.links)
     guard = OutboundGuard(settings.allowed_networks)
 
     def resolvers() -> list[str]:
@@ -157,7 +157,7 @@ def build_maintenance(instance: Instance, door: ArchiveAuthorizer) -> Maintenanc
 
     archive, clock = instance.archive, instance.clock
     works: dict[str, Work] = {}
-    tasks = Tasks(archive.catalogue, clock, works)
+    tasks = Tasks(archive.catalogue.tasks, clock, works)
     auditing = build_audits(instance, log_damage)
     works |= auditing.works
     copies, copy_work = build_copies(instance)
@@ -174,9 +174,9 @@ def build_maintenance(instance: Instance, door: ArchiveAuthorizer) -> Maintenanc
     upkeep.apis.append(TransfersApi(transfers, door))
     upkeep.apis.append(HoldingsApi(archive))
     is_published = instance.settings.digest
-    upkeep.apis.append(DigestEndpoint(DigestLog(archive.catalogue), published=is_published))
+    upkeep.apis.append(DigestEndpoint(DigestLog(archive.catalogue.digest), published=is_published))
     if is_published:
-        upkeep.services.append(DigestBackfill(archive.catalogue))
+        upkeep.services.append(DigestBackfill(archive.catalogue.digest))
     upkeep.rounds.append(auditing.damages.load)
     days, rate = instance.settings.audit_days, instance.settings.audit_megabytes_a_second
     upkeep.rounds.append(partial(auditing.begin_if_due, tasks, days, rate))

@@ -95,11 +95,11 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     identity = Identity(
         settings.address, service_of(instance.catalogue, settings), formats=tuple(FORMATS)
     )
-    keys = UrlKeys(bytes.fromhex(catalogue.setting("urlkeys")))
-    tickets = ReadTickets(bytes.fromhex(catalogue.setting(SETTING)))
-    urls = ArchiveUrls(catalogue, identity, instance.told.resolver.read)
+    keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
+    tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(SETTING)))
+    urls = ArchiveUrls(catalogue.items, identity, instance.told.resolver.read)
     # A token that was made or removed is so at once, whichever process is asked.
-    tokens = Tokens(catalogue, clock, ARCHIVE_SCOPES, trusted_for=0)
+    tokens = Tokens(catalogue.tokens, clock, ARCHIVE_SCOPES, trusted_for=0)
     door = ArchiveAuthorizer(Authenticator(tokens, clock), clock, settings.requests_a_second)
     pages = ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
     readers = ReaderAccess(ClientAddresses(settings.trusted_proxies, "full"), door, tickets.opens)
@@ -107,10 +107,10 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     apis: Sequence[RouteGroup] = (
         ItemsApi(archive, door, urls),
         HoldingsApi(archive),
-        DigestEndpoint(DigestLog(catalogue), published=settings.digest),
+        DigestEndpoint(DigestLog(catalogue.digest), published=settings.digest),
     )
     app = ReaderApp(
-        catalogue,
+        catalogue.items,
         writer,
         apis,
         PublicRoutes(archive, service, urls, pages, readers),

@@ -12,8 +12,8 @@ from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.sql.sqlite import SqliteReader
 
 if TYPE_CHECKING:
+    from ibi.archive.ports.catalogue import Catalogue
     from ibi.archive.ports.file_store import BulkFiles
-    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
     from ibi.archive.storage.files.switchable_store import Store, SwitchableStore
 
 
@@ -57,25 +57,25 @@ def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
     return FolderFiles(settings.root)
 
 
-def open_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+def open_catalogue(settings: ArchiveSettings) -> Catalogue:
     """Open the catalogue of an archive, and bring it to the newest version."""
-    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+    from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 
     place = settings.place(settings.catalogue)
     database = open_newest(place, ARCHIVE_MIGRATIONS)
-    return SqlCatalogue(database, quick=not place.startswith(POSTGRESQL))
+    return sql_catalogue(database, quick=not place.startswith(POSTGRESQL))
 
 
-def read_catalogue(settings: ArchiveSettings) -> SqlCatalogue:
+def read_catalogue(settings: ArchiveSettings) -> Catalogue:
     """Open the catalogue of an archive that another process keeps, only to read it."""
-    from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+    from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 
     place = settings.place(settings.catalogue)
     try:
         if place.startswith(POSTGRESQL):
             from ibi.foundation.sql.postgres import Postgres
 
-            return SqlCatalogue(Postgres(place, read_only=True), quick=False)
-        return SqlCatalogue(SqliteReader(place), quick=True)
+            return sql_catalogue(Postgres(place, read_only=True), quick=False)
+        return sql_catalogue(SqliteReader(place), quick=True)
     except LedgerUnavailableError as failure:
         raise StorageError(failure.ledger, failure.reason) from failure

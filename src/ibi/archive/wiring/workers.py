@@ -202,7 +202,7 @@ def _announce(opened: Instance, announcer: Announcer) -> None:
     missing = missing_for_linking(opened.settings)
     if not missing:
         announcer.start()
-    elif opened.catalogue.links():
+    elif opened.catalogue.links.all():
         click.echo(missing, err=True)
 
 

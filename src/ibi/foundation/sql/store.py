@@ -1,9 +1,9 @@
-"""What catalogue and registry share: a database, how its failures are told, and tokens."""
+"""What the stores of all programs share: a handle of a database, and tokens in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from ibi.errors import LedgerUnavailableError, StorageError, StorageFullError
 from ibi.foundation.sql.database import Database, Execute
@@ -93,55 +93,6 @@ class SqlTokens:
         return is_storable(name) and self._handle.write(
             lambda execute: remove_token(execute, self._table, name)
         )
-
-
-class SqlStore:
-    """Something kept in a database; `quick` says that a point read takes microseconds."""
-
-    token_table: ClassVar[str]
-
-    def __init__(self, database: Database, *, quick: bool) -> None:
-        """Take a database that has the newest tables (`sql_schema.upgrade`)."""
-        self._database = database
-        self.quick = quick
-
-    def _write(self, work: Callable[[Execute], T]) -> T:
-        try:
-            return self._database.transaction(work)
-        except LedgerUnavailableError as failure:
-            raise storage_error(failure) from failure
-
-    def _read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            return self._database.read(sql, *values)
-        except LedgerUnavailableError as failure:
-            raise storage_error(failure) from failure
-
-    def _survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        try:
-            return self._database.survey(sql, *values)
-        except LedgerUnavailableError as failure:
-            raise storage_error(failure) from failure
-
-    def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
-        return self._write(lambda execute: add_token(execute, self.token_table, token))
-
-    def tokens(self) -> list[Token]:
-        """Return all tokens, by name."""
-        # Sorted here: a database has an order of its own for texts.
-        found = all_tokens(self._read, self.token_table)
-        return sorted(found, key=lambda token: token.name)
-
-    def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
-        return is_storable(name) and self._write(
-            lambda execute: remove_token(execute, self.token_table, name)
-        )
-
-    def close(self) -> None:
-        """Let go of the database."""
-        self._database.close()
 
 
 def storage_error(failure: LedgerUnavailableError) -> StorageError:

@@ -14,7 +14,7 @@ import msgspec
 from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.settings import ArchiveSettings, read_archive
-from ibi.archive.storage.catalogue.catalogue import SqlCatalogue
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import LedgerUnavailableError, RequestError, StorageError, shown
 from ibi.foundation.settings_file import POSTGRESQL, written
 from ibi.foundation.sql.database import Database
@@ -230,7 +230,7 @@ def _restore_archive(
         detail = msgspec.json.encode({"taken": record.taken}).decode()
         id_, now = uuid.uuid4().hex, SystemClock.wall()
         entry = HistoryEntry(0, id_, now, "restore", "restore", "", detail)
-        SqlCatalogue(database, quick=True).note(entry)
+        sql_catalogue(database, quick=True).history.note(entry)
     ledger = settings.place(settings.ledger)
     restored.minting_after = _restore_ledger(ledger, source.root / "ledger", part.stores["ledger"])
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ibi.archive.ports.catalogue import Deposit, Reservation
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order
+from ibi.foundation.sql.store import SqlHandle
 from ibi.model.label_pair import Forms
 
 _DEPOSIT = "SELECT id, opened, who, request, completed FROM archive_deposit"
@@ -16,12 +17,14 @@ _RESERVATION = "SELECT forms, reserved, who, note FROM archive_reservation"
 
 
 class SqlDeposits:
-    """What a catalogue knows of that which is to come."""
+    """Deposits, open and completed."""
 
-    _write: Callable[[Callable[[Execute], Any]], Any]
-    _read: Callable[..., list[tuple[Any, ...]]]
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
 
-    def open_deposit(self, deposit: Deposit) -> None:
+    def open(self, deposit: Deposit) -> None:
         """Keep an open deposit."""
         self._write(
             lambda execute: execute(
@@ -35,26 +38,35 @@ class SqlDeposits:
             )
         )
 
-    def deposit(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
+    def get(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
         """Return a deposit, open or completed."""
         if not is_storable(id):
             return None
         rows = self._read(f"{_DEPOSIT} WHERE id = $1", id)
         return Deposit(*rows[0]) if rows else None
 
-    def deposits(self, before: int) -> list[Deposit]:
+    def open_before(self, before: int) -> list[Deposit]:
         """Return open deposits, those opened before a moment."""
         rows = self._read(
             f"{_DEPOSIT} WHERE completed = '' AND opened < $1 ORDER BY opened", before
         )
         return [Deposit(*row) for row in rows]
 
-    def drop_deposit(self, id: str) -> bool:  # noqa: A002
+    def drop(self, id: str) -> bool:  # noqa: A002
         """Forget an open deposit; False if there is none."""
         delete = "DELETE FROM archive_deposit WHERE id = $1 AND completed = '' RETURNING id"
         return bool(self._write(lambda execute: execute(delete, id)))
 
-    def reserve(self, reservations: Sequence[Reservation]) -> None:
+
+class SqlReservations:
+    """Labels that wait for an item."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
+
+    def add(self, reservations: Sequence[Reservation]) -> None:
         """Keep labels for later."""
 
         def work(execute: Execute) -> None:
@@ -81,12 +93,12 @@ class SqlDeposits:
 
         self._write(work)
 
-    def reservation(self, name: str) -> Reservation | None:
+    def find(self, name: str) -> Reservation | None:
         """Return the reservation that has this name, unless an item has it by now."""
         rows = self._read(f"{_RESERVATION} WHERE label = $1 OR short = $1", name)
         return _reservation(rows[0]) if rows else None
 
-    def reservations(self, after: str, limit: int) -> list[Reservation]:
+    def page(self, after: str, limit: int) -> list[Reservation]:
         """Return labels that still wait for an item, in the order of their names."""
         rows = self._read(
             f"{_RESERVATION} WHERE label > $1 ORDER BY label LIMIT $2", place_in_order(after), limit

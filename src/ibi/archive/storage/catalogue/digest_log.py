@@ -9,13 +9,14 @@ that was read: the one row of `archive_epoch` is held until the transaction ends
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ibi.archive.ports.catalogue import DigestState, NameChange
 from ibi.archive.rules.manifest import read_document
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import insert_rows
+from ibi.foundation.sql.store import SqlHandle
 from ibi.identifier.fingerprint import OCTETS, fingerprint
 from ibi.model.item import Item
 
@@ -38,21 +39,23 @@ _WHOLE: Final = 2**62
 class SqlDigestLog:
     """The log of names."""
 
-    _database: Database
-    _write: Callable[[Callable[[Execute], Any]], Any]
-    _read: Callable[..., list[tuple[Any, ...]]]
-    _survey: Callable[..., list[tuple[Any, ...]]]
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep it in a database."""
+        self._database = handle.database
+        self._write = handle.write
+        self._read = handle.read
+        self._survey = handle.survey
 
-    def digest_state(self) -> DigestState:
+    def state(self) -> DigestState:
         """Return how far it has come."""
         [(epoch, last, filled)] = self._read("SELECT epoch, last, filled FROM archive_epoch")
         return DigestState(epoch, last, filled == _WHOLE)
 
-    def has_name_change(self, number: int) -> bool:
+    def has(self, number: int) -> bool:
         """Tell whether there is a row of that number."""
         return bool(self._read("SELECT 1 FROM archive_digest WHERE number = $1", number))
 
-    def name_changes(self, after: int, last: int, limit: int) -> list[NameChange]:
+    def changes(self, after: int, last: int, limit: int) -> list[NameChange]:
         """Return rows in their order, those after one number and up to another."""
         few = min(_FEW, limit)
         rows = self._read(_CHANGES, after, last, few)
@@ -61,7 +64,7 @@ class SqlDigestLog:
             rows += self._survey(_CHANGES, rows[-1][0], last, limit - few)
         return [NameChange(*row) for row in rows]
 
-    def fill_digest(self) -> bool:
+    def fill(self) -> bool:
         """Write down some items that were there before the log; False if none is left."""
 
         def work(execute: Execute) -> bool:
@@ -77,7 +80,7 @@ class SqlDigestLog:
             execute("UPDATE archive_epoch SET filled = $1", place)
             return bool(rows)
 
-        return not self.digest_state().whole and self._write(work)
+        return not self.state().whole and self._write(work)
 
 
 def names_of(item: Item) -> list[str]:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem, StoredChange, StoredItem
+from ibi.archive.ports.catalogue import ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
+from ibi.archive.storage.catalogue.history import write_entry
 from ibi.errors import StateError
-from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order
+from ibi.foundation.sql.store import SqlHandle
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item
 
@@ -24,16 +26,18 @@ _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_fi
 class SqlItems:
     """What a catalogue knows of items."""
 
-    _database: Database
-    _write: Callable[[Callable[[Execute], Any]], Any]
-    _read: Callable[..., list[tuple[Any, ...]]]
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._database = handle.database
+        self._write = handle.write
+        self._read = handle.read
 
     def find(self, name: str) -> StoredItem | None:
         """Return the item that has this name, in its canonical spelling."""
         rows = self._read(f"{_HELD} JOIN archive_name n ON n.item = i.id WHERE n.name = $1", name)
         return _held(rows[0]) if rows else None
 
-    def items(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
+    def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
         """Return items in the order in which they came, those numbered later than `after`."""
         # Two statements, because a database plans one without looking at what it is given.
         if kind:
@@ -71,7 +75,7 @@ class SqlItems:
         """Write a change, in one transaction that `decide` is the last step of."""
 
         def work(execute: Execute) -> None:
-            if not _note(execute, change):
+            if not write_entry(execute, change):
                 return
             noted: list[tuple[list[str], bool]] = []
             numbered = tuple(
@@ -90,7 +94,7 @@ class SqlItems:
         """Write items as a change left them, whatever stands there; history gets it once."""
 
         def work(execute: Execute) -> None:
-            _note(execute, stored)
+            write_entry(execute, stored)
             noted: list[tuple[list[str], bool]] = []
             for label in dropped:
                 rows = execute(f"{_HELD} WHERE i.label = $1", label)
@@ -128,29 +132,10 @@ class SqlItems:
         execute(self._database.numbering.format(table="archive_item", column="id"))
         return kept.number
 
-    def note(self, entry: HistoryEntry) -> None:
-        """Write a line of history of what touches no item; its number is the next."""
-        self._write(lambda execute: _note(execute, entry))
-
 
 def _held(row: tuple[Any, ...]) -> StoredItem:
     number, version, text = row
     return StoredItem(number, version, read_document(text))
-
-
-def _note(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:
-    """Write the line of history; False if it is there: the change was made before."""
-    rows = execute(
-        "INSERT INTO archive_history (change, at, who, act, label, detail) "
-        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING number",
-        change.change if isinstance(change, HistoryEntry) else change.id,
-        change.at,
-        change.who,
-        change.act,
-        change.label,
-        change.detail,
-    )
-    return bool(rows)
 
 
 def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order, storable
+from ibi.foundation.sql.store import SqlHandle
 from ibi.model.task import Task, TaskState
 
 _TASK: Final = (
@@ -28,13 +28,15 @@ _DAMAGE: Final = "SELECT label, path, found, what FROM archive_damage"
 _ALL: Final = 2**31
 
 
-class SqlMaintenance:
-    """What a catalogue knows of that which takes long or lasts."""
+class SqlTasks:
+    """Tasks; those that have ended stay, as a record."""
 
-    _write: Callable[[Callable[[Execute], Any]], Any]
-    _read: Callable[..., list[tuple[Any, ...]]]
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
 
-    def keep_task(self, task: Task) -> None:
+    def keep(self, task: Task) -> None:
         """Keep a task, in the place of what was known of it."""
         self._write(
             lambda execute: execute(
@@ -58,12 +60,12 @@ class SqlMaintenance:
             )
         )
 
-    def task(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
+    def get(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
         """Return a task."""
         rows = self._read(f"{_TASK} WHERE id = $1", id) if is_storable(id) else []
         return _task(rows[0]) if rows else None
 
-    def tasks(self, limit: int, kind: str = "") -> list[Task]:
+    def newest(self, limit: int, kind: str = "") -> list[Task]:
         """Return the newest tasks, the newest first; of one kind or of all."""
         if kind:
             only = f"{_TASK} WHERE kind = $1 ORDER BY begun DESC, id LIMIT $2"
@@ -72,12 +74,21 @@ class SqlMaintenance:
             rows = self._read(f"{_TASK} ORDER BY begun DESC, id LIMIT $1", limit)
         return [_task(row) for row in rows]
 
-    def unfinished_tasks(self) -> list[Task]:
+    def unfinished(self) -> list[Task]:
         """Return those that have not ended, the oldest first."""
         rows = self._read(f"{_TASK} WHERE state IN ('waiting', 'running') ORDER BY begun, id")
         return [_task(row) for row in rows]
 
-    def keep_exchange(self, exchange: TransferRecord) -> None:
+
+class SqlTransfers:
+    """Transfers; those that have ended stay."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
+
+    def keep(self, exchange: TransferRecord) -> None:
         """Keep it, in the place of what was known of it."""
         self._write(
             lambda execute: execute(
@@ -96,12 +107,12 @@ class SqlMaintenance:
             )
         )
 
-    def exchange(self, id: str) -> TransferRecord | None:  # noqa: A002
+    def get(self, id: str) -> TransferRecord | None:  # noqa: A002
         """Return one."""
         rows = self._read(f"{_EXCHANGE} WHERE id = $1", id) if is_storable(id) else []
         return _exchange(rows[0]) if rows else None
 
-    def exchanges(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
+    def listed(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
         """Return them, the oldest first; those of a state or all, and of many the newest."""
         if state:
             only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since DESC, id DESC LIMIT $2"
@@ -110,7 +121,16 @@ class SqlMaintenance:
             rows = self._read(f"{_EXCHANGE} ORDER BY since DESC, id DESC LIMIT $1", limit or _ALL)
         return [_exchange(row) for row in reversed(rows)]
 
-    def keep_copy(self, copy: CopyRecord) -> None:
+
+class SqlCopies:
+    """Copies, and how they stand with their Originals."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
+
+    def keep(self, copy: CopyRecord) -> None:
         """Keep it, in the place of what was known of it."""
         self._write(
             lambda execute: execute(
@@ -124,23 +144,23 @@ class SqlMaintenance:
             )
         )
 
-    def copy_record(self, label: str) -> CopyRecord | None:
+    def get(self, label: str) -> CopyRecord | None:
         """Return that of one copy."""
         rows = self._read(f"{_COPY} WHERE label = $1", label)
         return _copy(rows[0]) if rows else None
 
-    def copy_records(self, checked_before: int, limit: int) -> list[CopyRecord]:
+    def due(self, checked_before: int, limit: int) -> list[CopyRecord]:
         """Return those that were not looked at since a moment, the longest ago first."""
         rows = self._read(
             f"{_COPY} WHERE checked < $1 ORDER BY checked, label LIMIT $2", checked_before, limit
         )
         return [_copy(row) for row in rows]
 
-    def drop_copy(self, label: str) -> None:
+    def drop(self, label: str) -> None:
         """Forget one."""
         self._write(lambda execute: execute("DELETE FROM archive_copy WHERE label = $1", label))
 
-    def match_copies(self) -> None:
+    def match_items(self) -> None:
         """Have a record of each item of data that is a Copy, and of no other."""
 
         def work(execute: Execute) -> None:
@@ -149,7 +169,7 @@ class SqlMaintenance:
 
         self._write(work)
 
-    def copies(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
+    def page(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
         """Return records by label, later than `after`; of all copies, or of those with a fault."""
         only = " AND (missing > 0 OR fault <> '')" if faulty else ""
         rows = self._read(
@@ -157,14 +177,23 @@ class SqlMaintenance:
         )
         return [_copy(row) for row in rows]
 
-    def count_copies(self) -> tuple[int, int]:
+    def count(self) -> tuple[int, int]:
         """Return how many copies there are, and of how many the Original is missing."""
         [(copies, missing)] = self._read(
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END) FROM archive_copy"
         )
         return int(copies), int(missing)
 
-    def keep_damage(self, damage: Damage) -> None:
+
+class SqlDamages:
+    """Damaged files, until they are whole again."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._write = handle.write
+        self._read = handle.read
+
+    def keep(self, damage: Damage) -> None:
         """Keep it, in the place of what was known of that file."""
         self._write(
             lambda execute: execute(
@@ -177,7 +206,7 @@ class SqlMaintenance:
             )
         )
 
-    def damages(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
+    def page(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
         """Return what is damaged by label and path, later than `after`; all if no limit."""
         label, path = map(place_in_order, after)
         rows = self._read(
@@ -192,7 +221,7 @@ class SqlMaintenance:
             for label, path, found, what in rows
         ]
 
-    def drop_damage(self, label: str, path: str) -> None:
+    def drop(self, label: str, path: str) -> None:
         """Forget it: the file is whole, or is not there any more by right."""
         delete = "DELETE FROM archive_damage WHERE label = $1 AND path = $2"
         self._write(lambda execute: execute(delete, label, path))

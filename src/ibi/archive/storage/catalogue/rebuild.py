@@ -9,14 +9,15 @@ the catalogue is half full, and where the rest is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ibi.archive.ports.catalogue import ManifestItem, Reservation
 from ibi.archive.rules.manifest import document
 from ibi.archive.storage.catalogue.digest_log import begin_epoch
-from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows, is_storable
+from ibi.foundation.sql.store import SqlHandle
 
 REBUILDING: Final = "rebuilding"
 """The setting that stands while the catalogue is half full."""
@@ -72,24 +73,20 @@ SELECT label, short, forms, reserved, who, note FROM archive_new_reservation
 class SqlRebuild:
     """Gathers a catalogue anew, and moves it over."""
 
-    def __init__(
-        self,
-        write: Callable[[Callable[[Execute], Any]], Any],
-        read: Execute,
-        database: Database,
-    ) -> None:
+    def __init__(self, handle: SqlHandle) -> None:
         """Begin, or find what somebody gathered and did not move."""
-        self._write = write
-        self._read = read
-        self._database = database
-        self.is_whole = bool(read("SELECT 1 FROM archive_setting WHERE name = $1", REBUILDING))
+        self._write = handle.write
+        self._read = handle.read
+        self._database = handle.database
+        self.is_whole = bool(
+            self._read("SELECT 1 FROM archive_setting WHERE name = $1", REBUILDING)
+        )
         if not self.is_whole:
-            write(_make)
+            self._write(_make)
 
     def put(self, items: Sequence[ManifestItem]) -> list[str]:
         """Take items, and say of each why it cannot be taken; nothing if it was."""
-        faults: list[str] = self._write(lambda execute: _put(execute, items))
-        return faults
+        return self._write(lambda execute: _put(execute, items))
 
     def reserve(self, reservations: Sequence[Reservation]) -> None:
         """Take labels that wait for an item, but for those that an item has."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from ibi.archive.ports.statistics import (
     Access,
@@ -15,7 +15,8 @@ from ibi.archive.ports.statistics import (
     TaskCount,
     TransferCount,
 )
-from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.store import SqlHandle
 
 T = TypeVar("T")
 
@@ -30,14 +31,15 @@ _ALL: Final = 2**62
 class SqlStatistics:
     """What a catalogue knows in numbers."""
 
-    _database: Database
-    _write: Callable[[Callable[[Execute], Any]], Any]
-    _survey: Callable[..., list[tuple[Any, ...]]]
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep them in a database."""
+        self._database = handle.database
+        self._write = handle.write
+        self._survey = handle.survey
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
         """Count each access whose key was not used, in one durable step; tell which."""
-        counted: list[bool] = self._write(lambda execute: _count(execute, accesses))
-        return counted
+        return self._write(lambda execute: _count(execute, accesses))
 
     def forget_keys(self, before: int) -> None:
         """Forget used keys that nobody would accept any more."""
@@ -91,7 +93,7 @@ class SqlStatistics:
         # Sorted here: a database has an order of its own for texts.
         return [HoldingCount(*row) for row in sorted(rows)]
 
-    def upkeep_counts(self) -> MaintenanceCounts:
+    def maintenance_counts(self) -> MaintenanceCounts:
         """Return how it stands with copies, transfers, tasks and damage."""
         [(copies, missing, faulty)] = self._survey(
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END), "

@@ -56,8 +56,8 @@ class AdministrationApi:
         self._announcer = announcer
         self._about = about
         self._check_linkable = check_linkable
-        self.tokens_api = TokensApi(archive.catalogue, door, self._note_token, UnknownError)
-        self._count = ItemCount(archive.catalogue, archive.clock)
+        self.tokens_api = TokensApi(archive.catalogue.tokens, door, self._note_token, UnknownError)
+        self._count = ItemCount(archive.catalogue.items, archive.clock)
 
     @property
     def routes(self) -> list[Route]:
@@ -89,7 +89,7 @@ class AdministrationApi:
         await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         after = request.query_params.get("after", "")
-        found = await asyncio.to_thread(self._archive.catalogue.reservations, after, limit)
+        found = await asyncio.to_thread(self._archive.catalogue.reservations.page, after, limit)
         more = found[-1].forms.label.canonical if len(found) == limit else ""
         labels = [answers.reservation_answer(each) for each in found]
         return json_answer(messages.ReservationsAnswer(labels, more))

@@ -83,7 +83,7 @@ class AuditsApi:
         await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         label, _, path = request.query_params.get("after", "").partition(" ")
-        listed = self._archive.catalogue.damages
+        listed = self._archive.catalogue.damages.page
         found = await asyncio.to_thread(listed, (label, path), limit)
         after = f"{found[-1].label} {found[-1].path}" if len(found) == limit else ""
         return json_answer(DamagesAnswer([damage_answer(each) for each in found], after))

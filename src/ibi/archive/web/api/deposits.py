@@ -140,5 +140,5 @@ class DepositsApi:
 
     def _complete(self, id_: str, who: str, target: str) -> messages.ItemAnswer:
         look = self._deposits.complete(id_, who, target)
-        files = self._urls.catalogue.files(look.held.id, "", _SHOWN)
+        files = self._urls.items.files(look.held.id, "", _SHOWN)
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item), files)

@@ -81,7 +81,7 @@ class ExportsApi:
         return ManifestsAnswer([entry], contact=self._contact)
 
     def _page(self, after: int, limit: int) -> ManifestsAnswer:
-        found = self._archive.catalogue.items(after, limit, "data")
+        found = self._archive.catalogue.items.page(after, limit, "data")
         items: list[ManifestsEntry] = []
         files = seen = 0
         while seen < len(found) and files <= _MOST_FILES:
@@ -97,7 +97,7 @@ class ExportsApi:
 
     def _metadata(self, held: StoredItem) -> StoredItem | None:
         forms = held.item.metadata
-        return None if forms is None else self._archive.catalogue.find(forms.label.canonical)
+        return None if forms is None else self._archive.catalogue.items.find(forms.label.canonical)
 
     def _entry(self, look: ItemWithMetadata, files: Sequence[File]) -> ManifestsEntry:
         metadata = look.metadata

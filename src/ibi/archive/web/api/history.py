@@ -59,7 +59,8 @@ class HistoryApi:
 
     def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
         """Tell what was done to an archive."""
-        self._catalogue = archive.catalogue
+        self._history = archive.catalogue.history
+        self._items = archive.catalogue.items
         self._door = door
 
     @property
@@ -78,7 +79,7 @@ class HistoryApi:
         newest_first = _order(request.query_params.get("order", _ORDERS[0])) == "newest"
         choice = await asyncio.to_thread(self._choice, request)
         found = await asyncio.to_thread(
-            self._catalogue.history, after, limit, choice, newest_first=newest_first
+            self._history.entries, after, limit, choice, newest_first=newest_first
         )
         more = str(found[-1].number) if len(found) == limit else ""
         return json_answer(HistoryAnswer([_line(entry) for entry in found], more))
@@ -87,7 +88,7 @@ class HistoryApi:
         """Tell how often each act was done."""
         await self._door.admit(request, "read")
         choice = await asyncio.to_thread(self._choice, request)
-        return json_answer(ActsAnswer(await asyncio.to_thread(self._catalogue.acts, choice)))
+        return json_answer(ActsAnswer(await asyncio.to_thread(self._history.acts, choice)))
 
     def _choice(self, request: Request) -> HistoryChoice:
         first, last = days_of(request)
@@ -106,10 +107,10 @@ class HistoryApi:
         A Copy that is not kept any more is found nowhere else.
         """
         label = parse(text).canonical
-        held = self._catalogue.find(label)
+        held = self._items.find(label)
         if held is not None:
             return held.item.forms.label.canonical
-        if not self._catalogue.history(0, 1, HistoryChoice(label=label)):
+        if not self._history.entries(0, 1, HistoryChoice(label=label)):
             raise UnknownError("item", text)
         return label
 

@@ -52,7 +52,7 @@ class HoldingsApi:
         """List Originals."""
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "") or "0", 0, 2**62)
-        held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, "data")
+        held = await asyncio.to_thread(self._archive.catalogue.items.page, after, limit, "data")
         items = [
             Holding(
                 each.item.forms.label.spelling,

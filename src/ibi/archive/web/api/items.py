@@ -81,7 +81,7 @@ class ItemsApi:
         if kind not in {"", "data", "metadata", "service"}:
             msg = f"{shown(kind)} is not a kind of item: expected data, metadata or service."
             raise ArchiveRequestError(msg)
-        held = await asyncio.to_thread(self._archive.catalogue.items, after, limit, kind)
+        held = await asyncio.to_thread(self._archive.catalogue.items.page, after, limit, kind)
         items = await asyncio.to_thread(
             lambda: [self._answer(ItemWithMetadata(each, None)) for each in held]
         )
@@ -127,7 +127,7 @@ class ItemsApi:
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         after = request.query_params.get("after", "")
         held = await asyncio.to_thread(self._archive.get, label)
-        found = await asyncio.to_thread(self._archive.catalogue.files, held.id, after, limit)
+        found = await asyncio.to_thread(self._archive.catalogue.items.files, held.id, after, limit)
         files = [answers.file_answer(file) for file in found]
         return json_answer(
             messages.FilesAnswer(files, found[-1].path if len(found) == limit else "")

@@ -126,7 +126,7 @@ class StatisticsApi:
     def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
         """Count what an archive has, and what was read of it."""
         self._archive = archive
-        self._catalogue = archive.catalogue
+        self._statistics = archive.catalogue.statistics
         self._door = door
 
     @property
@@ -148,7 +148,7 @@ class StatisticsApi:
         item = request.query_params.get("item", "")
         number = (await asyncio.to_thread(self._archive.get, item)).id if item else 0
         found = await asyncio.to_thread(
-            self._catalogue.accesses, first.isoformat(), last.isoformat(), number
+            self._statistics.accesses, first.isoformat(), last.isoformat(), number
         )
         counts = summed(((date.fromisoformat(each.day), each.count) for each in found), by)
         later = [each for each in counts if each[0] > after]
@@ -162,7 +162,7 @@ class StatisticsApi:
         first, last = (each.isoformat() for each in days_of(request))
         limit = number_of(request.query_params.get("limit", "10"), 1, _MOST)
         after = _place(request.query_params.get("after", ""))
-        found = await asyncio.to_thread(self._catalogue.most_read, first, last, limit, after)
+        found = await asyncio.to_thread(self._statistics.most_read, first, last, limit, after)
         items = await asyncio.to_thread(lambda: [self._read_item(each) for each in found])
         more = f"{found[-1].count}-{found[-1].item}" if len(found) == limit else ""
         return json_answer(MostRead(items, more))
@@ -179,8 +179,8 @@ class StatisticsApi:
     async def holdings(self, request: Request) -> Response:
         """Tell what the archive holds."""
         await self._door.admit(request, "read")
-        held = await asyncio.to_thread(self._catalogue.holdings)
-        counts = await asyncio.to_thread(self._catalogue.upkeep_counts)
+        held = await asyncio.to_thread(self._statistics.holdings)
+        counts = await asyncio.to_thread(self._statistics.maintenance_counts)
         return json_answer(holdings_statistics(held, counts))
 
 

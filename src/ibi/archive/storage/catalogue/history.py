@@ -1,0 +1,91 @@
+"""The history of an archive, in SQL: what was done, when, by whom."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ibi.archive.ports.catalogue import WHOLE, HistoryChoice, HistoryEntry, StoredChange
+from ibi.foundation.sql.database import Execute
+from ibi.foundation.sql.rows import is_storable
+from ibi.foundation.sql.store import SqlHandle
+from ibi.model.change import Change
+
+_HISTORY: Final = "SELECT number, change, at, who, act, label, detail FROM archive_history"
+_END: Final = 2**62
+
+
+class SqlHistory:
+    """What a catalogue knows of the past."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Keep it in a database."""
+        self._write = handle.write
+        self._survey = handle.survey
+
+    def entries(
+        self, after: int, limit: int, choice: HistoryChoice = WHOLE, *, newest_first: bool = False
+    ) -> list[HistoryEntry]:
+        """Return what was done, the oldest first, numbered later than `after`."""
+        if not _is_storable(choice):
+            return []
+        if newest_first:
+            where, values = _where(choice, ("number <", after or _END))
+        else:
+            where, values = _where(choice, ("number >", after))
+        order = "DESC" if newest_first else "ASC"
+        last = f"ORDER BY number {order} LIMIT ${len(values) + 1}"
+        rows = self._survey(f"{_HISTORY} {where} {last}", *values, limit)
+        return [HistoryEntry(*row) for row in rows]
+
+    def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
+        """Return how often each act was done, by its name."""
+        if not _is_storable(choice):
+            return {}
+        where, values = _where(choice, ("number >", 0))
+        rows = self._survey(
+            f"SELECT act, count(*) FROM archive_history {where} GROUP BY act",  # noqa: S608  # no values
+            *values,
+        )
+        # Sorted here: a database has an order of its own for texts.
+        return {str(act): int(count) for act, count in sorted(rows)}
+
+    def note(self, entry: HistoryEntry) -> None:
+        """Write a line of history of what touches no item; its number is the next."""
+        self._write(lambda execute: write_entry(execute, entry))
+
+
+def write_entry(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:
+    """Write the line of history; False if it is there: the change was made before."""
+    rows = execute(
+        "INSERT INTO archive_history (change, at, who, act, label, detail) "
+        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING number",
+        change.change if isinstance(change, HistoryEntry) else change.id,
+        change.at,
+        change.who,
+        change.act,
+        change.label,
+        change.detail,
+    )
+    return bool(rows)
+
+
+def _is_storable(choice: HistoryChoice) -> bool:
+    """Tell whether a database can be asked for it; what no database can have is nowhere."""
+    return all(map(is_storable, (choice.label, choice.act, choice.who)))
+
+
+def _where(choice: HistoryChoice, first: tuple[str, int]) -> tuple[str, list[object]]:
+    """Return the conditions of a SELECT, and their values."""
+    conditions = [
+        (condition, value)
+        for condition, value in (
+            ("label =", choice.label),
+            ("act =", choice.act),
+            ("who =", choice.who),
+            ("at >=", choice.since),
+            ("at <", choice.before),
+        )
+        if value
+    ]
+    texts = [f"{text} ${place}" for place, (text, _) in enumerate([first, *conditions], 1)]
+    return f"WHERE {' AND '.join(texts)}", [first[1], *(value for _, value in conditions)]
