@@ -1,4 +1,4 @@
-"""What a page shows at a prompt: the commands, and what each said."""
+"""Console sessions of a page: the commands at a prompt, and the output of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 CONSOLE: Final = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
-# Labels that were minted, times and tokens are others every time; their shape is not.
+# Minted labels, times and tokens differ at each run; their shape does not.
 MINTED: Final = re.compile(
     r"20[0-9]{2}([-/])[0-9]{2}[-.][0-9]{2}[T.][0-9:.]+(Z?)|(?<=W/)[2-9A-U]+(?:W[2-9A-U]+)?"
     r"|(?<=ibi_)[A-Za-z0-9_-]{43}"
@@ -18,7 +18,7 @@ PATIENCE: Final = 120
 
 
 def sessions(page: Path) -> list[tuple[str, str, str]]:
-    """Return the name of a page, with each command on it and what that shows."""
+    """Return the name of a page with each of its commands and the output that it shows."""
     found = []
     for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
         for session in block.split("$ ")[1:]:
@@ -28,5 +28,5 @@ def sessions(page: Path) -> list[tuple[str, str, str]]:
 
 
 def without_minted(text: str) -> str:
-    """Return a text without what is another every time."""
+    """Return a text without the parts that differ at each run."""
     return MINTED.sub(r"\1\2", text)

@@ -1,4 +1,4 @@
-"""What the documentation shows at a prompt was run: here, now."""
+"""The commands and Python examples of the documentation give the output that it shows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.architecture.console_sessions import PATIENCE, sessions, without_mint
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MINTING = ("ibi mint ", "ibi archive ", "python3 ")
-"""Commands that show what is another every time."""
+"""Commands whose output contains labels, times or tokens that differ at each run."""
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
-    """Return a folder for each page, in which all its commands run; what one started is ended."""
+    """Return a folder for each page, in which all its commands run; end what they started."""
     made = {page.name: tmp_path_factory.mktemp(page.stem) for page in PAGES}
     yield made
     for folder in made.values():

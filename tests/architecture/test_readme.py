@@ -1,4 +1,4 @@
-"""The first screen of the README works as it stands, on what its first command runs."""
+"""The commands of the README work as shown, against the servers that `make up` runs."""
 
 from __future__ import annotations
 
