@@ -13,17 +13,17 @@ from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from tests.support.scenes.catalogue import Place, schema
+from tests.support.scenes.catalogue import CatalogueDatabase, schema
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogueDatabase]:
     if request.param == "sqlite":
         path = str(tmp_path / "catalogue.sqlite")
-        place = Place(path, lambda: Sqlite(path), postgresql=False)
+        place = CatalogueDatabase(path, lambda: Sqlite(path), postgresql=False)
     else:
         url = schema(request.getfixturevalue("postgres"))
-        place = Place(url, lambda: Postgres(url), postgresql=True)
+        place = CatalogueDatabase(url, lambda: Postgres(url), postgresql=True)
     upgrade(place.place, ARCHIVE_MIGRATIONS, postgresql=place.postgresql)
     with ExitStack() as stack:
         yield place
@@ -32,5 +32,5 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def catalogue(place: Place) -> Catalogue:
+def catalogue(place: CatalogueDatabase) -> Catalogue:
     return place()

@@ -14,7 +14,7 @@ from ibi.archive.ports.maintenance import TaskStore
 from ibi.archive.tasks import CancelledError, InterruptedTaskError, TaskProgress, Tasks, Work
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.task import Task, TaskState
-from tests.support.scenes.small_archive import SECOND, ToldClock, open_catalogue
+from tests.support.scenes.small_archive import SECOND, TickingClock, open_catalogue
 from tests.support.servers.minting import PATIENCE, wait_until
 
 
@@ -26,12 +26,12 @@ def store(tmp_path: Path) -> Iterator[TaskStore]:
 
 
 @pytest.fixture
-def clock() -> ToldClock:
-    return ToldClock()
+def clock() -> TickingClock:
+    return TickingClock()
 
 
 @contextmanager
-def at_work(store: TaskStore, clock: ToldClock, works: Mapping[str, Work]) -> Iterator[Tasks]:
+def at_work(store: TaskStore, clock: TickingClock, works: Mapping[str, Work]) -> Iterator[Tasks]:
     """Let tasks be done while the block runs."""
     tasks = Tasks(store, clock, works)
     tasks.start()
@@ -84,7 +84,7 @@ def nothing(_: TaskProgress) -> None:
 # --- begun, reported, done ------------------------------------------------------------------------
 
 
-def test_a_task_is_done_and_tells_what_came_of_it(store: TaskStore, clock: ToldClock) -> None:
+def test_a_task_is_done_and_tells_what_came_of_it(store: TaskStore, clock: TickingClock) -> None:
     seen: list[object] = []
 
     def work(progress: TaskProgress) -> None:
@@ -103,7 +103,7 @@ def test_a_task_is_done_and_tells_what_came_of_it(store: TaskStore, clock: ToldC
 
 
 def test_what_was_begun_before_anybody_works_is_done_then(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     task = Tasks(store, clock, {"audit": nothing}).begin("audit", {}, "me")
     assert store.unfinished() == [task]
@@ -112,7 +112,7 @@ def test_what_was_begun_before_anybody_works_is_done_then(
 
 
 def test_works_may_be_registered_after_the_tasks_were_made(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     works: dict[str, Work] = {}
     tasks = Tasks(store, clock, works)
@@ -124,14 +124,14 @@ def test_works_may_be_registered_after_the_tasks_were_made(
         tasks.stop()
 
 
-def test_an_unknown_task_is_told(store: TaskStore, clock: ToldClock) -> None:
+def test_an_unknown_task_is_told(store: TaskStore, clock: TickingClock) -> None:
     tasks = Tasks(store, clock, {})
     for do in (tasks.get, tasks.cancel):
         with pytest.raises(UnknownError):
             do("nothing")
 
 
-def test_the_newest_come_first(store: TaskStore, clock: ToldClock) -> None:
+def test_the_newest_come_first(store: TaskStore, clock: TickingClock) -> None:
     tasks = Tasks(store, clock, {"a": nothing, "b": nothing})
     made = [tasks.begin(kind, {}, "me") for kind in ("a", "b", "a")]
     assert tasks.newest(9) == made[::-1]
@@ -174,7 +174,7 @@ class CountingStore:
 
 
 def test_a_report_is_kept_once_in_a_second_and_when_it_must_be(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     counting = CountingStore(store)
 
@@ -196,7 +196,7 @@ def test_a_report_is_kept_once_in_a_second_and_when_it_must_be(
 
 
 def test_of_one_kind_there_is_one_at_a_time_in_their_order(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate}) as tasks:
@@ -212,7 +212,7 @@ def test_of_one_kind_there_is_one_at_a_time_in_their_order(
     assert gate.most_at_once == 1
 
 
-def test_one_kind_waits_for_no_other(store: TaskStore, clock: ToldClock) -> None:
+def test_one_kind_waits_for_no_other(store: TaskStore, clock: TickingClock) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate, "copy": nothing}) as tasks:
         slow = tasks.begin("audit", {}, "me")
@@ -226,7 +226,7 @@ def test_one_kind_waits_for_no_other(store: TaskStore, clock: ToldClock) -> None
 # --- cancelled ------------------------------------------------------------------------------------
 
 
-def test_a_task_at_work_ends_where_it_reports_next(store: TaskStore, clock: ToldClock) -> None:
+def test_a_task_at_work_ends_where_it_reports_next(store: TaskStore, clock: TickingClock) -> None:
     gate = Gate(steps=5)
     with at_work(store, clock, {"audit": gate}) as tasks:
         task = tasks.begin("audit", {}, "me")
@@ -247,7 +247,7 @@ def test_a_task_at_work_ends_where_it_reports_next(store: TaskStore, clock: Told
     assert gate.begun_at == ["", ""]
 
 
-def test_a_task_that_waits_is_never_begun(store: TaskStore, clock: ToldClock) -> None:
+def test_a_task_that_waits_is_never_begun(store: TaskStore, clock: TickingClock) -> None:
     gate = Gate()
     with at_work(store, clock, {"audit": gate}) as tasks:
         first, second, third = (tasks.begin("audit", {}, "me") for _ in range(3))
@@ -260,7 +260,7 @@ def test_a_task_that_waits_is_never_begun(store: TaskStore, clock: ToldClock) ->
     assert len(gate.begun_at) == 2
 
 
-def test_a_cancelled_task_stays_so_after_a_restart(store: TaskStore, clock: ToldClock) -> None:
+def test_a_cancelled_task_stays_so_after_a_restart(store: TaskStore, clock: TickingClock) -> None:
     """Also if the process ends before the work notices."""
     gate = Gate(steps=5)
     tasks = Tasks(store, clock, {"audit": gate})
@@ -280,7 +280,7 @@ def test_a_cancelled_task_stays_so_after_a_restart(store: TaskStore, clock: Told
 
 
 def test_a_task_of_a_kind_that_nobody_does_can_be_cancelled(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     task = Tasks(store, clock, {"old": nothing}).begin("old", {}, "me")
     with at_work(store, clock, {"audit": nothing}) as tasks:
@@ -290,7 +290,7 @@ def test_a_task_of_a_kind_that_nobody_does_can_be_cancelled(
 
 
 def test_work_that_ends_before_it_reports_is_done_though_it_was_cancelled(
-    store: TaskStore, clock: ToldClock
+    store: TaskStore, clock: TickingClock
 ) -> None:
     reached, let = threading.Event(), threading.Event()
 
@@ -310,7 +310,7 @@ def test_work_that_ends_before_it_reports_is_done_though_it_was_cancelled(
 
 
 def test_a_task_that_fails_says_why_and_the_next_is_done(
-    store: TaskStore, clock: ToldClock, capsys: pytest.CaptureFixture[str]
+    store: TaskStore, clock: TickingClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     faults: list[Exception] = [ArchiveRequestError("It cannot be."), ZeroDivisionError("x")]
 
@@ -334,7 +334,9 @@ def test_a_task_that_fails_says_why_and_the_next_is_done(
 # --- interrupted ----------------------------------------------------------------------------------
 
 
-def test_a_task_goes_on_from_its_place_after_a_restart(store: TaskStore, clock: ToldClock) -> None:
+def test_a_task_goes_on_from_its_place_after_a_restart(
+    store: TaskStore, clock: TickingClock
+) -> None:
     gate = Gate(steps=3)
     tasks = Tasks(store, clock, {"audit": gate})
     tasks.start()
@@ -356,7 +358,7 @@ def test_a_task_goes_on_from_its_place_after_a_restart(store: TaskStore, clock: 
     assert (done.state, done.done, done.request) == (TaskState.DONE, 3, '{"a":1}')
 
 
-def test_a_task_whose_process_was_killed_goes_on(store: TaskStore, clock: ToldClock) -> None:
+def test_a_task_whose_process_was_killed_goes_on(store: TaskStore, clock: TickingClock) -> None:
     killed = Task(
         id="t", kind="audit", who="me", begun=1, state=TaskState.RUNNING, place="1", done=1
     )
@@ -368,7 +370,9 @@ def test_a_task_whose_process_was_killed_goes_on(store: TaskStore, clock: ToldCl
     assert gate.begun_at == ["1"]
 
 
-def test_tasks_stop_at_once_when_there_is_nothing_to_do(store: TaskStore, clock: ToldClock) -> None:
+def test_tasks_stop_at_once_when_there_is_nothing_to_do(
+    store: TaskStore, clock: TickingClock
+) -> None:
     tasks = Tasks(store, clock, {str(number): nothing for number in range(5)})
     for _ in range(20):
         tasks.start()
@@ -378,7 +382,7 @@ def test_tasks_stop_at_once_when_there_is_nothing_to_do(store: TaskStore, clock:
         assert not stopping.is_alive()
 
 
-def test_who_reports_is_told_to_end(store: TaskStore, clock: ToldClock) -> None:
+def test_who_reports_is_told_to_end(store: TaskStore, clock: TickingClock) -> None:
     raised: list[type[Exception]] = []
     began = threading.Semaphore(0)
 
@@ -402,7 +406,7 @@ def test_who_reports_is_told_to_end(store: TaskStore, clock: ToldClock) -> None:
 # --- the storage fails ----------------------------------------------------------------------------
 
 
-def test_a_storage_that_fails_is_tried_again(store: TaskStore, clock: ToldClock) -> None:
+def test_a_storage_that_fails_is_tried_again(store: TaskStore, clock: TickingClock) -> None:
     failing = CountingStore(store)
     failing.failures = 2
     with at_work(failing, clock, {"audit": nothing}) as tasks:
@@ -413,7 +417,7 @@ def test_a_storage_that_fails_is_tried_again(store: TaskStore, clock: ToldClock)
         assert ended(tasks, tasks.begin("audit", {}, "me")).state is TaskState.DONE
 
 
-def test_work_whose_end_cannot_be_kept_is_done_again(store: TaskStore, clock: ToldClock) -> None:
+def test_work_whose_end_cannot_be_kept_is_done_again(store: TaskStore, clock: TickingClock) -> None:
     failing = CountingStore(store)
     done: list[str] = []
     seen = threading.Event()
@@ -441,7 +445,9 @@ def test_work_whose_end_cannot_be_kept_is_done_again(store: TaskStore, clock: To
 # --- due ------------------------------------------------------------------------------------------
 
 
-def test_what_is_due_was_begun_long_ago_and_has_ended(store: TaskStore, clock: ToldClock) -> None:
+def test_what_is_due_was_begun_long_ago_and_has_ended(
+    store: TaskStore, clock: TickingClock
+) -> None:
     tasks = Tasks(store, clock, {"audit": nothing, "copy": nothing})
     hour = 3600 * SECOND
     due: Callable[[], bool] = lambda: tasks.is_due("audit", hour)  # noqa: E731

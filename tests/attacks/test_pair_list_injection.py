@@ -21,7 +21,7 @@ from ibi.model.label_pair import Forms
 from ibi.wire import pairlist, responses
 from ibi.wire.requests import UrlRequest
 from ibi.wire.responses import ErrorAnswer, UrlList
-from tests.support.doubles.answer_source import Shelf, issue_key
+from tests.support.doubles.answer_source import MemoryAnswerSource, issue_key
 from tests.support.tools.tcl import NotAListError, Tcl
 
 VALUES = 100_000 if os.environ.get("IBI_ATTACKS") == "full" else 1_000
@@ -89,7 +89,7 @@ def test_no_name_of_a_file_and_no_reason_becomes_a_pair() -> None:
     with Tcl() as tcl:
         for _ in range(VALUES // 10):
             name = hostile(rng)
-            shelf = Shelf(replace(ITEM, target=name))
+            shelf = MemoryAnswerSource(replace(ITEM, target=name))
             request = UrlRequest(("10.0.0.1",), ITEM.forms.label)
             text = responses.encode(answer(shelf, IDENTITY, request, issue_key))
             elements = tcl.read(text)

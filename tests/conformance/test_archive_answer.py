@@ -31,7 +31,7 @@ from tests.conformance.grammar import LANGUAGES, accepts
 from tests.conformance.standard import covers
 from tests.conformance.test_protocol import accepts as accepted_by
 from tests.conformance.test_protocol import taken
-from tests.support.doubles.answer_source import KEY, Shelf, issue_key, nanoseconds
+from tests.support.doubles.answer_source import KEY, MemoryAnswerSource, issue_key, nanoseconds
 
 CLIENT: Final = ("150.163.2.175",)
 PLATFORM: Final = Forms.of("dpi.inpe.br/banon/1998/08.02.08.56")
@@ -72,7 +72,7 @@ BANON: Final = item(
     "@relatorio.pdf",
     "2009-09-09T22:01:00Z",
 )
-SHELF_16D: Final = Shelf(
+SHELF_16D: Final = MemoryAnswerSource(
     FINAL_REPORT, FINAL_REPORT_METADATA, BANON, files={BANON: {"reference.bib"}}
 )
 
@@ -99,7 +99,7 @@ CCSDS_643_METADATA: Final = item(
 RTC_07: Final = item(
     Forms.of("sid.inpe.br/mtc-m18@80/2009/08.25.19.43"), "RTC-07.pdf", "2011-09-22T14:45:11Z"
 )
-SHELF_7_2: Final = Shelf(CCSDS_643, CCSDS_643_METADATA, RTC_07)
+SHELF_7_2: Final = MemoryAnswerSource(CCSDS_643, CCSDS_643_METADATA, RTC_07)
 
 
 def printed(text: str) -> list[str]:
@@ -114,7 +114,9 @@ def lines(listed: UrlList | None) -> list[str]:
     return text.split("\r\n")
 
 
-def pairs(shelf: Shelf, identity: Identity, request: UrlRequest, relation: str) -> dict[str, str]:
+def pairs(
+    shelf: MemoryAnswerSource, identity: Identity, request: UrlRequest, relation: str
+) -> dict[str, str]:
     """CriarPar, CriarParIbi and CriarParUrl: the pairs of one relation, by prefix."""
     listed = url_list(shelf, identity, request, issue_key, [Relation.parse(relation)])
     written = dict(line.split(" ", 1) for line in lines(listed))
@@ -363,7 +365,7 @@ def test_criarparurl_may_choose_by_the_address_of_the_user() -> None:
     metadados, dependendo do IP do usuário."
     """
     licensed = replace(FINAL_REPORT, readers=("150.163.0.0/16",))
-    shelf = Shelf(licensed, FINAL_REPORT_METADATA)
+    shelf = MemoryAnswerSource(licensed, FINAL_REPORT_METADATA)
     inside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("150.163.2.175",)), "")
     assert inside == pairs(SHELF_16D, MTC_M16D, REPORT, "")
     outside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("192.0.2.1",)), "")
@@ -380,7 +382,7 @@ def test_criarparurl_may_choose_by_the_address_of_the_user() -> None:
 @covers("004", "Table 7.3")
 def test_table_7_3_every_x_is_of_its_domain() -> None:
     next_edition = Forms.of("sid.inpe.br/mtc-m18/2012/07.12.18.08")
-    shelf = Shelf(replace(CCSDS_643, next_edition=next_edition), CCSDS_643_METADATA)
+    shelf = MemoryAnswerSource(replace(CCSDS_643, next_edition=next_edition), CCSDS_643_METADATA)
     listed = url_list(shelf, MTC_M16C, REQUEST_7_2, issue_key)
     for line in lines(listed):
         name, value = line.split(" ", 1)
@@ -498,7 +500,7 @@ def _item(name: str) -> Item:
     )
 
 
-SHELF_6_2: Final = Shelf(*map(_item, NAMES))
+SHELF_6_2: Final = MemoryAnswerSource(*map(_item, NAMES))
 TABLE_6_2: Final = {
     ":": "1em",
     ":+": "1emp",
@@ -592,7 +594,9 @@ def test_algorithm_2_lines_1_to_4_unknown() -> None:
 def test_algorithm_2_lines_6_to_15_deleted(modifiers: str) -> None:
     """Line 11 compares the pair `state Deleted` with "Deleted": its value is meant."""
     gone = Tombstone(nanoseconds("2020-02-02T02:02:02Z"), who="a", reason="b")
-    shelf = Shelf(replace(CCSDS_643, state=State.DELETED, tombstone=gone), CCSDS_643_METADATA)
+    shelf = MemoryAnswerSource(
+        replace(CCSDS_643, state=State.DELETED, tombstone=gone), CCSDS_643_METADATA
+    )
     verbs = read_modifiers(modifiers)[0]
     no_software = replace(MTC_M16C, platform_software=None)
     request = replace(REQUEST_7_2, verbs=verbs)
@@ -610,7 +614,7 @@ def test_algorithm_2_lines_6_to_15_deleted(modifiers: str) -> None:
 
 @covers("004", "Algorithm 2")
 def test_algorithm_2_lines_21_to_32_what_is_elsewhere_has_labels_and_no_url() -> None:
-    shelf = Shelf(CCSDS_643)
+    shelf = MemoryAnswerSource(CCSDS_643)
     listed = url_list(shelf, MTC_M16C, REQUEST_7_2, issue_key, RELATIONS_7_2)
     found = lines(listed)
     assert f"ibi.metadata {{{REP}/07.21.13.23.47}}" in found
@@ -662,7 +666,7 @@ class Archive:
 
     def __init__(self, *items: Item, key: str) -> None:
         """Take what it has, and the key that it gives out next."""
-        self._shelf = Shelf(*items)
+        self._shelf = MemoryAnswerSource(*items)
         self._key = UrlKey(key)
 
     def get(self, url: str) -> str:

@@ -20,8 +20,8 @@ from ibi.resolver.registry.registry import Registry
 from ibi.wire import requests, responses
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from tests.conformance.standard import covers
-from tests.support.doubles.minting_machine import PaperClock
-from tests.support.doubles.resolver_store import PaperArchives, RegistryShelf
+from tests.support.doubles.minting_machine import FakeClock
+from tests.support.doubles.resolver_store import FakeArchives, MemoryResolverStore
 
 MTC_M21: Final = "mtc-m21.sid.inpe.br"
 SERVICE: Final = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
@@ -47,12 +47,12 @@ class Outcome:
     def __init__(self, *queries: str, there: tuple[str, ...] = (MTC_M21,)) -> None:
         """Send the messages, one after the other; archives are there at some addresses."""
         self.statuses: list[str] = []
-        self.archives = PaperArchives(*there)
+        self.archives = FakeArchives(*there)
         self.archive: RegisteredArchive = asyncio.run(self._run(queries))
 
     async def _run(self, queries: tuple[str, ...]) -> RegisteredArchive:
-        clock = PaperClock()
-        shelf = RegistryShelf()
+        clock = FakeClock()
+        shelf = MemoryResolverStore()
         registry = Registry(shelf, shelf, clock)
         service = InclusionService(registry, self.archives, KeyGuessLimit(), clock)
         await registry.open()

@@ -21,7 +21,7 @@ from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from tests.conformance.algorithm_4 import CreateDateToMountSuffixOfIbiOfAnItem
 from tests.conformance.standard import covers
-from tests.support.doubles.minting_machine import PaperClock, PaperMachine
+from tests.support.doubles.minting_machine import FakeClock, MemoryMachine
 from tests.support.extent import tried
 
 NANO: Final = 1_000_000_000
@@ -65,10 +65,10 @@ def test_table_6_2_by_the_printed_algorithm() -> None:
 
 @covers("003", "Table 6.2")
 def test_table_6_2_by_a_minter(tmp_path: Path) -> None:
-    clock = PaperClock(int(Decimal(ROWS[0][1]) * NANO))
+    clock = FakeClock(int(Decimal(ROWS[0][1]) * NANO))
     ledger = SqlLedger(Sqlite(tmp_path / "ledger.sqlite"))
     subsystem = Subsystem("mtc-m18.sid.inpe.br")
-    with Minter(subsystem, ledger, clock, PaperMachine(), granularity="1") as minter:
+    with Minter(subsystem, ledger, clock, MemoryMachine(), granularity="1") as minter:
         for _, requested, created, date, suffix in ROWS:
             clock.true = int(Decimal(requested) * NANO)
             minted = minter.mint()

@@ -37,7 +37,7 @@ class ObservedLedger(SqlLedger):
         return super().record(issues, labels)
 
 
-class Desk:
+class BoundMinter:
     """Associations on a connection of their own, as another process would have them."""
 
     def __init__(self, folder: Path, subsystem: Subsystem = BOTH) -> None:
@@ -62,20 +62,20 @@ class Desk:
 
 
 @pytest.fixture
-def desks(tmp_path: Path) -> Iterator[tuple[Desk, Desk]]:
+def minters(tmp_path: Path) -> Iterator[tuple[BoundMinter, BoundMinter]]:
     with ExitStack() as stack:
-        one, other = Desk(tmp_path), Desk(tmp_path)
+        one, other = BoundMinter(tmp_path), BoundMinter(tmp_path)
         stack.enter_context(one.minter)
         stack.enter_context(other.minter)
         yield one, other
 
 
 @pytest.fixture
-def desk(desks: tuple[Desk, Desk]) -> Desk:
-    return desks[0]
+def minter(minters: tuple[BoundMinter, BoundMinter]) -> BoundMinter:
+    return minters[0]
 
 
-def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
+def test_a_group_is_filled_in_one_step_each_with_its_own(minter: BoundMinter) -> None:
     orders = [
         MintOrder(),
         MintOrder(3, key="a"),
@@ -84,56 +84,56 @@ def test_a_group_is_filled_in_one_step_each_with_its_own(desk: Desk) -> None:
         MintOrder(2),
         MintOrder(key="b", target="here"),
     ]
-    filled = desk.issue(*orders)
+    filled = minter.issue(*orders)
     assert [len(labels) for labels in filled] == [1, 3, 1, 2, 2, 1]
     assert len({label.rep for labels in filled for label in labels}) == 10
-    assert desk.given() == 10
-    assert desk.ledger.steps == 1
-    assert desk.issue(orders[1]) == [filled[1]]
-    unbound = [label for label, _ in desk.associations.unbound()]
+    assert minter.given() == 10
+    assert minter.ledger.steps == 1
+    assert minter.issue(orders[1]) == [filled[1]]
+    unbound = [label for label, _ in minter.associations.unbound()]
     assert unbound == filled[3]
     for labels, target in ((filled[2], "there"), (filled[5], "here")):
-        found = desk.associations.find(parse(labels[0].rep or ""))
+        found = minter.associations.find(parse(labels[0].rep or ""))
         assert found
         assert (found[0], found[1].target) == (labels[0], target)
 
 
-def test_who_needs_no_memory_costs_no_step_of_the_ledger(desk: Desk) -> None:
-    desk.issue(MintOrder(), MintOrder(5))
-    assert desk.ledger.steps == 0
+def test_who_needs_no_memory_costs_no_step_of_the_ledger(minter: BoundMinter) -> None:
+    minter.issue(MintOrder(), MintOrder(5))
+    assert minter.ledger.steps == 0
 
 
-def test_the_same_key_twice_in_a_group_gets_the_same_labels_once(desk: Desk) -> None:
-    first, other, again = desk.issue(MintOrder(3, "k"), MintOrder(3), MintOrder(3, "k"))
+def test_the_same_key_twice_in_a_group_gets_the_same_labels_once(minter: BoundMinter) -> None:
+    first, other, again = minter.issue(MintOrder(3, "k"), MintOrder(3), MintOrder(3, "k"))
     assert first == again
     assert first != other
-    assert desk.given() == 6
+    assert minter.given() == 6
 
 
 def test_the_same_key_twice_in_a_group_with_other_requests_is_refused_for_the_second(
-    desk: Desk,
+    minter: BoundMinter,
 ) -> None:
-    outcomes = desk.associations.issue_all(
+    outcomes = minter.associations.issue_all(
         [MintOrder(2, "k"), MintOrder(3, "k"), MintOrder(2, "k")]
     )
     assert outcomes[0] == outcomes[2]
     assert isinstance(outcomes[1], KeyReusedError)
-    assert desk.given() == 2
+    assert minter.given() == 2
     with pytest.raises(KeyReusedError, match="'k' was used for another request"):
-        desk.associations.issue(MintOrder(3, "k"))
+        minter.associations.issue(MintOrder(3, "k"))
 
 
-def test_the_key_of_one_client_is_not_that_of_another(desk: Desk) -> None:
+def test_the_key_of_one_client_is_not_that_of_another(minter: BoundMinter) -> None:
     orders = [MintOrder(1, "k", client="a"), MintOrder(1, "k", client="b"), MintOrder(1, "k")]
-    filled = desk.issue(*orders)
+    filled = minter.issue(*orders)
     assert len({labels[0].rep for labels in filled}) == 3
-    assert desk.issue(*orders) == filled
+    assert minter.issue(*orders) == filled
 
 
 def test_a_key_that_another_process_takes_meanwhile_gets_the_labels_of_that_one(
-    desks: tuple[Desk, Desk],
+    minters: tuple[BoundMinter, BoundMinter],
 ) -> None:
-    one, other = desks
+    one, other = minters
     theirs: list[list[Minted]] = []
     one.ledger.before_record = lambda: theirs.extend(other.issue(MintOrder(2, "k", reserve=True)))
     mine, free, late = one.issue(
@@ -150,9 +150,9 @@ def test_a_key_that_another_process_takes_meanwhile_gets_the_labels_of_that_one(
 
 
 def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refused(
-    desks: tuple[Desk, Desk],
+    minters: tuple[BoundMinter, BoundMinter],
 ) -> None:
-    one, other = desks
+    one, other = minters
     theirs: list[list[Minted]] = []
     one.ledger.before_record = lambda: theirs.extend(other.issue(MintOrder(1, "k")))
     outcomes = one.associations.issue_all([MintOrder(2, "k", reserve=True), MintOrder(1)])
@@ -161,8 +161,8 @@ def test_a_key_that_another_process_takes_meanwhile_for_another_request_is_refus
     assert one.associations.unbound() == []
 
 
-def test_several_keys_taken_one_after_the_other(desks: tuple[Desk, Desk]) -> None:
-    one, other = desks
+def test_several_keys_taken_one_after_the_other(minters: tuple[BoundMinter, BoundMinter]) -> None:
+    one, other = minters
     orders = [MintOrder(1, f"k{number}") for number in range(5)]
     theirs: list[list[Minted]] = []
     one.ledger.before_record = lambda: theirs.extend(other.issue(*orders[1:4]))
@@ -171,54 +171,54 @@ def test_several_keys_taken_one_after_the_other(desks: tuple[Desk, Desk]) -> Non
     assert other.issue(*orders) == mine
 
 
-def test_nothing_is_remembered_when_the_ledger_fails(desk: Desk) -> None:
+def test_nothing_is_remembered_when_the_ledger_fails(minter: BoundMinter) -> None:
     def fail() -> None:
-        raise LedgerUnavailableError(desk.ledger.name, "the disk is full")
+        raise LedgerUnavailableError(minter.ledger.name, "the disk is full")
 
-    desk.ledger.before_record = fail
+    minter.ledger.before_record = fail
     with pytest.raises(LedgerUnavailableError):
-        desk.issue(MintOrder(2, "k", reserve=True), MintOrder(target="x"))
-    assert desk.associations.unbound() == []
-    [labels] = desk.issue(MintOrder(2, "k", reserve=True))
-    assert [label for label, _ in desk.associations.unbound()] == labels
+        minter.issue(MintOrder(2, "k", reserve=True), MintOrder(target="x"))
+    assert minter.associations.unbound() == []
+    [labels] = minter.issue(MintOrder(2, "k", reserve=True))
+    assert [label for label, _ in minter.associations.unbound()] == labels
 
 
-def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, desk: Desk) -> None:
-    desk.issue(MintOrder(1, "k"))
+def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, minter: BoundMinter) -> None:
+    minter.issue(MintOrder(1, "k"))
     (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
-    given = desk.given()
+    given = minter.given()
     with pytest.raises(LedgerUnavailableError, match=r"no such file|replaced or removed"):
-        desk.issue(MintOrder(1, "another"))
-    assert desk.given() == given
+        minter.issue(MintOrder(1, "another"))
+    assert minter.given() == given
 
 
 def test_a_form_that_came_later_is_not_that_of_an_earlier_label(tmp_path: Path) -> None:
     """Under the other prefix the same instant may have been given to somebody else."""
-    with Desk(tmp_path, Subsystem("archive.example.org")).minter as by_name:
+    with BoundMinter(tmp_path, Subsystem("archive.example.org")).minter as by_name:
         order = MintOrder(key="k", reserve=True)
         [name] = LabelBindings(by_name).issue(order)
         assert name.ibip is None
-    with Desk(tmp_path).minter as both:
+    with BoundMinter(tmp_path).minter as both:
         associations = LabelBindings(both)
         assert associations.issue(order) == [name]
         assert [label for label, _ in associations.unbound()] == [name]
         assert associations.bind(parse(name.rep or ""), "there")[0] == name
-    with Desk(tmp_path, Subsystem(ip="150.163.34.243")).minter as by_address:
+    with BoundMinter(tmp_path, Subsystem(ip="150.163.34.243")).minter as by_address:
         [address] = LabelBindings(by_address).issue(MintOrder(key="a", reserve=True))
-    with Desk(tmp_path).minter as both:
+    with BoundMinter(tmp_path).minter as both:
         associations = LabelBindings(both)
         assert associations.issue(MintOrder(key="a", reserve=True)) == [address]
         assert associations.bind(parse(address.ibip or ""), "here")[0] == address
 
 
-def test_a_reserved_label_is_bound_once_and_for_all(desk: Desk) -> None:
-    [[label]] = desk.issue(MintOrder(reserve=True))
+def test_a_reserved_label_is_bound_once_and_for_all(minter: BoundMinter) -> None:
+    [[label]] = minter.issue(MintOrder(reserve=True))
     rep = parse(label.rep or "")
-    assert desk.associations.bind(rep, "there")[1].target == "there"
-    assert desk.associations.bind(parse(label.ibip or ""), "there")[1].target == "there"
+    assert minter.associations.bind(rep, "there")[1].target == "there"
+    assert minter.associations.bind(parse(label.ibip or ""), "there")[1].target == "there"
     with pytest.raises(BindingError, match="already bound to 'there'"):
-        desk.associations.bind(rep, "elsewhere")
-    assert desk.associations.unbound() == []
+        minter.associations.bind(rep, "elsewhere")
+    assert minter.associations.unbound() == []
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,12 @@ def test_a_reserved_label_is_bound_once_and_for_all(desk: Desk) -> None:
         "6qtX3pFwXQZGivnK2Y/SskcB",
     ],
 )
-def test_what_was_not_reserved_here_is_unknown_and_cannot_be_bound(desk: Desk, text: str) -> None:
-    assert desk.associations.find(parse(text)) is None
+def test_what_was_not_reserved_here_is_unknown_and_cannot_be_bound(
+    minter: BoundMinter, text: str
+) -> None:
+    assert minter.associations.find(parse(text)) is None
     with pytest.raises(BindingError, match="was not reserved"):
-        desk.associations.bind(parse(text), "x")
+        minter.associations.bind(parse(text), "x")
 
 
 def test_instants_that_no_minter_gave_have_no_nanoseconds() -> None:
@@ -247,10 +249,10 @@ def test_instants_that_no_minter_gave_have_no_nanoseconds() -> None:
 
 
 @pytest.mark.parametrize("target", ["", "x" * 2049, "a\nb", "\x1b[31m", "\ud800"])
-def test_a_target_that_cannot_be_written_down_is_refused(desk: Desk, target: str) -> None:
-    [[label]] = desk.issue(MintOrder(reserve=True))
+def test_a_target_that_cannot_be_written_down_is_refused(minter: BoundMinter, target: str) -> None:
+    [[label]] = minter.issue(MintOrder(reserve=True))
     with pytest.raises(MintingRequestError):
-        desk.associations.bind(parse(label.rep or ""), target)
+        minter.associations.bind(parse(label.rep or ""), target)
 
 
 @pytest.mark.parametrize(
@@ -272,11 +274,11 @@ def test_an_order_that_cannot_be_is_refused(fields: dict[str, int | str]) -> Non
         MintOrder(**fields)  # type: ignore[arg-type]
 
 
-def test_unbound_labels_come_in_pages_the_oldest_first(desk: Desk) -> None:
-    [labels] = desk.issue(MintOrder(10, reserve=True))
+def test_unbound_labels_come_in_pages_the_oldest_first(minter: BoundMinter) -> None:
+    [labels] = minter.issue(MintOrder(10, reserve=True))
     found: list[Minted] = []
     after = 0
-    while page := desk.associations.unbound(after, 3):
+    while page := minter.associations.unbound(after, 3):
         found += [label for label, _ in page]
         after = page[-1][1].instant
     assert found == labels

@@ -1,4 +1,4 @@
-"""The minter, on a real ledger; the clock is on paper where a test must set it."""
+"""The minter on a real ledger, with a fake clock where a test must set it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 from ibi.model.clock import Clock
-from tests.support.doubles.minting_machine import SECOND, START, PaperClock
+from tests.support.doubles.minting_machine import SECOND, START, FakeClock
 
 BOTH = Subsystem("mtc-m19.sid.inpe.br", ip="150.163.34.243")
 DAY = 86_400 * SECOND
@@ -45,9 +45,9 @@ class Shop:
     """Opens minters on the ledgers of one machine."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        """Begin with nothing; the clock is on paper."""
+        """Begin with nothing and a fake clock."""
         self.folder = folder
-        self.clock = PaperClock()
+        self.clock = FakeClock()
         self.steps: list[float] = []
         self._stack = stack
 
@@ -88,7 +88,7 @@ def is_crowded(minter: Minter, waiting: int) -> None:
         time.sleep(0.001)
 
 
-class Gate(PaperClock):
+class Gate(FakeClock):
     """A clock at which whoever sleeps is held until the gate opens."""
 
     def __init__(self) -> None:

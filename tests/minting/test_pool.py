@@ -20,7 +20,7 @@ from ibi.minting.rules.label_generator import Minted
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.servers.minting import MintingServer
 
 
@@ -41,8 +41,8 @@ def host_of(label: Minted) -> str:
 
 
 @pytest.fixture
-def clock() -> PaperClock:
-    return PaperClock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -52,21 +52,21 @@ def minters(tmp_path: Path) -> Iterator[list[Minter]]:
         yield [stack.enter_context(local(tmp_path, host)) for host in hosts]
 
 
-def test_requests_go_round(minters: list[Minter], clock: PaperClock) -> None:
+def test_requests_go_round(minters: list[Minter], clock: FakeClock) -> None:
     pool = Pool(minters, clock)
     labels = [pool.mint() for _ in range(30)]
     assert len({label.rep for label in labels}) == 30
     assert Counter(map(host_of, labels)) == dict.fromkeys(map(host_of, labels[:3]), 10)
 
 
-def test_a_batch_is_of_one_subsystem(minters: list[Minter], clock: PaperClock) -> None:
+def test_a_batch_is_of_one_subsystem(minters: list[Minter], clock: FakeClock) -> None:
     pool = Pool(minters, clock)
     hosts = [set(map(host_of, pool.mint_many(50))) for _ in range(3)]
     assert [len(each) for each in hosts] == [1, 1, 1]
     assert len(set.union(*hosts)) == 3
 
 
-def test_one_that_is_closed_is_left_out(minters: list[Minter], clock: PaperClock) -> None:
+def test_one_that_is_closed_is_left_out(minters: list[Minter], clock: FakeClock) -> None:
     pool = Pool(minters, clock)
     minters[1].close()
     hosts = Counter(host_of(pool.mint()) for _ in range(20))
@@ -74,7 +74,7 @@ def test_one_that_is_closed_is_left_out(minters: list[Minter], clock: PaperClock
 
 
 def test_when_all_are_down_the_last_error_is_raised(
-    minters: list[Minter], clock: PaperClock
+    minters: list[Minter], clock: FakeClock
 ) -> None:
     pool = Pool([*minters, RemoteMinter("http://127.0.0.1:1", "")], clock)
     for minter in minters:
@@ -85,9 +85,7 @@ def test_when_all_are_down_the_last_error_is_raised(
         pool.mint()
 
 
-def test_a_request_that_cannot_be_is_not_passed_on(
-    minters: list[Minter], clock: PaperClock
-) -> None:
+def test_a_request_that_cannot_be_is_not_passed_on(minters: list[Minter], clock: FakeClock) -> None:
     pool = Pool(minters, clock)
     with pytest.raises(MintingRequestError, match="0 is not a number of labels"):
         pool.mint_many(0)
@@ -95,13 +93,13 @@ def test_a_request_that_cannot_be_is_not_passed_on(
     assert len({host_of(pool.mint()) for _ in range(3)}) == 3
 
 
-def test_a_pool_of_nobody_is_refused(clock: PaperClock) -> None:
+def test_a_pool_of_nobody_is_refused(clock: FakeClock) -> None:
     with pytest.raises(MintingRequestError, match="at least one"):
         Pool([], clock)
 
 
 def test_one_that_is_busy_is_left_alone_for_as_long_as_it_says(
-    tmp_path: Path, minters: list[Minter], clock: PaperClock
+    tmp_path: Path, minters: list[Minter], clock: FakeClock
 ) -> None:
     with local(tmp_path, "slow.example.org", "60") as slow:
         pool = Pool([slow, minters[0]], clock)
@@ -116,14 +114,14 @@ def test_one_that_is_busy_is_left_alone_for_as_long_as_it_says(
         }
 
 
-def test_threads_share_a_pool(minters: list[Minter], clock: PaperClock) -> None:
+def test_threads_share_a_pool(minters: list[Minter], clock: FakeClock) -> None:
     pool = Pool(minters, clock)
     with ThreadPoolExecutor(8) as threads:
         labels = list(threads.map(lambda _: pool.mint().rep, range(400)))
     assert len(set(labels)) == 400
 
 
-def test_closing_a_pool_closes_its_members(minters: list[Minter], clock: PaperClock) -> None:
+def test_closing_a_pool_closes_its_members(minters: list[Minter], clock: FakeClock) -> None:
     Pool(minters, clock).close()
     for minter in minters:
         with pytest.raises(MinterClosedError):
@@ -131,7 +129,7 @@ def test_closing_a_pool_closes_its_members(minters: list[Minter], clock: PaperCl
 
 
 def test_over_http_one_that_is_killed_is_left_out_until_it_is_back(
-    tmp_path: Path, minters: list[Minter], clock: PaperClock
+    tmp_path: Path, minters: list[Minter], clock: FakeClock
 ) -> None:
     with MintingServer(tmp_path, host="remote.example.org") as server:
         remote = RemoteMinter(server.address, server.token)

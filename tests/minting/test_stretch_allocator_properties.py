@@ -30,7 +30,7 @@ from ibi.minting.rules.granularity import Granularity
 from ibi.minting.rules.reservation import Postponement, ReservationLimits
 from ibi.minting.stretch_allocator import Allocation, StretchAllocator
 from ibi.model.clock import ClockReading
-from tests.support.doubles.minting_machine import SECOND, PaperClock, PaperLedger, PaperMachine
+from tests.support.doubles.minting_machine import SECOND, FakeClock, MemoryLedger, MemoryMachine
 from tests.support.extent import tried
 
 MILLISECOND = SECOND // 1000
@@ -48,15 +48,13 @@ spans = st.one_of(
 class World:
     """All that a snapshot of a machine holds."""
 
-    ledger: PaperLedger
-    clock: PaperClock = field(default_factory=PaperClock)
-    machine: PaperMachine = field(default_factory=PaperMachine)
+    ledger: MemoryLedger
+    clock: FakeClock = field(default_factory=FakeClock)
+    machine: MemoryMachine = field(default_factory=MemoryMachine)
     desks: list[StretchAllocator] = field(default_factory=list)
 
 
-def reserved(
-    desk: StretchAllocator, count: int, now: ClockReading, clock: PaperClock
-) -> Allocation:
+def reserved(desk: StretchAllocator, count: int, now: ClockReading, clock: FakeClock) -> Allocation:
     """Ask the ledger, and come again as often as one is told to."""
     deadline = clock.uptime() + LIMITS.wait
     while isinstance(made := desk.reserve(count, now, deadline - now.uptime), Postponement):
@@ -68,7 +66,7 @@ def reserved(
 class Minting(RuleBasedStateMachine):
     """Several minters on one ledger and one machine."""
 
-    ledger: ClassVar[type[PaperLedger]] = PaperLedger
+    ledger: ClassVar[type[MemoryLedger]] = MemoryLedger
     desk: ClassVar[type[StretchAllocator]] = StretchAllocator
 
     def __init__(self) -> None:
@@ -273,7 +271,7 @@ def test_no_instant_is_given_twice_after_a_restored_ledger_or_machine() -> None:
 # --- twins: the machines find what they are for -------------------------------------------------
 
 
-class ForgetsTheMark(PaperLedger):
+class ForgetsTheMark(MemoryLedger):
     """A ledger that loses what a minter reserved ahead."""
 
     def write(self, commitment: Commitment) -> None:
@@ -321,7 +319,7 @@ def test_a_snapshot_is_put_back_and_the_clock_is_trusted(
     monkeypatch: pytest.MonkeyPatch, *, blindly: bool
 ) -> None:
     """The twin: who does not compare the clock with the uptime gives the minute twice."""
-    world = World(PaperLedger())
+    world = World(MemoryLedger())
     world.clock.true -= world.clock.true % (60 * SECOND) - SECOND  # a second into a minute
     desk = opened(world)
     reserved(desk, 1, desk.read(), world.clock)
@@ -353,7 +351,7 @@ def opened(
 
 
 def test_a_desk_gives_nothing_twice_that_its_neighbour_gave_by_a_newer_ledger() -> None:
-    world = World(PaperLedger())
+    world = World(MemoryLedger())
     one = opened(world)
     reserved(one, 1, one.read(), world.clock)
     backup = deepcopy(world.ledger)
@@ -367,7 +365,7 @@ def test_a_desk_gives_nothing_twice_that_its_neighbour_gave_by_a_newer_ledger() 
 
 
 def test_a_crowd_on_one_ledger_waits_as_long_as_its_callers_would() -> None:
-    world = World(PaperLedger())
+    world = World(MemoryLedger())
     for _ in range(20):
         desk = opened(world)
         reserved(desk, 1, desk.read(), world.clock)

@@ -30,13 +30,13 @@ from ibi.resolver.workers import leases as duties_module
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, WorkerLeases
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import (
     KEY,
     RECORD,
     SERVICE,
-    PaperArchives,
-    RegistryShelf,
+    FakeArchives,
+    MemoryResolverStore,
     until,
 )
 from tests.support.scenes.resolver_database import KEEPER, keep_pending, made
@@ -47,7 +47,9 @@ ID = SERVICE.canonical
 class Machine:
     """A process of a resolver, as far as its registry goes."""
 
-    def __init__(self, shelf: RegistryShelf, clock: PaperClock, archives: PaperArchives) -> None:
+    def __init__(
+        self, shelf: MemoryResolverStore, clock: FakeClock, archives: FakeArchives
+    ) -> None:
         """Share records, the time and the world with others."""
         self.registry = Registry(shelf, shelf, clock, jitter=lambda: 1.0)
         self.forgotten: list[str] = []
@@ -72,9 +74,9 @@ class House:
 
     def __init__(self) -> None:
         """Begin with nobody registered."""
-        self.shelf = RegistryShelf()
-        self.clock = PaperClock()
-        self.archives = PaperArchives(RECORD.address)
+        self.shelf = MemoryResolverStore()
+        self.clock = FakeClock()
+        self.archives = FakeArchives(RECORD.address)
         self.machines = [Machine(self.shelf, self.clock, self.archives) for _ in range(3)]
 
     async def follow(self) -> None:
@@ -422,7 +424,7 @@ def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(
     store: SqlResolverStore,
 ) -> None:
     async def run() -> None:
-        clock = PaperClock()
+        clock = FakeClock()
         one, other = (
             WorkerLeases(store.processes, clock, beat=3600),
             WorkerLeases(store.processes, clock, beat=3600),
@@ -448,7 +450,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
     store: SqlResolverStore,
 ) -> None:
     async def run() -> None:
-        clock = PaperClock()
+        clock = FakeClock()
         asleep, awake = (
             WorkerLeases(store.processes, clock, beat=3600),
             WorkerLeases(store.processes, clock, beat=3600),
@@ -476,7 +478,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
         await asleep.close()
         await awake.close()
 
-    began = PaperClock().uptime()
+    began = FakeClock().uptime()
     asyncio.run(run())
 
 
@@ -484,7 +486,7 @@ def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
     async def run() -> None:
         store.processes.join(KEEPER, ALL)
         keep_pending(store, [])
-        clock = PaperClock()
+        clock = FakeClock()
         duties = WorkerLeases(store.processes, clock, beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
@@ -513,7 +515,7 @@ def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
 
     async def run() -> None:
         store.processes.join(KEEPER, ALL)
-        duties = WorkerLeases(store.processes, PaperClock(), beat=3600)
+        duties = WorkerLeases(store.processes, FakeClock(), beat=3600)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         adopted: list[int | None] = []
@@ -538,7 +540,7 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
     async def run() -> None:
         with made(str(tmp_path / "registry.sqlite")) as place:
             store = place()
-            clock = PaperClock()
+            clock = FakeClock()
             one, other = (
                 WorkerLeases(store.processes, clock, beat=3600),
                 WorkerLeases(store.processes, clock, beat=0.001),
@@ -571,8 +573,8 @@ def test_beats_go_on_by_themselves(
 
     async def run() -> None:
         one, other = (
-            WorkerLeases(store.processes, PaperClock(), beat=0.001),
-            WorkerLeases(store.processes, PaperClock(), beat=3600),
+            WorkerLeases(store.processes, FakeClock(), beat=0.001),
+            WorkerLeases(store.processes, FakeClock(), beat=3600),
         )
         await other.open()
         await one.open()
@@ -589,7 +591,7 @@ def test_beats_go_on_by_themselves(
 @pytest.mark.parametrize("quick", [True, False])
 def test_who_was_settled_by_another_process_counts_at_once(quick: bool) -> None:  # noqa: FBT001  # a case
     async def run() -> None:
-        shelf = RegistryShelf()
+        shelf = MemoryResolverStore()
         one, other = Owners(shelf, quick=quick), Owners(shelf, quick=quick)
         settled = Owner("good", 2, settled=True)
         one.learn("x", settled)

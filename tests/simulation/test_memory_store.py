@@ -19,7 +19,7 @@ from tests.simulation.disks import Disk, MemoryDatabase
 from tests.simulation.memory_store import MemoryStore
 from tests.simulation.tree import Tree
 from tests.simulation.virtual_time import PROCESS, Process, VirtualLoop
-from tests.support.scenes.small_archive import SmallArchive, ToldClock
+from tests.support.scenes.small_archive import SmallArchive, TickingClock
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def in_memory(folder: Path, tree: Tree) -> SmallArchive:
     return SmallArchive(
         folder,
         catalogue=lambda _: sql_catalogue(database, quick=True),
-        store=lambda: MemoryStore(tree, ToldClock()),
+        store=lambda: MemoryStore(tree, TickingClock()),
     )
 
 

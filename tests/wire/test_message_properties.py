@@ -25,7 +25,7 @@ from ibi.wire.requests import (
     InclusionRequest,
     UrlRequest,
 )
-from tests.support.doubles.answer_source import Shelf, issue_key
+from tests.support.doubles.answer_source import MemoryAnswerSource, issue_key
 from tests.support.extent import tried
 from tests.support.tools.tcl import NotAListError, Tcl
 
@@ -258,7 +258,7 @@ ELSEWHERE = Forms.of("other.br/item/2020/01.01.00.00")
 
 
 @st.composite
-def shelves(draw: st.DrawFn) -> Shelf:
+def shelves(draw: st.DrawFn) -> MemoryAnswerSource:
     others = st.sampled_from([None, *FORMS, ELSEWHERE])
     items = [
         Item(
@@ -275,7 +275,7 @@ def shelves(draw: st.DrawFn) -> Shelf:
         )
         for forms in FORMS[:6]
     ]
-    return Shelf(*items)
+    return MemoryAnswerSource(*items)
 
 
 @pytest.mark.many
@@ -287,7 +287,7 @@ def shelves(draw: st.DrawFn) -> Shelf:
     file_list=st.booleans(),
 )
 def test_an_answer_is_the_whole_list_filtered_and_survives_the_way(
-    *, shelf: Shelf, verbs: tuple[Verb, ...], path: str, file_list: bool
+    *, shelf: MemoryAnswerSource, verbs: tuple[Verb, ...], path: str, file_list: bool
 ) -> None:
     request = UrlRequest(("10.0.0.1",), FORMS[0].label, verbs, file_list, path)
     whole_list = url_list(shelf, IDENTITY, request, issue_key)
@@ -302,7 +302,7 @@ def test_an_answer_is_the_whole_list_filtered_and_survives_the_way(
         assert responses.decode(written) == whole_list
 
 
-def _relations(shelf: Shelf, verbs: tuple[Verb, ...]) -> Iterator[object]:
+def _relations(shelf: MemoryAnswerSource, verbs: tuple[Verb, ...]) -> Iterator[object]:
     item = shelf.find(FORMS[0].label)
     assert item is not None
     yield from relations_of(shelf, IDENTITY, item, verbs)

@@ -30,7 +30,7 @@ from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
 from ibi.model.item import Item, State, Tombstone, Transfer
 from ibi.model.task import Task
-from tests.support.scenes.peer_archive import ADDRESS, OtherArchive, Pair
+from tests.support.scenes.peer_archive import ADDRESS, ArchivePair, LocalPeer
 from tests.support.scenes.small_archive import SmallArchive, forms, unchanged
 
 FILES = {"a.txt": b"0123456789", "b.txt": b"abcdefgh"}
@@ -41,10 +41,10 @@ MOVED = "http://third.example.org"
 class Copier:
     """An archive that copies from another."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: ArchivePair) -> None:
         """Have a resolver that knows where the Original is."""
         self.pair = pair
-        self.sources: dict[str, OtherArchive] = {ADDRESS: pair.source}
+        self.sources: dict[str, LocalPeer] = {ADDRESS: pair.source}
         self.address = ADDRESS
         self.fault: Exception | None = None
         self.copies = Copies(pair.here.archive, self._find, OWN)
@@ -97,7 +97,7 @@ class Copier:
 
 @pytest.fixture
 def copier(tmp_path: Path) -> Iterator[Copier]:
-    pair = Pair(tmp_path, FILES)
+    pair = ArchivePair(tmp_path, FILES)
     yield Copier(pair)
     pair.close()
 
@@ -164,7 +164,7 @@ def test_deleted_here_stays_deleted(copier: Copier) -> None:
 
 
 def test_own_address_is_no_source(copier: Copier) -> None:
-    copier.sources[OWN] = OtherArchive(copier.pair.there.archive, OWN)
+    copier.sources[OWN] = LocalPeer(copier.pair.there.archive, OWN)
     with unchanged(copier.pair.here), pytest.raises(StateError, match="itself"):
         copier.copy(OWN)
 
@@ -224,7 +224,7 @@ def test_copy_of_a_copy_only_by_name(copier: Copier, tmp_path: Path) -> None:
     copier.copy()
     (tmp_path / "third").mkdir()
     third = SmallArchive(tmp_path / "third", minted=2000)
-    source = OtherArchive(copier.pair.here.archive, OWN)
+    source = LocalPeer(copier.pair.here.archive, OWN)
     copies = Copies(third.archive, lambda _: OWN, MOVED)
     sources = SourcePool(lambda _: source)
     label = parse(copier.pair.label)
@@ -251,7 +251,7 @@ class Victim:
         self._third.close()
         third = SmallArchive(folder, minted=3000)
         self.close = third.close
-        copier.sources[MOVED] = OtherArchive(third.archive, MOVED)
+        copier.sources[MOVED] = LocalPeer(third.archive, MOVED)
         assert copier.copy(MOVED, self.label)
 
 
@@ -371,7 +371,7 @@ def test_deleted_original_is_reported_and_the_copy_stays(copier: Copier) -> None
 
 def test_original_that_moved_is_followed(copier: Copier) -> None:
     copier.copy()
-    copier.sources[MOVED] = OtherArchive(copier.pair.there.archive, MOVED)
+    copier.sources[MOVED] = LocalPeer(copier.pair.there.archive, MOVED)
     copier.pair.source.twist = lambda item, files: (replace(item, state=State.COPY), files)
     copier.address = MOVED
     assert copier.refresh()

@@ -24,20 +24,20 @@ from ibi.errors import (
 from ibi.identifier.label import parse
 from ibi.model.item import File, Item, State, Tombstone
 from ibi.model.label_pair import Forms
-from tests.support.scenes.peer_archive import Pair, Twist
+from tests.support.scenes.peer_archive import ArchivePair, Twist
 from tests.support.scenes.small_archive import forms, unchanged
 
 FILES = {"a.txt": b"0123456789", "in/b.txt": b"abcdefgh", "empty": b""}
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    made = Pair(tmp_path, FILES)
+def pair(tmp_path: Path) -> Iterator[ArchivePair]:
+    made = ArchivePair(tmp_path, FILES)
     yield made
     made.close()
 
 
-def test_item_and_what_describes_it_come_whole(pair: Pair) -> None:
+def test_item_and_what_describes_it_come_whole(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     look = pair.here.archive.get_described(pair.label)
     there = pair.there.archive.get_described(pair.label)
@@ -52,7 +52,7 @@ def test_item_and_what_describes_it_come_whole(pair: Pair) -> None:
     assert pair.here.store.deposits() == []
 
 
-def test_label_of_metadata_means_the_item_that_they_describe(pair: Pair) -> None:
+def test_label_of_metadata_means_the_item_that_they_describe(pair: ArchivePair) -> None:
     metadata = pair.there.archive.get_described(pair.label).item.metadata
     assert metadata is not None
     pulled = ItemPuller(pair.here.archive).pull(pair.source, metadata.label)
@@ -60,14 +60,14 @@ def test_label_of_metadata_means_the_item_that_they_describe(pair: Pair) -> None
     assert pulled.items[0][0].forms.label.spelling == pair.label
 
 
-def test_nothing_comes_that_is_here(pair: Pair) -> None:
+def test_nothing_comes_that_is_here(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     pair.source.asked.clear()
     assert pair.pull().deposit == ""
     assert pair.fetched == []
 
 
-def test_only_what_is_new_comes_and_what_went_goes(pair: Pair) -> None:
+def test_only_what_is_new_comes_and_what_went_goes(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     pair.there.deposit(
         {"a.txt": b"new bytes", "moved": b"abcdefgh"}, item=pair.label, remove=["in/b.txt"]
@@ -78,7 +78,7 @@ def test_only_what_is_new_comes_and_what_went_goes(pair: Pair) -> None:
     assert pair.fetched == ["a.txt 0"]
 
 
-def test_file_here_under_another_path_that_is_damaged_comes_anew(pair: Pair) -> None:
+def test_file_here_under_another_path_that_is_damaged_comes_anew(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     pair.there.deposit({"moved": b"abcdefgh"}, item=pair.label)
     place = pair.here.folder / "col" / pair.label / "doc" / "in" / "b.txt"
@@ -89,7 +89,7 @@ def test_file_here_under_another_path_that_is_damaged_comes_anew(pair: Pair) -> 
     assert pair.fetched == ["moved 0"]
 
 
-def test_another_media_type_alone_is_news_and_costs_no_transfer(pair: Pair) -> None:
+def test_another_media_type_alone_is_news_and_costs_no_transfer(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     pair.source.twist = lambda item, files: (
         item,
@@ -102,7 +102,7 @@ def test_another_media_type_alone_is_news_and_costs_no_transfer(pair: Pair) -> N
     assert pair.fetched == []
 
 
-def test_pull_broken_at_every_step_goes_on(pair: Pair) -> None:
+def test_pull_broken_at_every_step_goes_on(pair: ArchivePair) -> None:
     for number in range(3, 8):  # the first two are manifests
         pair.source.breaks_at(number)
         pulled = pair.pull()
@@ -110,7 +110,7 @@ def test_pull_broken_at_every_step_goes_on(pair: Pair) -> None:
         pair.here.store.discard(pulled.deposit)
 
 
-def test_what_came_before_a_break_does_not_come_again(pair: Pair) -> None:
+def test_what_came_before_a_break_does_not_come_again(pair: ArchivePair) -> None:
     pair.source.breaks_at(4)
     pair.store(pair.pull())
     assert pair.fetched[:2] == ["a.txt 0", "a.txt 4"]
@@ -118,7 +118,7 @@ def test_what_came_before_a_break_does_not_come_again(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 8))
-def test_pull_interrupted_anywhere_goes_on_after_a_restart(pair: Pair, number: int) -> None:
+def test_pull_interrupted_anywhere_goes_on_after_a_restart(pair: ArchivePair, number: int) -> None:
     calls = iter(range(1, 100))
 
     def before() -> None:
@@ -135,7 +135,7 @@ def test_pull_interrupted_anywhere_goes_on_after_a_restart(pair: Pair, number: i
     assert len(pair.here.store.deposits()) == 0
 
 
-def test_source_that_stays_silent_is_given_up(pair: Pair) -> None:
+def test_source_that_stays_silent_is_given_up(pair: ArchivePair) -> None:
     pair.source.breaks_at(*range(3, 100))
     with pytest.raises(ArchiveUnreachableError):
         pair.pull()
@@ -143,7 +143,7 @@ def test_source_that_stays_silent_is_given_up(pair: Pair) -> None:
     assert pair.fetched == ["a.txt 0"] * 5
 
 
-def test_interruption_by_who_is_told_how_far_it_is(pair: Pair) -> None:
+def test_interruption_by_who_is_told_how_far_it_is(pair: ArchivePair) -> None:
     told: list[tuple[int, int]] = []
 
     def report(done: int, total: int) -> None:
@@ -157,7 +157,9 @@ def test_interruption_by_who_is_told_how_far_it_is(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-def test_damaged_bytes_are_refused_and_the_old_version_stays(pair: Pair, *, restarts: bool) -> None:
+def test_damaged_bytes_are_refused_and_the_old_version_stays(
+    pair: ArchivePair, *, restarts: bool
+) -> None:
     pair.store(pair.pull())
     pair.there.deposit({"a.txt": b"9876543210"}, item=pair.label)
     pair.source.garble = lambda piece: piece.replace(b"6", b"7")
@@ -171,7 +173,7 @@ def test_damaged_bytes_are_refused_and_the_old_version_stays(pair: Pair, *, rest
     assert pair.files() == FILES | {"a.txt": b"9876543210"}
 
 
-def test_sha512_alone_is_enough_to_refuse(pair: Pair) -> None:
+def test_sha512_alone_is_enough_to_refuse(pair: ArchivePair) -> None:
     pair.source.twist = lambda item, files: (
         item,
         tuple(replace(file, sha512="0" * 128) for file in files),
@@ -180,13 +182,13 @@ def test_sha512_alone_is_enough_to_refuse(pair: Pair) -> None:
         pair.pull()
 
 
-def test_file_that_does_not_end_is_refused(pair: Pair) -> None:
+def test_file_that_does_not_end_is_refused(pair: ArchivePair) -> None:
     pair.source.garble = lambda piece: piece * 1000
     with pytest.raises(StateError, match="longer"):
         pair.pull()
 
 
-def test_half_of_another_version_is_not_kept(pair: Pair) -> None:
+def test_half_of_another_version_is_not_kept(pair: ArchivePair) -> None:
     pair.source.breaks_at(*range(4, 100))
     with pytest.raises(ArchiveUnreachableError):
         pair.pull()
@@ -196,7 +198,7 @@ def test_half_of_another_version_is_not_kept(pair: Pair) -> None:
     assert pair.files()["a.txt"] == b"9876543210"
 
 
-def test_file_that_went_meanwhile_does_not_come_with_the_rest(pair: Pair) -> None:
+def test_file_that_went_meanwhile_does_not_come_with_the_rest(pair: ArchivePair) -> None:
     pair.source.breaks_at(*range(7, 100))
     with pytest.raises(ArchiveUnreachableError):
         pair.pull()
@@ -206,7 +208,9 @@ def test_file_that_went_meanwhile_does_not_come_with_the_rest(pair: Pair) -> Non
     assert pair.files() == {"a.txt": b"0123456789"}
 
 
-def test_full_disk_leaves_nothing_behind(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_leaves_nothing_behind(
+    pair: ArchivePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -271,7 +275,7 @@ def _data_only(twist: Twist) -> Twist:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_are_refused_and_nothing_changes(pair: Pair, lie: str) -> None:
+def test_lies_are_refused_and_nothing_changes(pair: ArchivePair, lie: str) -> None:
     twist = LIES[lie]
     pair.source.twist = twist if "metadata" in lie else _data_only(twist)
     with unchanged(pair.here), pytest.raises(StateError):
@@ -279,7 +283,9 @@ def test_lies_are_refused_and_nothing_changes(pair: Pair, lie: str) -> None:
     assert pair.fetched == []
 
 
-def test_manifest_that_is_none_is_refused(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifest_that_is_none_is_refused(
+    pair: ArchivePair, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep = b'{"version": 1, "more": ' + b"[" * 100_000
     for text in (b"", b"{}", b"[]", b"\xff", b'{"version": 99, "forms": "x"}', deep):
         monkeypatch.setattr(pair.source, "manifest", lambda _, text=text: text)
@@ -287,7 +293,7 @@ def test_manifest_that_is_none_is_refused(pair: Pair, monkeypatch: pytest.Monkey
             pair.pull()
 
 
-def test_deleted_and_unknown_items_are_said_to_be_so(pair: Pair) -> None:
+def test_deleted_and_unknown_items_are_said_to_be_so(pair: ArchivePair) -> None:
     pair.there.archive.delete(pair.label, "me", "gone")
     with unchanged(pair.here), pytest.raises(DeletedError):
         pair.pull()
@@ -296,13 +302,13 @@ def test_deleted_and_unknown_items_are_said_to_be_so(pair: Pair) -> None:
         pair.pull()
 
 
-def test_label_that_names_another_item_here_is_refused(pair: Pair) -> None:
+def test_label_that_names_another_item_here_is_refused(pair: ArchivePair) -> None:
     pair.here.deposit({"x": b"x"}, further_names=[pair.label])
     with unchanged(pair.here), pytest.raises(StateError, match="names another item"):
         pair.pull()
 
 
-def test_item_keeps_the_spelling_by_which_its_files_lie(pair: Pair) -> None:
+def test_item_keeps_the_spelling_by_which_its_files_lie(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     subdomain, word, *rest = pair.label.split("/")
     spelled = Forms.of("/".join((subdomain, f"{word}.80", *rest)))
@@ -314,7 +320,7 @@ def test_item_keeps_the_spelling_by_which_its_files_lie(pair: Pair) -> None:
         pair.pull()
 
 
-def test_drops_do_not_keep_anybody_waiting(pair: Pair) -> None:
+def test_drops_do_not_keep_anybody_waiting(pair: ArchivePair) -> None:
     pair.source.piece = 1
     pair.source.breaks_at(*range(4, 1000, 2))
     with pytest.raises(ArchiveUnreachableError):
@@ -322,7 +328,7 @@ def test_drops_do_not_keep_anybody_waiting(pair: Pair) -> None:
     assert len(pair.fetched) == 5
 
 
-def test_what_is_pulled_is_no_deposit_of_anybody(pair: Pair) -> None:
+def test_what_is_pulled_is_no_deposit_of_anybody(pair: ArchivePair) -> None:
     deposits = pair.here.deposits
     id_ = pair.pull().deposit
     acts: list[Callable[[], object]] = [
@@ -340,7 +346,7 @@ def test_what_is_pulled_is_no_deposit_of_anybody(pair: Pair) -> None:
             act()
 
 
-def test_pull_that_nobody_goes_on_with_is_swept_away(pair: Pair) -> None:
+def test_pull_that_nobody_goes_on_with_is_swept_away(pair: ArchivePair) -> None:
     pair.pull()
     pair.here.deposits.sweep()
     assert len(pair.here.store.deposits()) == 1
@@ -351,7 +357,7 @@ def test_pull_that_nobody_goes_on_with_is_swept_away(pair: Pair) -> None:
     assert pair.files() == FILES
 
 
-def test_pull_that_takes_weeks_is_not_swept_away(pair: Pair) -> None:
+def test_pull_that_takes_weeks_is_not_swept_away(pair: ArchivePair) -> None:
     def before() -> None:
         pair.here.clock.now += DAY
         pair.here.deposits.sweep()
@@ -363,7 +369,7 @@ def test_pull_that_takes_weeks_is_not_swept_away(pair: Pair) -> None:
     assert pair.files() == FILES
 
 
-def test_two_pulls_of_one_item_do_not_meet(pair: Pair) -> None:
+def test_two_pulls_of_one_item_do_not_meet(pair: ArchivePair) -> None:
     def report(done: int, _: int) -> None:
         if done == 4:
             with pytest.raises(StateError, match="at work"):
@@ -373,7 +379,7 @@ def test_two_pulls_of_one_item_do_not_meet(pair: Pair) -> None:
     assert pair.files() == FILES
 
 
-def test_what_another_pull_brought_does_not_come_with_it(pair: Pair) -> None:
+def test_what_another_pull_brought_does_not_come_with_it(pair: ArchivePair) -> None:
     pulled = pair.pull()
     pair.there.deposit({"new": b"new"}, item=pair.label)
     later = pair.pull()
@@ -384,7 +390,7 @@ def test_what_another_pull_brought_does_not_come_with_it(pair: Pair) -> None:
     assert pair.files() == FILES | {"new": b"new"}
 
 
-def test_item_that_changed_here_since_it_was_pulled_is_not_overwritten(pair: Pair) -> None:
+def test_item_that_changed_here_since_it_was_pulled_is_not_overwritten(pair: ArchivePair) -> None:
     pair.store(pair.pull())
     pair.there.deposit({"a.txt": b"second"}, item=pair.label)
     pulled = pair.pull()

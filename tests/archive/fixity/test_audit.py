@@ -26,7 +26,7 @@ from ibi.model.change import ItemChange
 from ibi.model.item import File, State
 from ibi.model.task import Task, TaskState
 from tests.support.failures.disk_damage import (
-    OtherPlaces,
+    RepairSources,
     audited,
     copied,
     damaged,
@@ -133,7 +133,7 @@ def test_what_nobody_deposited_is_told_and_stays(small: SmallArchive) -> None:
     (place / "beside").write_bytes(b"x")
     (small.folder / "col" / "stray").write_bytes(b"x")
     (place / "doc" / "leads").symlink_to("/etc")
-    task = audited(small, OtherPlaces({}), repair=True)
+    task = audited(small, RepairSources({}), repair=True)
     found = damaged(small)
     assert set(found) == {
         f"{canonical(small, label)}/doc/folder/stray",
@@ -231,7 +231,9 @@ def test_a_store_that_is_not_there_is_not_taken_for_damage(small: SmallArchive) 
 
 def test_what_is_damaged_is_fetched_from_who_has_it(small: SmallArchive, tmp_path: Path) -> None:
     label = stored(small)
-    other = OtherPlaces({"http://silent.example.org": None, COPIES: copied(small, tmp_path / "b")})
+    other = RepairSources(
+        {"http://silent.example.org": None, COPIES: copied(small, tmp_path / "b")}
+    )
     before = contents(small.folder / "col")
     times = {path: (folder(small, label) / "doc" / path).stat().st_mtime_ns for path in FILES}
     flip(folder(small, label) / "doc/a.txt", RANDOM)
@@ -266,12 +268,12 @@ def test_the_archive_that_is_named_is_asked_first_and_then_the_origin(
     others = {"http://first.example.org": store, origin: store, COPIES: store}
     for given, expected in ((COPIES, [COPIES]), ("", [origin])):
         flip(folder(small, label) / "doc/a.txt", RANDOM)
-        other = OtherPlaces(others)
+        other = RepairSources(others)
         task = audited(small, other, source=given, repair=True)
         assert result(task)["repaired"] == 1
         assert [source.address for source in other.sources] == expected
     flip(folder(small, label) / "doc/a.txt", RANDOM)
-    other = OtherPlaces({**others, COPIES: None, origin: None})
+    other = RepairSources({**others, COPIES: None, origin: None})
     audited(small, other, source=COPIES, repair=True)
     asked = [source.address for source in other.sources]
     assert asked == [COPIES, origin, "http://first.example.org"]
@@ -285,11 +287,11 @@ def test_nobody_is_believed_who_sends_other_bytes(small: SmallArchive, tmp_path:
         flip(folder(small, label) / "doc" / path, RANDOM)
         flip(tmp_path / "bad" / "col" / label / "doc" / path, RANDOM)
     before = contents(small.folder / "col")
-    task = audited(small, OtherPlaces({"http://bad.example.org": bad}), repair=True)
+    task = audited(small, RepairSources({"http://bad.example.org": bad}), repair=True)
     assert (result(task)["damaged"], result(task)["repaired"]) == (2, 0)
     assert all("http://bad.example.org" in what for what in damaged(small).values())
     assert contents(small.folder / "col") == before
-    both = OtherPlaces({"http://bad.example.org": bad, COPIES: good})
+    both = RepairSources({"http://bad.example.org": bad, COPIES: good})
     assert result(audited(small, both, repair=True))["repaired"] == 2
     assert damaged(small) == {}
 
@@ -301,7 +303,7 @@ def test_what_nobody_has_stays_on_the_list_with_the_reason(small: SmallArchive) 
     assert damaged(small)[f"{canonical(small, label)}/doc/a.txt"].endswith(
         "; No other archive is known to have it."
     )
-    other = OtherPlaces({"http://silent.example.org": None})
+    other = RepairSources({"http://silent.example.org": None})
     audited(small, other, repair=True)
     [what] = damaged(small).values()
     assert "http://silent.example.org does not answer: connection refused" in what
@@ -311,7 +313,7 @@ def test_what_was_repaired_is_read_back(
     small: SmallArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     label = stored(small)
-    other = OtherPlaces({COPIES: copied(small, tmp_path / "b")})
+    other = RepairSources({COPIES: copied(small, tmp_path / "b")})
     path = folder(small, label) / "doc/a.txt"
     flip(path, RANDOM)
     mend = small.store.mend
@@ -329,7 +331,7 @@ def test_what_was_repaired_is_read_back(
 
 def test_what_is_in_the_way_of_a_repair_is_told(small: SmallArchive, tmp_path: Path) -> None:
     label = stored(small)
-    other = OtherPlaces({COPIES: copied(small, tmp_path / "b")})
+    other = RepairSources({COPIES: copied(small, tmp_path / "b")})
     path = folder(small, label) / "doc/a.txt"
     path.unlink()
     (path / "stray").mkdir(parents=True)
@@ -433,7 +435,7 @@ def test_what_is_replaced_while_it_is_fetched_stays_as_it_is(
     flip(folder(small, label) / "doc/a.txt", RANDOM)
     revise = lambda: small.deposit({"a.txt": b"anew"}, item=label)  # noqa: E731  # an act
     meanwhile(small, monkeypatch, "busy", revise)
-    audited(small, OtherPlaces({COPIES: store}), repair=True)
+    audited(small, RepairSources({COPIES: store}), repair=True)
     assert damaged(small) == {}
     assert (folder(small, label) / "doc/a.txt").read_bytes() == b"anew"
     assert list((small.folder / "incoming").iterdir()) == []
@@ -493,7 +495,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
         return opened(place, path)
 
     monkeypatch.setattr(small.store, "open", counted)
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), RepairSources({}))
     task = Task(id="1", kind=WHOLE, who="me", begun=1)
     parts, tasks = 0, [task]
 
@@ -530,7 +532,7 @@ def test_an_audit_goes_on_after_the_last_file_that_it_judged(
 def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
     small: SmallArchive,
 ) -> None:
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), RepairSources({}))
     tasks = Tasks(small.catalogue.tasks, small.clock, auditing.works)
     auditing.begin_if_due(tasks, 0, 50)
     assert tasks.newest(10) == []
@@ -556,7 +558,7 @@ def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
 
 
 def test_what_cannot_be_checked_is_refused(small: SmallArchive) -> None:
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), RepairSources({}))
     tasks = Tasks(small.catalogue.tasks, small.clock, auditing.works)
     with pytest.raises(UnknownError):
         auditing.begin(tasks, AuditRequest(["8JMKD3MGP7W/3EPGUE5"]), "me")

@@ -8,9 +8,9 @@ import pytest
 
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.errors import StorageError
-from tests.support.failures.disk_damage import OtherPlaces, audited, damaged, result
+from tests.support.failures.disk_damage import RepairSources, audited, damaged, result
 from tests.support.failures.syscalls import disk_fails_at
-from tests.support.scenes.file_stores import ObjectGround
+from tests.support.scenes.file_stores import ObjectStoreSetup
 from tests.support.scenes.small_archive import SmallArchive, contents
 from tests.support.servers.object_store import ObjectServer
 
@@ -19,7 +19,7 @@ COPIES = "http://copies.example.org"
 
 
 def test_objects_are_checked_and_repaired(object_server: ObjectServer, tmp_path: Path) -> None:
-    ground = ObjectGround(tmp_path / "here", object_server)
+    ground = ObjectStoreSetup(tmp_path / "here", object_server)
     small = SmallArchive(ground.folder, store=ground.store)
     place = small.deposit(FILES, target="a.txt").item.forms.label.spelling
     label = small.archive.get(place).item.forms.label.canonical
@@ -39,7 +39,7 @@ def test_objects_are_checked_and_repaired(object_server: ObjectServer, tmp_path:
     audited(small)
     names = {"doc/folder/b.bin", "doc/a.txt", "doc/stray", "ibi.json"}
     assert set(damaged(small)) == {f"{label}/{name}" for name in names}
-    task = audited(small, OtherPlaces({COPIES: FolderStore(copies)}), repair=True)
+    task = audited(small, RepairSources({COPIES: FolderStore(copies)}), repair=True)
     assert (result(task)["damaged"], result(task)["repaired"]) == (1, 3)
     assert set(damaged(small)) == {f"{label}/doc/stray"}
     assert ground.contents("col") == before | {f"{place}/doc/stray": b"x"}
@@ -50,7 +50,7 @@ def test_objects_are_checked_and_repaired(object_server: ObjectServer, tmp_path:
 def test_a_store_that_does_not_answer_is_not_taken_for_damage(
     object_server: ObjectServer, tmp_path: Path
 ) -> None:
-    ground = ObjectGround(tmp_path, object_server)
+    ground = ObjectStoreSetup(tmp_path, object_server)
     small = SmallArchive(ground.folder, store=ground.store)
     small.deposit(FILES, target="a.txt")
     with disk_fails_at(1, ground.failing, stays=True), pytest.raises(StorageError):

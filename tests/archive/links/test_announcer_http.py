@@ -34,7 +34,7 @@ from ibi.errors import ArchiveError, StorageError, UnknownError
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver import BEHAVIOURS, PATIENCE, ResolverDouble
 from tests.support.servers.port_reservation import reserved_port
 
@@ -306,7 +306,7 @@ class Site:
         """Get ready."""
         self.links = MemoryLinks(*links)
         self.record = record
-        self.clock = PaperClock()
+        self.clock = FakeClock()
         self.observed: list[Link] = []
         self.client: announcer_module.ResolverClient = HttpResolverClient()
         self.announcer = Announcer(

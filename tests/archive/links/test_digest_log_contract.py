@@ -19,7 +19,7 @@ from ibi.identifier.label import parse
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
 from ibi.wire.digest import DigestPage
-from tests.support.scenes.catalogue import Place
+from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import forms
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
@@ -141,7 +141,7 @@ def test_a_change_that_is_made_again_after_a_crash_is_told(catalogue: Catalogue)
     assert said(read(catalogue, page)) == (names(item(2)), names(item(1)))
 
 
-def test_what_was_there_before_the_log_is_written_down_in_parts(place: Place) -> None:
+def test_what_was_there_before_the_log_is_written_down_in_parts(place: CatalogueDatabase) -> None:
     catalogue = place()
     items = [item(number) for number in range(450)]
     put(catalogue, *items[:430])
@@ -189,7 +189,7 @@ class Noted:
         return rows
 
 
-def test_a_long_log_comes_in_pages(place: Place) -> None:
+def test_a_long_log_comes_in_pages(place: CatalogueDatabase) -> None:
     noted = Noted(place.database())
     catalogue = sql_catalogue(noted, quick=True)  # type: ignore[arg-type]  # it is one
     place.opened.append(catalogue)
@@ -220,7 +220,7 @@ def test_a_long_log_comes_in_pages(place: Place) -> None:
     assert noted.most < 1000
 
 
-def test_who_read_a_log_that_was_set_back_begins_anew(place: Place) -> None:
+def test_who_read_a_log_that_was_set_back_begins_anew(place: CatalogueDatabase) -> None:
     catalogue = place()
     fill(catalogue)
     put(catalogue, item(1))
@@ -282,7 +282,9 @@ def test_an_epoch_or_a_cursor_of_another_is_no_place_here(catalogue: Catalogue) 
     assert digest.place(page.epoch, 2**63 - 1)[1] == 0
 
 
-def test_of_many_who_write_at_once_none_comes_before_what_was_read(place: Place) -> None:
+def test_of_many_who_write_at_once_none_comes_before_what_was_read(
+    place: CatalogueDatabase,
+) -> None:
     fill(place())
     items = [item(number) for number in range(40)]
 

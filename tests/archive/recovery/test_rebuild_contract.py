@@ -38,7 +38,7 @@ from tests.support.scenes.full_archive import (
     kept_rows,
     rows,
 )
-from tests.support.scenes.small_archive import SmallArchive, ToldClock, forms
+from tests.support.scenes.small_archive import SmallArchive, TickingClock, forms
 
 Place = Callable[[], Database]
 
@@ -290,7 +290,7 @@ def test_whoever_interrupts_it_may_begin_again(
         dying = DyingDatabase(database, last, committed=committed)
         store = FolderStore(folder)
         catalogue = sql_catalogue(dying, quick=True)
-        archive = Archive(catalogue, store, lambda _: [], ToldClock())
+        archive = Archive(catalogue, store, lambda _: [], TickingClock())
         with suppress(Killed):
             list(rebuild(archive))
         database.close()

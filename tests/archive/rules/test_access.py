@@ -25,7 +25,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList
-from tests.support.doubles.answer_source import KEY, Shelf, issue_key
+from tests.support.doubles.answer_source import KEY, MemoryAnswerSource, issue_key
 
 FORMS = Forms.of("arq.br/item/2020/01.01.00.00")
 PAGE = Forms.of("arq.br/item/2020/01.01.00.01")
@@ -187,7 +187,7 @@ def test_the_rule_is_that_of_networks(address: object, drawn: list[tuple[object,
 # Answers.
 
 IDENTITY = Identity("http://archive.example", Forms.of("arq.br/service/2020/01.01.00.00"))
-SHELF = Shelf(LICENSED, DESCRIBING, files={LICENSED: ["b.csv"]})
+SHELF = MemoryAnswerSource(LICENSED, DESCRIBING, files={LICENSED: ["b.csv"]})
 FOLDER = f"http://archive.example/col/{FORMS.label}/doc/"
 METADATA = f"http://archive.example/col/{PAGE.label}/doc/metadata"
 
@@ -226,7 +226,7 @@ def test_metadata_and_the_list_of_files_are_for_everybody(modifiers: str) -> Non
 
 def test_each_related_item_has_its_own_licence() -> None:
     free = replace(LICENSED, forms=Forms.of("arq.br/item/2021/01.01.00.00"), readers=())
-    shelf = Shelf(replace(LICENSED, next_edition=free.forms), free, DESCRIBING)
+    shelf = MemoryAnswerSource(replace(LICENSED, next_edition=free.forms), free, DESCRIBING)
     request = UrlRequest((OUTSIDE,), FORMS.label, read_modifiers("!")[0])
     listed = answer(shelf, IDENTITY, request, issue_key)
     assert listed is not None
@@ -252,7 +252,9 @@ def test_whoever_knows_the_reader_better_decides() -> None:
 
 def test_an_item_of_which_nothing_is_said_is_offered_to_nobody_else() -> None:
     request = UrlRequest((OUTSIDE,), FORMS.label)
-    listed = answer(Shelf(replace(LICENSED, metadata=None)), IDENTITY, request, issue_key)
+    listed = answer(
+        MemoryAnswerSource(replace(LICENSED, metadata=None)), IDENTITY, request, issue_key
+    )
     assert listed is not None
     assert listed.related == {}
     assert listed.key is None

@@ -15,7 +15,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire.requests import UrlRequest
 from ibi.wire.responses import Related, UrlList
-from tests.support.doubles.answer_source import KEY, Shelf, issue_key, nanoseconds
+from tests.support.doubles.answer_source import KEY, MemoryAnswerSource, issue_key, nanoseconds
 
 IDENTITY = Identity("https://archive.example:8801", Forms.of("arq.br/service/2020/01.01.00.00"))
 EN, PT, BR, PORTUGAL = Language("en"), Language("pt"), Language("pt", "BR"), Language("pt", "PT")
@@ -28,7 +28,9 @@ def forms(number: int) -> Forms:
 ITEM = Item(forms=forms(0), target="a.pdf", updated=nanoseconds("2020-01-01T00:00:00Z"))
 
 
-def asked(shelf: Shelf, modifiers: str = "", path: str = "", *, file_list: bool = False) -> UrlList:
+def asked(
+    shelf: MemoryAnswerSource, modifiers: str = "", path: str = "", *, file_list: bool = False
+) -> UrlList:
     verbs = read_modifiers(modifiers)[0]
     request = UrlRequest(("10.0.0.1",), forms(0).label, verbs, file_list, path)
     listed = answer(shelf, IDENTITY, request, issue_key)
@@ -46,7 +48,7 @@ def urls(listed: UrlList) -> dict[str, str]:
 
 def test_an_item_is_found_by_any_of_its_names_and_answers_by_its_own() -> None:
     older = Forms.of("LK47B6W/362SFKH")
-    shelf = Shelf(replace(ITEM, further_names=tuple(older)))
+    shelf = MemoryAnswerSource(replace(ITEM, further_names=tuple(older)))
     request = UrlRequest(("10.0.0.1",), older.label)
     listed = answer(shelf, IDENTITY, request, issue_key)
     assert listed is not None
@@ -55,7 +57,7 @@ def test_an_item_is_found_by_any_of_its_names_and_answers_by_its_own() -> None:
 
 
 def test_without_verbs_nothing_is_said_of_editions() -> None:
-    shelf = Shelf(replace(ITEM, next_edition=forms(1)), replace(ITEM, forms=forms(1)))
+    shelf = MemoryAnswerSource(replace(ITEM, next_edition=forms(1)), replace(ITEM, forms=forms(1)))
     listed = asked(shelf)
     assert urls(listed) == {"": "2020/01.01.00.00/doc/a.pdf"}
     assert listed.next_edition is None
@@ -66,7 +68,7 @@ def test_without_verbs_nothing_is_said_of_editions() -> None:
 TRANSLATED = replace(ITEM, language=EN, translations=((BR, forms(1)), (PORTUGAL, forms(2))))
 BRAZILIAN = replace(ITEM, forms=forms(1), language=BR)
 IBERIAN = replace(ITEM, forms=forms(2), language=PORTUGAL)
-TRANSLATIONS = Shelf(TRANSLATED, BRAZILIAN, IBERIAN)
+TRANSLATIONS = MemoryAnswerSource(TRANSLATED, BRAZILIAN, IBERIAN)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +90,15 @@ def test_the_translation_that_fits_best(modifiers: str, relations: list[str]) ->
 
 
 def test_a_language_in_general_comes_before_that_of_some_country() -> None:
-    shelf = Shelf(replace(TRANSLATED, translations=((BR, forms(1)), (PT, forms(2)))), IBERIAN)
+    shelf = MemoryAnswerSource(
+        replace(TRANSLATED, translations=((BR, forms(1)), (PT, forms(2)))), IBERIAN
+    )
     listed = asked(shelf, "+(pt-PT)")
     assert urls(listed) == {".translation(pt)": "2022/01.01.00.00/doc/a.pdf"}
 
 
 def test_an_item_without_a_language_is_its_own_translation_where_none_is_named() -> None:
-    shelf = Shelf(replace(ITEM, translations=((PT, forms(1)),)), BRAZILIAN)
+    shelf = MemoryAnswerSource(replace(ITEM, translations=((PT, forms(1)),)), BRAZILIAN)
     assert urls(asked(shelf, "+")) == {
         ".translation": "2020/01.01.00.00/doc/a.pdf",
         ".translation(pt)": "2021/01.01.00.00/doc/a.pdf",
@@ -104,7 +108,7 @@ def test_an_item_without_a_language_is_its_own_translation_where_none_is_named()
 
 def test_a_translation_elsewhere_or_deleted_is_named_and_no_more() -> None:
     gone = replace(BRAZILIAN, state=State.DELETED)
-    listed = asked(Shelf(TRANSLATED, gone), "+")
+    listed = asked(MemoryAnswerSource(TRANSLATED, gone), "+")
     assert listed.related[Relation.parse(".translation(pt-BR)")] == Related(forms(1))
     assert listed.related[Relation.parse(".translation(pt-PT)")] == Related(forms(2))
 
@@ -112,7 +116,7 @@ def test_a_translation_elsewhere_or_deleted_is_named_and_no_more() -> None:
 def test_where_the_way_ends_elsewhere_the_last_item_known_is_named() -> None:
     described = replace(IBERIAN, metadata=forms(4))
     page = replace(ITEM, forms=forms(4), kind="metadata", target="metadata")
-    listed = asked(Shelf(TRANSLATED, described, page), "+:")
+    listed = asked(MemoryAnswerSource(TRANSLATED, described, page), "+:")
     assert urls(listed) == {
         ".translation(en)": "",  # has no metadata
         ".translation(pt-BR)": "",  # is elsewhere
@@ -134,7 +138,7 @@ def editions(count: int) -> list[Item]:
 
 @pytest.mark.parametrize("count", [1, 2, 3, MOST_EDITIONS])
 def test_the_last_edition_is_followed_to_the_end(count: int) -> None:
-    listed = asked(Shelf(*editions(count)), "!")
+    listed = asked(MemoryAnswerSource(*editions(count)), "!")
     assert urls(listed) == {".lastedition": f"{2019 + count}/01.01.00.00/doc/a.pdf"}
     assert listed.next_edition == (forms(1) if count > 1 else None)
 
@@ -143,7 +147,7 @@ def test_the_last_edition_is_followed_to_the_end(count: int) -> None:
 def test_editions_in_a_circle_have_no_last_one(length: int) -> None:
     circle = editions(length)
     circle[-1] = replace(circle[-1], next_edition=forms(0))
-    listed = asked(Shelf(*circle), "!")
+    listed = asked(MemoryAnswerSource(*circle), "!")
     assert urls(listed) == {}
     assert (listed.next_edition, listed.key) == (forms(1 % length), None)
 
@@ -152,14 +156,14 @@ def test_editions_in_a_circle_have_no_last_one(length: int) -> None:
 def test_editions_that_go_on_elsewhere_or_too_far_are_left_to_the_resolver(
     items: list[Item],
 ) -> None:
-    listed = asked(Shelf(*items), "!:")
+    listed = asked(MemoryAnswerSource(*items), "!:")
     assert urls(listed) == {}
     assert (listed.next_edition, listed.key) == (forms(1), None)
 
 
 def test_the_next_edition_is_of_the_item_and_not_of_its_translation() -> None:
     """Who asks for the last edition of a translation begins with the translation."""
-    shelf = Shelf(
+    shelf = MemoryAnswerSource(
         replace(TRANSLATED, next_edition=forms(5)), replace(BRAZILIAN, next_edition=forms(6))
     )
     listed = asked(shelf, "+(pt-BR)!")
@@ -170,11 +174,11 @@ def test_the_next_edition_is_of_the_item_and_not_of_its_translation() -> None:
 def test_an_edition_that_was_deleted_is_passed_over_if_another_follows() -> None:
     first, second, third = editions(3)
     gone = replace(second, state=State.DELETED)
-    assert urls(asked(Shelf(first, gone, third), "!")) == {
+    assert urls(asked(MemoryAnswerSource(first, gone, third), "!")) == {
         ".lastedition": "2022/01.01.00.00/doc/a.pdf"
     }
     last = replace(gone, next_edition=None)
-    assert dict(asked(Shelf(first, last), "!").related) == {
+    assert dict(asked(MemoryAnswerSource(first, last), "!").related) == {
         Relation.parse(".lastedition"): Related(forms(1))
     }
 
@@ -186,7 +190,7 @@ PAGE = replace(ITEM, forms=forms(1), kind="metadata", target="metadata", languag
 
 
 def test_metadata_in_a_format_that_the_archive_has() -> None:
-    shelf = Shelf(DESCRIBED, PAGE)
+    shelf = MemoryAnswerSource(DESCRIBED, PAGE)
     assert urls(asked(shelf, ":")) == {".metadata": "2021/01.01.00.00/doc/metadata"}
     assert urls(asked(shelf, ":(oai_dc)")) == {
         ".metadata(oai_dc)": "2021/01.01.00.00/doc/metadata?choice=oai_dc"
@@ -199,13 +203,13 @@ def test_metadata_in_a_format_that_the_archive_has() -> None:
 
 def test_what_has_no_file_is_seen_by_its_metadata() -> None:
     rock = replace(DESCRIBED, target="")
-    related = asked(Shelf(rock, PAGE)).related[Relation()]
+    related = asked(MemoryAnswerSource(rock, PAGE)).related[Relation()]
     assert related.url.endswith("/2021/01.01.00.00/doc/metadata")
     assert (related.forms, related.content) == (forms(0), ContentType.METADATA)
     for shelf in (
-        Shelf(rock),
-        Shelf(rock, replace(PAGE, state=State.DELETED)),
-        Shelf(replace(rock, metadata=None), PAGE),
+        MemoryAnswerSource(rock),
+        MemoryAnswerSource(rock, replace(PAGE, state=State.DELETED)),
+        MemoryAnswerSource(replace(rock, metadata=None), PAGE),
     ):
         assert urls(asked(shelf)) == {}
 
@@ -214,7 +218,7 @@ def test_what_has_no_file_is_seen_by_its_metadata() -> None:
 
 
 def test_a_file_of_the_item_to_which_the_verbs_lead() -> None:
-    shelf = Shelf(DESCRIBED, PAGE, files={PAGE: {"sub folder/b?#%.txt"}})
+    shelf = MemoryAnswerSource(DESCRIBED, PAGE, files={PAGE: {"sub folder/b?#%.txt"}})
     assert urls(asked(shelf, path="/sub folder/b?#%.txt")) == {}
     assert urls(asked(shelf, ":", "/sub folder/b?#%.txt")) == {
         ".metadata": "2021/01.01.00.00/doc/sub%20folder/b%3F%23%25.txt"
@@ -224,7 +228,7 @@ def test_a_file_of_the_item_to_which_the_verbs_lead() -> None:
 
 
 def test_the_list_of_files_of_the_item_to_which_the_verbs_lead() -> None:
-    listed = asked(Shelf(DESCRIBED, PAGE), ":", "/nothing", file_list=True)
+    listed = asked(MemoryAnswerSource(DESCRIBED, PAGE), ":", "/nothing", file_list=True)
     assert listed.related[Relation.parse(".metadata")].url == (
         "https://archive.example:8801/displaydoccontent.cgi/"
         "arq.br/item/2021/01.01.00.00?displaytype=FileList"
@@ -232,7 +236,7 @@ def test_the_list_of_files_of_the_item_to_which_the_verbs_lead() -> None:
 
 
 def test_a_service_that_runs_elsewhere_is_passed_through_the_archive() -> None:
-    shelf = Shelf(replace(ITEM, target="", runs_at="http://model.example/run"))
+    shelf = MemoryAnswerSource(replace(ITEM, target="", runs_at="http://model.example/run"))
     assert urls(asked(shelf)) == {"": "2020/01.01.00.00/doc/"}
     assert urls(asked(shelf, path="/run/a b")) == {"": "2020/01.01.00.00/doc/run/a%20b"}
     assert urls(asked(shelf, path="/../../x")) == {}

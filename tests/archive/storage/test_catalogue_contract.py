@@ -33,7 +33,7 @@ from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.model.token import Token
-from tests.support.scenes.catalogue import Place
+from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import file, forms
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
@@ -520,7 +520,7 @@ def test_keys_are_forgotten_when_nobody_would_take_them(catalogue: Catalogue) ->
     assert catalogue.statistics.count_accesses(batch) == [True, False]
 
 
-def test_accesses_count_once_whoever_counts_and_in_whatever_order(place: Place) -> None:
+def test_accesses_count_once_whoever_counts_and_in_whatever_order(place: CatalogueDatabase) -> None:
     """Two who take the same rows in two orders must not wait for each other."""
     catalogues = [place() for _ in range(3)]
     number = put(catalogues[0], item(1))
@@ -558,7 +558,7 @@ def test_tokens_are_kept_by_name_in_one_order(catalogue: Catalogue) -> None:
     assert "b" not in [token.name for token in catalogue.tokens.tokens()]
 
 
-def test_a_setting_is_kept_once(place: Place) -> None:
+def test_a_setting_is_kept_once(place: CatalogueDatabase) -> None:
     one, other = place(), place()
     assert one.settings.get("name") == ""
     assert one.settings.keep("name", "first") == "first"
@@ -594,7 +594,7 @@ def test_links_are_kept_as_they_are(catalogue: Catalogue) -> None:
 # --- several at once ------------------------------------------------------------------------------
 
 
-def test_everything_is_there_after_closing_and_opening_again(place: Place) -> None:
+def test_everything_is_there_after_closing_and_opening_again(place: CatalogueDatabase) -> None:
     catalogue = place()
     put(catalogue, item(1, further_names=(LEGACY,)), (file("a"),))
     catalogue.deposits.open(Deposit("d1", 1, "me", "{}"))
@@ -604,7 +604,7 @@ def test_everything_is_there_after_closing_and_opening_again(place: Place) -> No
     assert everything(place()) == before
 
 
-def test_of_two_who_change_the_same_version_one_is_refused(place: Place) -> None:
+def test_of_two_who_change_the_same_version_one_is_refused(place: CatalogueDatabase) -> None:
     """The first still decides when the second comes: nobody's change is lost unseen."""
     one, other = place(), place()
     put(one, item(1))
@@ -633,7 +633,7 @@ def test_of_two_who_change_the_same_version_one_is_refused(place: Place) -> None
     assert [entry.change for entry in one.history.entries(0, 9)][1:] == ["first"]
 
 
-def test_nobody_sees_what_is_being_decided(place: Place) -> None:
+def test_nobody_sees_what_is_being_decided(place: CatalogueDatabase) -> None:
     one, other = place(), place()
     seen: list[object] = []
     label = forms(1).label.canonical
@@ -644,7 +644,7 @@ def test_nobody_sees_what_is_being_decided(place: Place) -> None:
     assert other.items.find(label) is not None
 
 
-def test_of_many_who_want_a_name_one_gets_it(place: Place) -> None:
+def test_of_many_who_want_a_name_one_gets_it(place: CatalogueDatabase) -> None:
     catalogues = [place() for _ in range(3)]
     results: list[str] = []
 
@@ -675,7 +675,7 @@ def count_apart(place: str, postgresql: bool, number: int) -> None:  # noqa: FBT
     catalogue.close()
 
 
-def test_processes_count_each_access_once(place: Place) -> None:
+def test_processes_count_each_access_once(place: CatalogueDatabase) -> None:
     catalogue = place()
     number = put(catalogue, item(1))
     context = multiprocessing.get_context("spawn")
@@ -689,7 +689,9 @@ def test_processes_count_each_access_once(place: Place) -> None:
     assert [each.count for each in catalogue.statistics.accesses("", "9")] == [20]
 
 
-def test_a_document_that_somebody_else_wrote_is_a_fault_of_the_storage(place: Place) -> None:
+def test_a_document_that_somebody_else_wrote_is_a_fault_of_the_storage(
+    place: CatalogueDatabase,
+) -> None:
     catalogue = place()
     put(catalogue, item(1))
     database = place.database()
@@ -705,7 +707,7 @@ def _execute(statement: str, execute: Execute) -> None:
     execute(statement)
 
 
-def test_whoever_reads_waits_for_no_writer(place: Place) -> None:
+def test_whoever_reads_waits_for_no_writer(place: CatalogueDatabase) -> None:
     catalogue = place()
     number = put(catalogue, item(1))
     found = []

@@ -27,21 +27,21 @@ from ibi.errors import (
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
 from tests.support.failures.syscalls import Killed, disk_fails_at, killed_at
-from tests.support.scenes.file_stores import AStore, FolderGround, Ground, ObjectGround
+from tests.support.scenes.file_stores import AStore, FolderSetup, ObjectStoreSetup, StoreSetup
 from tests.support.scenes.small_archive import SmallArchive, contents, file, forms, tree
 
 DEPOSIT = "d1"
 
 
 @pytest.fixture(params=["folder", "objects"])
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSetup:
     if request.param == "folder":
-        return FolderGround(tmp_path)
-    return ObjectGround(tmp_path, request.getfixturevalue("object_server"))
+        return FolderSetup(tmp_path)
+    return ObjectStoreSetup(tmp_path, request.getfixturevalue("object_server"))
 
 
 @pytest.fixture
-def store(ground: Ground) -> AStore:
+def store(ground: StoreSetup) -> AStore:
     return ground.store()
 
 
@@ -399,7 +399,7 @@ def change(
     )
 
 
-def made(ground: Ground, *, keep: bool = True) -> AStore:
+def made(ground: StoreSetup, *, keep: bool = True) -> AStore:
     """Return a store with one item."""
     store = ground.store(keep=keep)
     for path, content in OLD.items():
@@ -410,7 +410,7 @@ def made(ground: Ground, *, keep: bool = True) -> AStore:
     return store
 
 
-def state(ground: Ground) -> tuple[dict[str, bytes], dict[str, bytes], int]:
+def state(ground: StoreSetup) -> tuple[dict[str, bytes], dict[str, bytes], int]:
     """Return the files of the item, those kept of it, and when its manifest was written."""
     item, files = read_manifest(ground.store().manifest(PLACE))
     doc = ground.contents(f"col/{PLACE}/doc")
@@ -420,7 +420,7 @@ def state(ground: Ground) -> tuple[dict[str, bytes], dict[str, bytes], int]:
     return doc, ground.contents(f"col/{PLACE}/old"), item.updated
 
 
-def recover(ground: Ground, *, keep: bool = True) -> list[str]:
+def recover(ground: StoreSetup, *, keep: bool = True) -> list[str]:
     """Do what an archive does when it starts."""
     store = ground.store(keep=keep)
     ids = []
@@ -436,7 +436,7 @@ def recover(ground: Ground, *, keep: bool = True) -> list[str]:
     return ids
 
 
-def test_a_new_item_adopts_the_files_of_its_deposit(ground: Ground) -> None:
+def test_a_new_item_adopts_the_files_of_its_deposit(ground: StoreSetup) -> None:
     store = made(ground)
     assert state(ground) == (OLD, {}, 0)
     with closing(store.open(PLACE, "x/y")) as opened:
@@ -456,7 +456,7 @@ def revision(keep: bool) -> tuple[Change, dict[str, bytes]]:  # noqa: FBT001
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_files_come_and_go_and_old_ones_are_kept_if_so_wished(
-    ground: Ground, *, keep: bool
+    ground: StoreSetup, *, keep: bool
 ) -> None:
     """A file comes where a folder was and a folder where a file was, too."""
     store = made(ground, keep=keep)
@@ -478,10 +478,10 @@ def test_a_file_system_without_second_names_keeps_old_files_too(
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", refuse)
-    test_files_come_and_go_and_old_ones_are_kept_if_so_wished(FolderGround(tmp_path), keep=True)
+    test_files_come_and_go_and_old_ones_are_kept_if_so_wished(FolderSetup(tmp_path), keep=True)
 
 
-def test_all_files_of_a_deleted_item_go_also_those_that_were_replaced(ground: Ground) -> None:
+def test_all_files_of_a_deleted_item_go_also_those_that_were_replaced(ground: StoreSetup) -> None:
     test_files_come_and_go_and_old_ones_are_kept_if_so_wished(ground, keep=True)
     store = ground.store()
     end = change({}, "c2", at=2, cleared=True)
@@ -492,7 +492,7 @@ def test_all_files_of_a_deleted_item_go_also_those_that_were_replaced(ground: Gr
     assert tree(ground.folder / "incoming") == {"./": b""}
 
 
-def test_of_a_dropped_item_nothing_is_left(ground: Ground) -> None:
+def test_of_a_dropped_item_nothing_is_left(ground: StoreSetup) -> None:
     store = made(ground)
     end = change({}, "c2", at=2, dropped=True)
     store.decide(end)
@@ -530,13 +530,13 @@ def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def template(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Ground, bool]:
+) -> tuple[StoreSetup, bool]:
     """An item, and new files for it on their way."""
     kind, keep = request.param
     folder = tmp_path_factory.mktemp("template")
-    ground: Ground = FolderGround(folder)
+    ground: StoreSetup = FolderSetup(folder)
     if kind == "objects":
-        ground = ObjectGround(folder, request.getfixturevalue("object_server"))
+        ground = ObjectStoreSetup(folder, request.getfixturevalue("object_server"))
     store = made(ground, keep=keep)
     for path in PUT:
         send(store, path, NEW[path])
@@ -544,8 +544,8 @@ def template(
 
 
 def killed_everywhere(
-    template: tuple[Ground, bool], tmp_path: Path, wanted: Change
-) -> list[tuple[bool, Ground]]:
+    template: tuple[StoreSetup, bool], tmp_path: Path, wanted: Change
+) -> list[tuple[bool, StoreSetup]]:
     """Kill the change at every step, of deciding and of finishing; return what came of each."""
     source, keep = template
     results = []
@@ -569,7 +569,7 @@ def killed_everywhere(
 
 @pytest.mark.usefixtures("unsynced")
 def test_killed_anywhere_files_are_the_old_or_the_new_ones(
-    template: tuple[Ground, bool], tmp_path: Path
+    template: tuple[StoreSetup, bool], tmp_path: Path
 ) -> None:
     source, keep = template
     wanted, old = revision(keep)
@@ -595,7 +595,7 @@ def test_killed_anywhere_files_are_the_old_or_the_new_ones(
 
 @pytest.mark.usefixtures("unsynced")
 def test_killed_anywhere_a_new_item_is_there_or_not(
-    ground: Ground, tmp_path_factory: pytest.TempPathFactory
+    ground: StoreSetup, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     for path, content in OLD.items():
         send(ground.store(), path, content)
@@ -612,7 +612,7 @@ def test_killed_anywhere_a_new_item_is_there_or_not(
 
 @pytest.mark.usefixtures("unsynced")
 def test_killed_anywhere_an_item_is_deleted_or_not(
-    template: tuple[Ground, bool], tmp_path: Path
+    template: tuple[StoreSetup, bool], tmp_path: Path
 ) -> None:
     results = killed_everywhere(template, tmp_path, change({}, "c2", at=2, cleared=True))
     states = [state(ground) for _, ground in results]
@@ -624,7 +624,7 @@ def test_killed_anywhere_an_item_is_deleted_or_not(
 @pytest.mark.usefixtures("unsynced")
 @pytest.mark.parametrize("stays", [False, True], ids=["once", "for good"])
 def test_wherever_the_disk_fails_it_is_said_and_nothing_is_half_done(
-    template: tuple[Ground, bool], tmp_path: Path, *, stays: bool
+    template: tuple[StoreSetup, bool], tmp_path: Path, *, stays: bool
 ) -> None:
     source, keep = template
     wanted, old = revision(keep)
@@ -644,14 +644,14 @@ def test_wherever_the_disk_fails_it_is_said_and_nothing_is_half_done(
     assert last > source.least
 
 
-def test_a_damaged_journal_is_told(ground: Ground) -> None:
+def test_a_damaged_journal_is_told(ground: StoreSetup) -> None:
     ground.store()
     ground.put("journal/c9.json", b'{"change": ')
     with pytest.raises(StorageError, match="journal is damaged"):
         list(ground.store().decided())
 
 
-def test_lists_of_reserved_labels_are_kept(ground: Ground) -> None:
+def test_lists_of_reserved_labels_are_kept(ground: StoreSetup) -> None:
     store = ground.store()
     assert list(store.reservations()) == []
     store.keep_reservations(b"one")
@@ -659,7 +659,7 @@ def test_lists_of_reserved_labels_are_kept(ground: Ground) -> None:
     assert sorted(ground.store().reservations()) == [b"one", b"two"]
 
 
-def test_the_tree_of_another_item_is_no_part_of_one(ground: Ground) -> None:
+def test_the_tree_of_another_item_is_no_part_of_one(ground: StoreSetup) -> None:
     """A label may go on where another ends; a file of an item may be called as a manifest is."""
     outer = "LK47B6W/362SFKH"
     inner = f"{outer}/2009/09.09.22.01"
@@ -671,7 +671,7 @@ def test_the_tree_of_another_item_is_no_part_of_one(ground: Ground) -> None:
     assert found == [(outer, b"manifest"), (inner, b"manifest")]
 
 
-def test_a_file_is_put_right_without_a_trace_of_the_damaged_one(ground: Ground) -> None:
+def test_a_file_is_put_right_without_a_trace_of_the_damaged_one(ground: StoreSetup) -> None:
     store = made(ground)
     ground.put(f"col/{PLACE}/doc/x/y", b"damaged")
     known = file("x/y", b"gone")
@@ -689,7 +689,7 @@ def test_a_file_is_put_right_without_a_trace_of_the_damaged_one(ground: Ground) 
     assert sorted(keys) == sorted(f"{PLACE}/doc/{path}" for path in OLD)
 
 
-def test_an_item_whose_label_another_has_takes_nothing_of_its_place(ground: Ground) -> None:
+def test_an_item_whose_label_another_has_takes_nothing_of_its_place(ground: StoreSetup) -> None:
     small = SmallArchive(ground.folder, store=ground.store)
     label = small.label({"a": b"precious"})
     small.archive.mint = lambda count: [forms(1), forms(77)][:count]

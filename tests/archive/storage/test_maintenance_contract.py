@@ -24,7 +24,7 @@ from ibi.identifier.label import parse
 from ibi.model.change import Act, Change, ItemChange
 from ibi.model.item import File, Item, State
 from ibi.model.task import Task, TaskState
-from tests.support.scenes.catalogue import Place
+from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import file, forms
 from tests.support.servers.minting import PATIENCE
 
@@ -53,7 +53,7 @@ def put(catalogue: Catalogue, item: Item, *files: File) -> int:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-def test_a_task_is_kept_as_it_is(place: Place) -> None:
+def test_a_task_is_kept_as_it_is(place: CatalogueDatabase) -> None:
     kept = Task(
         id="t1",
         kind="audit",
@@ -352,7 +352,7 @@ def test_upkeep_is_told_in_numbers(catalogue: Catalogue) -> None:
     )
 
 
-def test_who_counts_waits_for_no_writer(place: Place) -> None:
+def test_who_counts_waits_for_no_writer(place: CatalogueDatabase) -> None:
     """Nor would a reader wait for who counts: each has a connection of its own."""
     catalogue = place()
     put(catalogue, Item(forms=forms(1)))

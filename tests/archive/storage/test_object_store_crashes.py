@@ -16,21 +16,23 @@ from ibi.archive.rules.manifest import read_manifest
 from ibi.errors import StorageError
 from tests.archive.storage.test_crashes import ACTS, MINTED, Act, fill, without_times
 from tests.support.failures.syscalls import Killed, disk_fails_at, killed_at
-from tests.support.scenes.file_stores import ObjectGround
+from tests.support.scenes.file_stores import ObjectStoreSetup
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.servers.object_store import ObjectServer
 
 Seen: TypeAlias = dict[str, Any]
 
 
-def opened(ground: ObjectGround, minted: int = 0) -> SmallArchive:
+def opened(ground: ObjectStoreSetup, minted: int = 0) -> SmallArchive:
     return SmallArchive(ground.folder, minted=minted, store=ground.store)
 
 
 @pytest.fixture(scope="module")
-def template(object_server: ObjectServer, tmp_path_factory: pytest.TempPathFactory) -> ObjectGround:
+def template(
+    object_server: ObjectServer, tmp_path_factory: pytest.TempPathFactory
+) -> ObjectStoreSetup:
     """An archive with two items, and deposits that wait to be completed."""
-    ground = ObjectGround(tmp_path_factory.mktemp("template"), object_server)
+    ground = ObjectStoreSetup(tmp_path_factory.mktemp("template"), object_server)
     small = opened(ground)
     fill(small)
     small.close()
@@ -38,7 +40,9 @@ def template(object_server: ObjectServer, tmp_path_factory: pytest.TempPathFacto
 
 
 @contextmanager
-def copied(template: ObjectGround, folder: Path) -> Iterator[tuple[SmallArchive, ObjectGround]]:
+def copied(
+    template: ObjectStoreSetup, folder: Path
+) -> Iterator[tuple[SmallArchive, ObjectStoreSetup]]:
     ground = template.copied(folder)
     small = opened(ground, MINTED)
     try:
@@ -48,7 +52,7 @@ def copied(template: ObjectGround, folder: Path) -> Iterator[tuple[SmallArchive,
         shutil.rmtree(folder)
 
 
-def view(small: SmallArchive, ground: ObjectGround) -> Seen:
+def view(small: SmallArchive, ground: ObjectStoreSetup) -> Seen:
     """Return what readers see, and check that catalogue and objects say the same."""
     seen: Seen = {}
     kept: set[str] = set()
@@ -71,7 +75,9 @@ def view(small: SmallArchive, ground: ObjectGround) -> Seen:
     return {"items": seen, "history": acts}
 
 
-def settled(small: SmallArchive, ground: ObjectGround, act: Act, states: tuple[Seen, Seen]) -> Seen:
+def settled(
+    small: SmallArchive, ground: ObjectStoreSetup, act: Act, states: tuple[Seen, Seen]
+) -> Seen:
     """Return what is there after a restart; then do it again: it is done, once."""
     small.restart()
     assert ground.left() == []
@@ -90,7 +96,7 @@ def act(request: pytest.FixtureRequest) -> Act:
 
 
 @pytest.fixture
-def states(template: ObjectGround, tmp_path: Path, act: Act) -> tuple[Seen, Seen]:
+def states(template: ObjectStoreSetup, tmp_path: Path, act: Act) -> tuple[Seen, Seen]:
     """What is to be seen before and after the act."""
     with copied(template, tmp_path / "states") as (small, ground):
         before = view(small, ground)
@@ -99,7 +105,7 @@ def states(template: ObjectGround, tmp_path: Path, act: Act) -> tuple[Seen, Seen
 
 
 def test_killed_at_any_step_an_act_is_done_or_not(
-    template: ObjectGround, tmp_path: Path, act: Act, states: tuple[Seen, Seen]
+    template: ObjectStoreSetup, tmp_path: Path, act: Act, states: tuple[Seen, Seen]
 ) -> None:
     found = []
     for last in range(1, 1000):
@@ -118,7 +124,7 @@ def test_killed_at_any_step_an_act_is_done_or_not(
     "stays", [pytest.param(False, marks=pytest.mark.long), True], ids=["once", "for good"]
 )
 def test_whatever_the_store_refuses_an_act_is_done_or_not(
-    template: ObjectGround, tmp_path: Path, act: Act, states: tuple[Seen, Seen], *, stays: bool
+    template: ObjectStoreSetup, tmp_path: Path, act: Act, states: tuple[Seen, Seen], *, stays: bool
 ) -> None:
     """And if it is said to be done, it is. One step in three, for they are much alike."""
     for last in range(1, 1000, 3):
@@ -136,7 +142,7 @@ def test_whatever_the_store_refuses_an_act_is_done_or_not(
 
 
 def test_a_lost_catalogue_is_rebuilt_from_the_objects(
-    template: ObjectGround, tmp_path: Path
+    template: ObjectStoreSetup, tmp_path: Path
 ) -> None:
     with copied(template, tmp_path / "it") as (small, ground):
         small.archive.reserve(2, "me")

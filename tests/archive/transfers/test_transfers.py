@@ -23,7 +23,7 @@ from ibi.errors import (
 from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.item import State
-from tests.support.scenes.peer_archive import OtherArchive
+from tests.support.scenes.peer_archive import LocalPeer
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.scenes.transfers import TOKEN, Killed, Network, Side, copied
 from tests.support.servers.minting import PATIENCE, wait_until
@@ -578,7 +578,7 @@ def test_an_offer_that_comes_after_it_was_undone_is_refused(scene: Scene) -> Non
 def test_who_copies_the_same_item_is_waited_for(scene: Scene) -> None:
     id_ = scene.a.offer(scene.label, scene.b)
     scene.a.step()
-    other = OtherArchive(scene.a.small.archive, scene.a.address)
+    other = LocalPeer(scene.a.small.archive, scene.a.address)
     pulled = ItemPuller(scene.b.small.archive).pull(other, parse(scene.label))
     with scene.b.small.store.busy(pulled.deposit):
         scene.b.step()
@@ -710,7 +710,7 @@ def test_what_is_given_does_not_wait_for_what_comes(scene: Scene) -> None:
     sides = (scene.a, scene.b, c)
     coming, go_on = threading.Semaphore(0), threading.Event()
 
-    def hold(_: OtherArchive) -> None:
+    def hold(_: LocalPeer) -> None:
         coming.release()
         go_on.wait(PATIENCE)
 

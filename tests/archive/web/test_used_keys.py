@@ -11,14 +11,14 @@ import pytest
 
 from ibi.archive.ports.statistics import Access
 from ibi.archive.web.app import SECOND, UsedKeyCleanup
-from tests.support.scenes.small_archive import SmallArchive, ToldClock
+from tests.support.scenes.small_archive import SmallArchive, TickingClock
 
 HOUR = 3600
 LIFE = 900
 
 
 @dataclass
-class TwoClocks(ToldClock):
+class TwoClocks(TickingClock):
     """A clock that anybody sets, and one that nobody can."""
 
     seconds: int = 1_000_000

@@ -14,7 +14,7 @@ import pytest
 from ibi.foundation.processes import supervisor as supervision
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker_slot import READY, ControlChannel, WorkerSlot
-from tests.support.processes.child import working
+from tests.support.processes.child import child_process
 from tests.support.servers.minting import wait_until
 
 
@@ -54,7 +54,7 @@ def test_who_answers_and_dies_before_all_others_answer_is_replaced(tmp_path: Pat
         at_work(second, leash)
 
     posts = (WorkerSlot("first", partial(at_work, first)), WorkerSlot("second", kill_and_work))
-    with working(supervising(*posts)) as supervisor:
+    with child_process(supervising(*posts)) as supervisor:
         wait_until(lambda: who(killed) > 0 and who(first) != who(killed))
         supervisor.signal(signal.SIGTERM)
         assert supervisor.end() == 0
@@ -77,7 +77,7 @@ def test_who_is_told_to_end_before_it_began_ends_at_the_first_word(tmp_path: Pat
         os.register_at_fork(after_in_child=begin)
         supervising(WorkerSlot("keeper", work, alone=True))()
 
-    with working(supervise) as supervisor:
+    with child_process(supervise) as supervisor:
         wait_until(forked.exists)
         supervisor.signal(signal.SIGTERM)
         assert supervisor.end() == 0
@@ -97,7 +97,7 @@ def test_who_is_alone_stays_if_others_cannot_be_replaced(tmp_path: Path) -> None
         WorkerSlot("keeper", partial(at_work, keeper), alone=True),
         WorkerSlot("reader", begin_once),
     )
-    with working(supervising(*posts, ready=(tmp_path / "ready").touch)) as supervisor:
+    with child_process(supervising(*posts, ready=(tmp_path / "ready").touch)) as supervisor:
         wait_until((tmp_path / "ready").exists)
         before = who(keeper), who(reader)
         supervisor.signal(signal.SIGHUP)

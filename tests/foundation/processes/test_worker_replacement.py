@@ -25,7 +25,7 @@ from ibi.foundation.interprocess.frames import FdChannel
 from ibi.foundation.processes import worker
 from ibi.foundation.processes.worker import run_worker
 from ibi.foundation.processes.worker_slot import READY, RETIRE, ControlChannel
-from tests.support.processes.child import Worker, working
+from tests.support.processes.child import ChildProcess, child_process
 from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.port_reservation import reserved_port
 
@@ -94,14 +94,16 @@ def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
         closing(ours),
         closing(theirs),
         closing(FdChannel()) as bell,
-        working(partial(keep, bell)) as process,
+        child_process(partial(keep, bell)) as process,
     ):
         assert ours.recv(1) == READY
         assert asyncio.run(_ask_while_retiring(bell, process, shut)) == (b"begun, done", b"quick")
         assert process.end() == 0
 
 
-async def _ask_while_retiring(bell: FdChannel, process: Worker, shut: Path) -> tuple[bytes, bytes]:
+async def _ask_while_retiring(
+    bell: FdChannel, process: ChildProcess, shut: Path
+) -> tuple[bytes, bytes]:
     begun = asyncio.Event()
 
     async def ask(path: str) -> bytes:
@@ -172,7 +174,7 @@ def test_who_finishes_something_at_leisure_ends_when_all_do(
             _endless(left), listener, ControlChannel(theirs), ForwardedServer(bell, _numbers)
         )
 
-    with closing(FdChannel()) as bell, working(partial(work, bell)) as process:
+    with closing(FdChannel()) as bell, child_process(partial(work, bell)) as process:
         theirs.close()
         listener.close()
         assert ours.recv(1) == READY
@@ -192,7 +194,7 @@ def test_who_finishes_something_at_leisure_ends_when_all_do(
     assert left.exists()
 
 
-def _reading(connection: socket.socket, process: Worker) -> Callable[[], bool]:
+def _reading(connection: socket.socket, process: ChildProcess) -> Callable[[], bool]:
     """Take of an answer whatever comes, until a process has ended."""
 
     def read() -> bool:

@@ -20,7 +20,7 @@ from ibi.foundation.system.instance_lock import is_held
 from tests.support.clients.steady_reader import SteadyReader
 from tests.support.servers.archive import ArchiveServer, raw_get
 from tests.support.servers.minting import PATIENCE, Answer, wait_until
-from tests.support.servers.program import Served
+from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
 
 READERS = 3
@@ -83,13 +83,13 @@ def _opened(pid: int) -> Iterator[str]:
                 yield str(each.readlink())
 
 
-def answering(served: Served) -> set[int]:
+def answering(served: ProgramServer) -> set[int]:
     """Return the processes that stand in the log as having answered."""
     lines = (json.loads(line) for line in served.log().splitlines() if line.startswith("{"))
     return {line["process"] for line in lines if line["event"] == "request"}
 
 
-def anew(served: Served, path: str) -> bytes:
+def anew(served: ProgramServer, path: str) -> bytes:
     """Ask by a connection of its own, which any worker may get."""
     return raw_get(served.address, path.encode())
 

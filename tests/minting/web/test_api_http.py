@@ -24,7 +24,7 @@ from tests.support.servers.minting import (
     PROBLEM,
     Answer,
     MintingServer,
-    held_server,
+    in_process_minting_server,
 )
 
 SUBSYSTEM = "/api/v1/subsystem"
@@ -480,7 +480,7 @@ def test_what_tells_nothing_secret_needs_no_token(service: Service, path: str) -
 
 
 def test_a_removed_token_is_refused_after_the_stated_time_at_the_latest(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         library = server.add_token("library")
         assert server.ask("POST", LABELS, token=library).status == 201
         assert server.service.minter.ledger.remove_token("library")
@@ -579,7 +579,7 @@ def test_metrics_agree_with_the_state(service: Service) -> None:
 
 
 def test_a_clock_that_cannot_be_trusted_is_told_everywhere(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         server.mint().labels()
         server.clock.error = 7200 * 10**9
         answer = server.mint()
@@ -596,7 +596,7 @@ def test_a_clock_that_cannot_be_trusted_is_told_everywhere(tmp_path: Path) -> No
 
 
 def test_readiness_is_asked_of_the_ledger_once_a_second(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         assert server.ask("GET", "/readyz").status == 200
         (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
         assert server.ask("GET", "/readyz").status == 200
@@ -605,7 +605,7 @@ def test_readiness_is_asked_of_the_ledger_once_a_second(tmp_path: Path) -> None:
 
 
 def test_a_ledger_that_stalls_is_asked_for_tokens_once_for_all(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         server.mint().labels()
         asked = []
         failure = LedgerUnavailableError("x", "it is stalled")
@@ -636,14 +636,14 @@ def test_a_key_is_one_and_not_empty(service: Service, keys: list[str]) -> None:
 
 
 def test_a_wrong_method_is_told_all_right_ones(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         answer = server.ask("DELETE", LABELS)
         assert answer.status == 405
         assert {"GET", "POST"} <= set(answer.headers["allow"].split(", "))
 
 
 def test_a_ledger_that_cannot_be_used_mints_nothing_and_is_not_named(tmp_path: Path) -> None:
-    with held_server(tmp_path, "auto", seats=10) as server:
+    with in_process_minting_server(tmp_path, "auto", seats=10) as server:
         server.mint().labels()
         (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
         server.clock.true += 10**9

@@ -24,9 +24,9 @@ from tests.support.servers.minting import (
     LABELS,
     PROBLEM,
     Answer,
-    HeldServer,
+    InProcessMintingServer,
     MintingServer,
-    held_server,
+    in_process_minting_server,
     wait_until,
 )
 
@@ -276,7 +276,7 @@ def test_several_requests_down_one_connection_are_answered_in_order(server: Mint
 class Waiting:
     """A client with a request under way."""
 
-    def __init__(self, server: HeldServer, token: str = "", count: int = 1) -> None:
+    def __init__(self, server: InProcessMintingServer, token: str = "", count: int = 1) -> None:
         """Send the request, and do not wait for the answer."""
         parts = urlsplit(server.address)
         self._socket = socket.create_connection((parts.hostname or "", parts.port or 0), 60)
@@ -310,7 +310,7 @@ def told_to_come_again(answer: Answer, status: int) -> int:
     return seconds
 
 
-def at_the_desk(server: HeldServer) -> Waiting:
+def at_the_desk(server: InProcessMintingServer) -> Waiting:
     """Return one who is being served, and waits for the clock; behind them others queue up."""
     server.mint().labels()
     first = Waiting(server)
@@ -318,7 +318,7 @@ def at_the_desk(server: HeldServer) -> Waiting:
     return first
 
 
-def queue_up(server: HeldServer, count: int, token: str = "") -> list[Waiting]:
+def queue_up(server: InProcessMintingServer, count: int, token: str = "") -> list[Waiting]:
     """Return some who wait in line, in their order."""
     line = []
     for _ in range(count):
@@ -329,7 +329,7 @@ def queue_up(server: HeldServer, count: int, token: str = "") -> list[Waiting]:
 
 
 def test_a_full_waiting_room_says_when_to_come_again(tmp_path: Path) -> None:
-    with held_server(tmp_path, "1", seats=3) as server:
+    with in_process_minting_server(tmp_path, "1", seats=3) as server:
         first = at_the_desk(server)
         line = queue_up(server, 3)
         assert server.state()["waiting"] == 3
@@ -349,7 +349,7 @@ def test_a_full_waiting_room_says_when_to_come_again(tmp_path: Path) -> None:
 
 
 def test_who_hangs_up_in_the_line_takes_no_label(tmp_path: Path) -> None:
-    with held_server(tmp_path, "1", seats=100) as server:
+    with in_process_minting_server(tmp_path, "1", seats=100) as server:
         first = at_the_desk(server)
         line = queue_up(server, 20)
         for gone in line[:19]:
@@ -365,7 +365,7 @@ def test_who_hangs_up_in_the_line_takes_no_label(tmp_path: Path) -> None:
 
 
 def test_who_hangs_up_at_the_desk_costs_one_step_at_the_most(tmp_path: Path) -> None:
-    with held_server(tmp_path, "1", seats=100) as server:
+    with in_process_minting_server(tmp_path, "1", seats=100) as server:
         first = at_the_desk(server)
         [other] = queue_up(server, 1)
         before = server.clock.wall() // SECOND
@@ -375,7 +375,7 @@ def test_who_hangs_up_at_the_desk_costs_one_step_at_the_most(tmp_path: Path) -> 
 
 
 def test_nobody_takes_more_than_their_share_of_the_waiting_room(tmp_path: Path) -> None:
-    with held_server(tmp_path, "1", seats=1000) as server:
+    with in_process_minting_server(tmp_path, "1", seats=1000) as server:
         greedy = server.add_token("greedy")
         first = at_the_desk(server)
         line = [Waiting(server, greedy) for _ in range(SEATS_A_CLIENT)]
@@ -397,7 +397,7 @@ def test_nobody_takes_more_than_their_share_of_the_waiting_room(tmp_path: Path) 
 
 
 def test_nobody_takes_more_than_their_share_of_the_time(tmp_path: Path) -> None:
-    with held_server(tmp_path, "1", seats=1000) as server:
+    with in_process_minting_server(tmp_path, "1", seats=1000) as server:
         greedy = server.add_token("greedy")
         first = at_the_desk(server)
         batch = Waiting(server, greedy, 5)
@@ -414,7 +414,7 @@ def test_nobody_takes_more_than_their_share_of_the_time(tmp_path: Path) -> None:
 
 
 def test_a_wait_longer_than_any_client_has_patience_for_is_refused_at_once(tmp_path: Path) -> None:
-    with held_server(tmp_path, "60", seats=10) as server:
+    with in_process_minting_server(tmp_path, "60", seats=10) as server:
         server.mint().labels()
         given = server.state()["given"]
         left = 60 - server.clock.wall() // SECOND % 60

@@ -10,15 +10,21 @@ import pytest
 from starlette.routing import Route
 
 from ibi.minting.web.app import minting_app
-from tests.support.servers.minting import LABELS, PROBLEM, Client, HeldServer, held_server
+from tests.support.servers.minting import (
+    LABELS,
+    PROBLEM,
+    Client,
+    InProcessMintingServer,
+    in_process_minting_server,
+)
 
 SUBSYSTEM = "/api/v1/subsystem"
 ONE = f"{LABELS}/{{label}}"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeldServer]:
-    with held_server(tmp_path_factory.mktemp("server"), "0.01", seats=10) as started:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessMintingServer]:
+    with in_process_minting_server(tmp_path_factory.mktemp("server"), "0.01", seats=10) as started:
         yield started
 
 
@@ -40,7 +46,7 @@ def operations(document: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 def test_every_route_is_described_and_nothing_else(
-    server: HeldServer, document: dict[str, Any]
+    server: InProcessMintingServer, document: dict[str, Any]
 ) -> None:
     routes = {
         (method, re.sub(r":\w+}", "}", route.path))
@@ -93,7 +99,7 @@ SAMPLES = [
 ]
 
 
-def test_answers_are_as_described(server: HeldServer, document: dict[str, Any]) -> None:
+def test_answers_are_as_described(server: InProcessMintingServer, document: dict[str, Any]) -> None:
     [label] = server.mint({"reserve": True}).labels()
     seen = set()
     for method, path, rest, body, status in SAMPLES:

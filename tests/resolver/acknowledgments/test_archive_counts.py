@@ -33,12 +33,12 @@ from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire.requests import UrlRequest
 from tests.support.scenes.acknowledgments import (
     INCLUSION,
-    Fate,
+    CrashingClient,
+    CrashPoint,
     MemoryStore,
-    MortalClient,
     Registry,
     archives,
-    hurry,
+    flush_at_once,
     keeper,
     kill,
     reached,
@@ -48,7 +48,7 @@ from tests.support.servers.archive import ArchiveServer
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
+    flush_at_once(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ async def lived(
     found: RegisteredArchive,
     note: Callable[[AcknowledgmentSender], None],
 ) -> bool:
-    mortal = MortalClient(client, store.fate)
+    mortal = CrashingClient(client, store.fate)
     telling = AcknowledgmentSender(store, mortal, archives(found), SystemClock(), keeper())
     telling.open()
     note(telling)
@@ -145,10 +145,10 @@ def test_whenever_a_resolver_dies_what_it_kept_is_counted_once(
     died = True
     for moment in count(1):
         before = counted(archive, item)
-        store = MemoryStore(fate=Fate(dies_at=moment))
+        store = MemoryStore(fate=CrashPoint(dies_at=moment))
         died = asyncio.run(life(store, found, item, readers))
         assert counted(archive, item) - before <= readers
-        store.fate = Fate()
+        store.fate = CrashPoint()
         assert not asyncio.run(life(store, found, item, 0))
         assert counted(archive, item) - before == store.kept
         assert store.kept in {0, readers}
@@ -165,10 +165,10 @@ def test_a_resolver_that_dies_again_and_again_counts_nothing_twice(
     store = MemoryStore()
     before = counted(archive, item)
     for moment in (9, 14, 11, 8, 17, 12, 10):
-        store.fate = Fate(dies_at=moment)
+        store.fate = CrashPoint(dies_at=moment)
         asyncio.run(life(store, found, item, 2))
         assert counted(archive, item) - before <= store.kept
-    store.fate = Fate()
+    store.fate = CrashPoint()
     asyncio.run(life(store, found, item, 1))
     assert counted(archive, item) - before == store.kept
 
@@ -212,10 +212,10 @@ def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
     seen: list[AcknowledgmentSender] = []
     for moment in count(1):
         before = [counted(archive, item) for item in items]
-        store = MemoryStore(fate=Fate(dies_at=moment))
+        store = MemoryStore(fate=CrashPoint(dies_at=moment))
         died = asyncio.run(lived(store, real_client(), found, note))
         sent.append(seen.pop().sent)
-        store.fate = Fate()
+        store.fate = CrashPoint()
         assert not asyncio.run(lived(store, real_client(), found, lambda _: None))
         grown = [counted(archive, item) - old for item, old in zip(items, before, strict=True)]
         assert grown in ([0, 0, 0], [2, 4, 1])

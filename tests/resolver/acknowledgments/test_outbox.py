@@ -11,19 +11,19 @@ from ibi.errors import StorageError
 from ibi.resolver.acknowledgments import outbox
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
 from ibi.resolver.rules.acknowledgment import SECOND, is_keyed
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
     KEYED,
     REFERRAL,
     MemoryStore,
-    hurry,
+    flush_at_once,
     keeper,
 )
 
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
+    flush_at_once(monkeypatch)
 
 
 @pytest.mark.parametrize("failures", [(1, 0), (0, 1), (2, 0), (1, 1)])
@@ -31,7 +31,7 @@ def test_what_was_written_or_not_is_written_once(failures: tuple[int, int]) -> N
     async def run() -> None:
         store = MemoryStore()
         # A clock that stands still must not make two writes look like one.
-        queue = AcknowledgmentOutbox(store, PaperClock(), keeper())
+        queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
         other = replace(REFERRAL, url="http://a.example.org/b")
         # Rows that are new, that grow, and both at once.
         for notes in ([REFERRAL], [REFERRAL.again], [REFERRAL.again], [other, other.again]):
@@ -59,7 +59,7 @@ def test_what_was_written_or_not_is_written_once(failures: tuple[int, int]) -> N
 
 def test_one_row_grows_while_its_archive_is_out() -> None:
     async def run() -> None:
-        clock = PaperClock()
+        clock = FakeClock()
         store = MemoryStore()
         queue = AcknowledgmentOutbox(store, clock, keeper())
         for _ in range(5):
@@ -81,7 +81,7 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
 def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
     async def run() -> None:
         store = MemoryStore()
-        queue = AcknowledgmentOutbox(store, PaperClock(), keeper())
+        queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
         queue.note(REFERRAL.again, 3)
         await queue.flush()
         _, [row] = await queue.page(0)
@@ -106,7 +106,7 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
 
     async def run() -> None:
         store = MemoryStore(fails_before=1)
-        queue = AcknowledgmentOutbox(store, PaperClock(), keeper())
+        queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
         queue.note(REFERRAL, 1)
         with pytest.raises(StorageError):
             await queue.flush()
@@ -126,7 +126,7 @@ def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
 
     async def run() -> None:
         store = MemoryStore()
-        queue = AcknowledgmentOutbox(store, PaperClock(), keeper())
+        queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
         others = [replace(REFERRAL.again, url=f"http://a.example.org/{n}") for n in range(4)]
         for each in (*others, REFERRAL):
             queue.note(each, 2)

@@ -2,7 +2,7 @@
 
 A process dies, falls asleep or loses its store at each of the moments that it goes through, while
 another says that it is gone, adopts its rows and tells them. The real queue is at work, on a store
-on paper that keeps the rules of the real ones
+in memory that keeps the rules of the real ones
 (`tests/resolver/storage/test_change_feed_contract.py`).
 """
 
@@ -29,7 +29,7 @@ from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import Referral, acknowledgment_of, is_keyed, refreshed
 from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 
 ITEM = parse("8JMKD3MGP7W/3EPGUE5")
 URL = "http://a.example.org/x"
@@ -54,7 +54,7 @@ class DiedError(BaseException):
 
 @dataclass
 class Store:
-    """Rows, and who keeps them, on paper."""
+    """Rows and their keepers, in memory."""
 
     rows: dict[int, tuple[str, PendingAcknowledgment]] = field(default_factory=dict)
     turns: dict[str, int] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class Process:
         self.store = store
         self.archive = archive
         self.name = store.join()
-        self.queue = AcknowledgmentOutbox(self, PaperClock(), lambda: self.name)
+        self.queue = AcknowledgmentOutbox(self, FakeClock(), lambda: self.name)
         self.noted = 0
         self.moments = 0
         self._fate = fate

@@ -1,4 +1,4 @@
-"""Archives on paper are told of each access at most once, and all of them get their turn."""
+"""Fake archives are told of each access at most once, and all of them get their turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
 from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, AcknowledgmentSender
 from ibi.resolver.rules.acknowledgment import KEY_LIFE, LONGEST_WAIT, SECOND
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
     FOREIGN,
     KEY,
@@ -24,11 +24,11 @@ from tests.support.scenes.acknowledgments import (
     OURS,
     REFERRAL,
     UNKEYED,
+    CountingArchives,
     MemoryStore,
-    PaperArchives,
     Registry,
     archives,
-    hurry,
+    flush_at_once,
     keeper,
     reached,
 )
@@ -36,14 +36,14 @@ from tests.support.scenes.acknowledgments import (
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
+    flush_at_once(monkeypatch)
 
 
 def work(
-    client: PaperArchives,
+    client: CountingArchives,
     act: Callable[[AcknowledgmentSender, MemoryStore], Coroutine[Any, Any, None]],
     *found: RegisteredArchive,
-    clock: PaperClock | None = None,
+    clock: FakeClock | None = None,
 ) -> tuple[AcknowledgmentSender, MemoryStore]:
     """Do something while archives are being told."""
 
@@ -70,7 +70,7 @@ def test_hot_accesses_are_told_together_to_our_own_archives() -> None:
         telling.note(REFERRAL.again, 2500)
         await all_told(telling)
 
-    client = PaperArchives()
+    client = CountingArchives()
     telling, store = work(client, act, OURS)
     assert sorted(accesses for _, accesses in client.told.values()) == [1, 500, 1000, 1000]
     assert (telling.sent, telling.accesses_told, telling.given_up) == (4, 2501, 0)
@@ -82,7 +82,7 @@ def test_foreign_archives_are_told_of_each_access_by_its_own_key() -> None:
         telling.note(REFERRAL, 7)
         await all_told(telling)
 
-    client = PaperArchives()
+    client = CountingArchives()
     telling, store = work(client, act, FOREIGN)
     assert [accesses for _, accesses in client.told.values()] == [1] * 7
     assert len(set(client.acknowledged)) == len(client.acknowledged) == 7
@@ -94,7 +94,7 @@ def test_a_url_that_is_listed_no_more_is_given_up() -> None:
         telling.note(REFERRAL, 4)
         await all_told(telling)
 
-    client = PaperArchives(urls=("http://a.example.org/elsewhere",))
+    client = CountingArchives(urls=("http://a.example.org/elsewhere",))
     telling, store = work(client, act, OURS)
     assert (client.total(), telling.given_up, store.rows) == (1, 3, {})
 
@@ -113,8 +113,8 @@ def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
         telling.note(REFERRAL)
         await reached(lambda: telling.given_up == 3 and telling.accesses_told == 1)
 
-    client = PaperArchives()
-    telling, store = work(client, act, OURS, clock=PaperClock(NOW))
+    client = CountingArchives()
+    telling, store = work(client, act, OURS, clock=FakeClock(NOW))
     assert (client.total(), telling.waiting, store.rows) == (1, 0, {})
 
 
@@ -124,7 +124,7 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
     monkeypatch.setattr(sender, "RETURN", SECOND // 100)
 
     async def run() -> None:
-        client, store, registry = PaperArchives(), MemoryStore(), Registry()
+        client, store, registry = CountingArchives(), MemoryStore(), Registry()
         telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
         telling.open()
         telling.note(REFERRAL.again, 3)
@@ -151,7 +151,7 @@ def test_accesses_are_given_up_after_a_week() -> None:
         telling.note(REFERRAL.again)  # wakes it up
         await reached(lambda: telling.given_up == 5)
 
-    telling, _ = work(PaperArchives(), act, clock=PaperClock(NOW))
+    telling, _ = work(CountingArchives(), act, clock=FakeClock(NOW))
     assert telling.waiting == 2
 
 
@@ -168,9 +168,9 @@ def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_oth
         telling.note(replace(REFERRAL, url="http://a.example.org/c"))
         await reached(lambda: telling.given_up >= 3)
 
-    clock = PaperClock(NOW)
+    clock = FakeClock(NOW)
     first = f"{1:010}-{1:010}"
-    client = PaperArchives(refused={first})
+    client = CountingArchives(refused={first})
     work(client, act, OURS, clock=clock)
     assert first not in client.told
 
@@ -185,7 +185,7 @@ def test_neither_silent_nor_hanging_archives_hold_up_others() -> None:
         await reached(lambda: client.total() == 80)
         assert store.total() >= 40
 
-    client = PaperArchives(
+    client = CountingArchives(
         silent={archive.id for archive in found[:2]}, hanging={archive.id for archive in found[2:4]}
     )
     telling, store = work(client, act, *found)
@@ -202,7 +202,7 @@ def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
             await reached(lambda: not (store.fails_before or store.fails_after))
         await all_told(telling)
 
-    client = PaperArchives()
+    client = CountingArchives()
     telling, store = work(client, act, OURS)
     assert (client.total(), telling.accesses_told, store.rows) == (15, 15, {})
 
@@ -211,5 +211,5 @@ def test_what_is_noted_until_the_end_is_kept() -> None:
     async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL, 3)
 
-    _, store = work(PaperArchives(hanging={OURS.id}), act, OURS)
+    _, store = work(CountingArchives(hanging={OURS.id}), act, OURS)
     assert store.total() == 3

@@ -35,8 +35,8 @@ from ibi.resolver.rules.digest_paging import (
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage
-from tests.support.doubles.minting_machine import PaperClock
-from tests.support.doubles.resolver_store import KEY, PaperArchives, until
+from tests.support.doubles.minting_machine import FakeClock
+from tests.support.doubles.resolver_store import KEY, FakeArchives, until
 
 LABEL = parse("LK47B6W/362SFKH")
 EPOCH = "00112233445566778899aabbccddeeff"
@@ -136,7 +136,7 @@ class Log:
         return page(after=after, last=after, epoch=epoch or EPOCH)
 
 
-class Archives(PaperArchives):
+class Archives(FakeArchives):
     """Archives that publish digests."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ class Desk:
     def __init__(self, store: SqlResolverStore) -> None:
         """Begin with no archive."""
         self.store = store
-        self.clock = PaperClock()
+        self.clock = FakeClock()
         self.registry = Registry(store.archives, store.feed, self.clock)
         self.archives = Archives()
         self.on_duty = True
@@ -537,7 +537,7 @@ def test_a_store_that_cannot_be_read_is_no_answer(
 
     async def story() -> None:
         for quick in (True, False):
-            locations = Locations(store.locations, PaperClock(), quick=quick)
+            locations = Locations(store.locations, FakeClock(), quick=quick)
             with monkeypatch.context() as broken_off:
                 broken_off.setattr(store.locations, "holders", broken)
                 assert await locations.holders(LABEL) is None
@@ -550,7 +550,7 @@ def test_a_store_that_cannot_be_read_is_no_answer(
 
 
 def test_a_digest_that_is_not_whole_is_none(store: SqlResolverStore) -> None:
-    clock = PaperClock()
+    clock = FakeClock()
     locations = Locations(store.locations, clock, quick=True)
     kept = DigestProgress("a", 1, EPOCH, 10, whole=True, confirmed=clock.wall())
     locations.take([kept, replace(kept, archive="b", number=2, whole=False)])

@@ -16,7 +16,7 @@ from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 from tests.simulation.virtual_time import VirtualLoop
-from tests.support.doubles.archive_client import UnaskedArchives
+from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.values.resolutions import FIRST, archive
 
 HOT: Final = 9.0
@@ -66,7 +66,7 @@ class Desk:
 
 
 @dataclass
-class Client(UnaskedArchives):
+class Client(UnusedArchiveClient):
     """Speaks with the archive of a desk."""
 
     desk: Desk

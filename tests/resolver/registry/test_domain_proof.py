@@ -37,8 +37,8 @@ from ibi.resolver.registry.domain_proof import (
 )
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
-from tests.support.doubles.archive_client import UnaskedArchives
-from tests.support.doubles.minting_machine import SECOND, PaperClock
+from tests.support.doubles.archive_client import UnusedArchiveClient
+from tests.support.doubles.minting_machine import SECOND, FakeClock
 from tests.support.servers.dns import FAILS, DnsServer
 
 SERVICE = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
@@ -48,7 +48,7 @@ ADMINISTRATOR = "banon@dpi.inpe.br"
 T = TypeVar("T")
 
 
-class PaperHosts(UnaskedArchives):
+class FakeHosts(UnusedArchiveClient):
     """What stands at the hosts of the world; of an archive's client only what is used here."""
 
     def __init__(self) -> None:
@@ -74,9 +74,9 @@ class World:
     def __init__(self, registry: Path, names: DnsServer) -> None:
         """Open a registry."""
         self.store = SqlResolverStore(Sqlite(registry), quick=True)
-        self.hosts = PaperHosts()
+        self.hosts = FakeHosts()
         self.names = names
-        self.clock = PaperClock()
+        self.clock = FakeClock()
         texts = DnsTexts(["127.0.0.1"], names.port)
         self.proof = DomainProof(self.store.challenges, self.hosts, texts, self.clock)
         self.lenient = DomainProof(

@@ -23,13 +23,13 @@ from ibi.resolver.rules.archive_transitions import GRACE
 from ibi.resolver.rules.outage import SECOND, SILENCES
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import (
     KEY,
     RECORD,
     SERVICE,
-    PaperArchives,
-    RegistryShelf,
+    FakeArchives,
+    MemoryResolverStore,
     until,
 )
 
@@ -52,9 +52,9 @@ class Resolver:
 
     def __init__(self) -> None:
         """Begin."""
-        self.shelf = RegistryShelf()
-        self.clock = PaperClock()
-        self.archives = PaperArchives(RECORD.address)
+        self.shelf = MemoryResolverStore()
+        self.clock = FakeClock()
+        self.archives = FakeArchives(RECORD.address)
         self.registry = Registry(self.shelf, self.shelf, self.clock, jitter=lambda: 1.0)
         self.service = InclusionService(self.registry, self.archives, KeyGuessLimit(), self.clock)
 

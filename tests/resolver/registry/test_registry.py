@@ -23,8 +23,8 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import GRACE, good_keys, read_hosts
 from ibi.resolver.rules.outage import SECOND, SILENCES
 from ibi.resolver.rules.roster import Roster, homes_for, places_of
-from tests.support.doubles.minting_machine import PaperClock
-from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, RegistryShelf, until
+from tests.support.doubles.minting_machine import FakeClock
+from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
 
 ID = SERVICE.canonical
 
@@ -34,8 +34,8 @@ class Desk:
 
     def __init__(self) -> None:
         """Begin with nobody registered."""
-        self.shelf = RegistryShelf()
-        self.clock = PaperClock()
+        self.shelf = MemoryResolverStore()
+        self.clock = FakeClock()
         self.registry = Registry(self.shelf, self.shelf, self.clock, jitter=lambda: 1.0)
 
     async def register(

@@ -1,4 +1,4 @@
-"""Searches that ask first who is likely to have an item, among archives on paper."""
+"""Searches that ask first who is likely to have an item, among fake archives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from tests.support.doubles.resolver_store import until
-from tests.support.scenes.search import NAMES, SERVICES, Desk, at_desk, says, winner
+from tests.support.scenes.search import NAMES, SERVICES, SearchScene, run_scene, says, winner
 from tests.support.values.archive_answers import (
     ITEM,
     NEXT,
@@ -52,97 +52,99 @@ def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ibi.resolver.registry.registry.kept", str)
 
 
-def asked(desk: Desk) -> list[str]:
+def asked(scene: SearchScene) -> list[str]:
     """Return who was asked, nobody twice for one search."""
-    return [name for name, _ in desk.paper.requests]
+    return [name for name, _ in scene.archives.requests]
 
 
-def publish(desk: Desk, names: tuple[str, ...] = NAMES, *holders: str, of: Label = LABEL) -> None:
+def publish(
+    scene: SearchScene, names: tuple[str, ...] = NAMES, *holders: str, of: Label = LABEL
+) -> None:
     """Let archives publish digests, some of them with a label."""
-    desk.digests.digests = {name: {of} if name in holders else set() for name in names}
+    scene.digests.digests = {name: {of} if name in holders else set() for name in names}
 
 
-def put_on_record(desk: Desk, name: str, label: Label = LABEL) -> None:
-    desk.shelf.owned[label.canonical] = Owner(SERVICES[name].canonical, 1)
+def put_on_record(scene: SearchScene, name: str, label: Label = LABEL) -> None:
+    scene.store.owned[label.canonical] = Owner(SERVICES[name].canonical, 1)
 
 
 def test_only_who_is_likely_to_have_it_is_asked() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        put_on_record(desk, "b")
-        desk.paper.sayings["b"] = says(original("b"))
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert asked(desk) == ["b"]
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        put_on_record(scene, "b")
+        scene.archives.sayings["b"] = says(original("b"))
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert asked(scene) == ["b"]
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_who_publishes_no_digest_is_asked_with_them() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, ("a", "b"), "b")
-        put_on_record(desk, "b")
-        desk.paper.sayings["b"] = says(original("b"))
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert asked(desk) == ["b", "c"]
+    async def work(scene: SearchScene) -> None:
+        publish(scene, ("a", "b"), "b")
+        put_on_record(scene, "b")
+        scene.archives.sayings["b"] = says(original("b"))
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert asked(scene) == ["b", "c"]
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_the_home_is_asked_and_put_on_record_without_the_others() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk)
-        desk.paper.sayings["a"] = says(original("a"))
-        assert winner(await desk.resolve(Question(AT_HOME))) == "a"
-        await desk.quiet()
-        assert asked(desk) == ["a"]
-        assert desk.shelf.owned[AT_HOME.canonical].archive == SERVICES["a"].canonical
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.archives.sayings["a"] = says(original("a"))
+        assert winner(await scene.resolve(Question(AT_HOME))) == "a"
+        await scene.quiet()
+        assert asked(scene) == ["a"]
+        assert scene.store.owned[AT_HOME.canonical].archive == SERVICES["a"].canonical
 
-    at_desk(work)
+    run_scene(work)
 
 
 @pytest.mark.parametrize("readable", [True, False])
 def test_where_nothing_is_known_all_are_asked_at_once(readable: bool) -> None:  # noqa: FBT001
     """No digest is there, or the store cannot be read."""
 
-    async def work(desk: Desk) -> None:
-        desk.digests.readable = readable
+    async def work(scene: SearchScene) -> None:
+        scene.digests.readable = readable
         if not readable:
-            publish(desk, NAMES, "b")
-        desk.paper.held = set(NAMES)
-        reader = asyncio.create_task(desk.resolve(question()))
-        await until(lambda: len(desk.paper.requests) == len(NAMES))
-        desk.paper.free.set()
+            publish(scene, NAMES, "b")
+        scene.archives.held = set(NAMES)
+        reader = asyncio.create_task(scene.resolve(question()))
+        await until(lambda: len(scene.archives.requests) == len(NAMES))
+        scene.archives.free.set()
         found = await reader
         assert isinstance(found.outcome, NotFound)
         assert found.last.evidence.likely is None
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_that_nobody_has_it_takes_the_word_of_all() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk)
-        assert isinstance((await desk.resolve(question())).outcome, NotFound)
-        assert sorted(asked(desk)) == ["a", "b", "c"]
-        desk.paper.sayings["c"] = says(SILENT)
-        assert isinstance((await desk.resolve(question())).outcome, Unsure)
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        assert isinstance((await scene.resolve(question())).outcome, NotFound)
+        assert sorted(asked(scene)) == ["a", "b", "c"]
+        scene.archives.sayings["c"] = says(SILENT)
+        assert isinstance((await scene.resolve(question())).outcome, Unsure)
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_an_archive_that_is_down_is_silent_among_those_held_back_too() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk)
-        desk.paper.sayings["c"] = says(SILENT)
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.archives.sayings["c"] = says(SILENT)
         for _ in range(5):
-            outcome = (await desk.resolve(question())).outcome
+            outcome = (await scene.resolve(question())).outcome
             assert isinstance(outcome, Unsure)
             assert [each.archive for each in outcome.silences] == [SERVICES["c"].canonical]
-        assert asked(desk).count("c") == 3
+        assert asked(scene).count("c") == 3
 
-    at_desk(work)
+    run_scene(work)
 
 
 @pytest.mark.parametrize("on_record", [True, False])
@@ -151,19 +153,19 @@ def test_a_place_that_has_it_no_more_leads_to_all_others_in_the_same_request(
 ) -> None:
     """The item moved to c, and no digest says so yet."""
 
-    async def work(desk: Desk) -> None:
-        publish(desk, FIVE, "a")
+    async def work(scene: SearchScene) -> None:
+        publish(scene, FIVE, "a")
         if on_record:
-            put_on_record(desk, "a")
-        desk.paper.sayings["c"] = says(original("c"))
-        assert winner(await desk.resolve(question())) == "c"
-        await desk.quiet()
-        assert Counter(asked(desk)) == Counter(FIVE)
-        assert desk.shelf.owned[LABEL.canonical].archive == SERVICES["c"].canonical
-        assert (LABEL.canonical in desk.forgotten) == on_record
-        assert not desk.shelf.conflicts(0, 10, only_open=True)
+            put_on_record(scene, "a")
+        scene.archives.sayings["c"] = says(original("c"))
+        assert winner(await scene.resolve(question())) == "c"
+        await scene.quiet()
+        assert Counter(asked(scene)) == Counter(FIVE)
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["c"].canonical
+        assert (LABEL.canonical in scene.forgotten) == on_record
+        assert not scene.store.conflicts(0, 10, only_open=True)
 
-    at_desk(work, FIVE)
+    run_scene(work, FIVE)
 
 
 @pytest.mark.parametrize("on_record", [True, False])
@@ -176,54 +178,54 @@ def test_a_copy_at_the_old_place_tells_that_the_original_moved(
     forgotten: nobody is sent to the old place any more.
     """
 
-    async def work(desk: Desk) -> None:
-        publish(desk, FIVE, "a")
+    async def work(scene: SearchScene) -> None:
+        publish(scene, FIVE, "a")
         if on_record:
-            put_on_record(desk, "a")
-        desk.paper.sayings = {"a": says(copy("a")), "c": says(original("c"))}
-        assert winner(await desk.resolve(question())) == ("a" if on_record else "c")
-        await desk.quiet()
-        assert desk.shelf.owned[LABEL.canonical].archive == SERVICES["c"].canonical
-        assert (LABEL.canonical in desk.forgotten) == on_record
-        desk.paper.requests.clear()
-        assert winner(await desk.resolve(question())) == "c"
-        await desk.quiet()
-        assert asked(desk) == ["a", "c"]
+            put_on_record(scene, "a")
+        scene.archives.sayings = {"a": says(copy("a")), "c": says(original("c"))}
+        assert winner(await scene.resolve(question())) == ("a" if on_record else "c")
+        await scene.quiet()
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["c"].canonical
+        assert (LABEL.canonical in scene.forgotten) == on_record
+        scene.archives.requests.clear()
+        assert winner(await scene.resolve(question())) == "c"
+        await scene.quiet()
+        assert asked(scene) == ["a", "c"]
 
-    at_desk(work, FIVE)
+    run_scene(work, FIVE)
 
 
 def test_a_copy_is_served_if_nobody_has_the_original() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.sayings["b"] = says(copy("b"))
-        assert winner(await desk.resolve(question())) == "b"
-        assert sorted(asked(desk)) == ["a", "b", "c"]
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.sayings["b"] = says(copy("b"))
+        assert winner(await scene.resolve(question())) == "b"
+        assert sorted(asked(scene)) == ["a", "b", "c"]
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_an_owner_that_is_silent_leads_to_copies_that_no_digest_tells_of() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        put_on_record(desk, "b")
-        desk.paper.sayings = {"b": says(SILENT), "c": says(copy("c")), "a": says(original("a"))}
-        assert winner(await desk.resolve(question())) == "c"
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        put_on_record(scene, "b")
+        scene.archives.sayings = {"b": says(SILENT), "c": says(copy("c")), "a": says(original("a"))}
+        assert winner(await scene.resolve(question())) == "c"
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_the_original_alone_is_asked_for_of_all_at_once() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.held = set(NAMES)
-        desk.paper.sayings = {"b": says(original("b")), "c": says(original("c"))}
-        reader = asyncio.create_task(desk.resolve(question(required=True)))
-        await until(lambda: len(desk.paper.requests) == len(NAMES))
-        desk.paper.free.set()
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.held = set(NAMES)
+        scene.archives.sayings = {"b": says(original("b")), "c": says(original("c"))}
+        reader = asyncio.create_task(scene.resolve(question(required=True)))
+        await until(lambda: len(scene.archives.requests) == len(NAMES))
+        scene.archives.free.set()
         assert isinstance((await reader).outcome, Alert)
 
-    at_desk(work)
+    run_scene(work)
 
 
 @pytest.mark.parametrize("explains", [True, False])
@@ -235,23 +237,23 @@ def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
         module, "CLAIM_GRACE_SECONDS", 3600
     )  # nobody is asked for what takes too long
 
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        put_on_record(desk, "b")
-        desk.paper.held = {"b"}
-        desk.paper.sayings["b"] = says(original("b"))
-        first = asyncio.create_task(desk.resolve(question()))
-        await until(lambda: asked(desk) == ["b"])
-        joining = desk.resolve(question(required=not explains), hear_all=explains)
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        put_on_record(scene, "b")
+        scene.archives.held = {"b"}
+        scene.archives.sayings["b"] = says(original("b"))
+        first = asyncio.create_task(scene.resolve(question()))
+        await until(lambda: asked(scene) == ["b"])
+        joining = scene.resolve(question(required=not explains), hear_all=explains)
         second = asyncio.create_task(joining)
-        await until(lambda: sorted(asked(desk)) == ["a", "b", "c"])
-        desk.paper.free.set()
+        await until(lambda: sorted(asked(scene)) == ["a", "b", "c"])
+        scene.archives.free.set()
         assert winner(await first) == winner(await second) == "b"
-        await desk.quiet()
-        assert len(desk.paper.requests) == len(NAMES)
-        assert desk.searching.begun == 1
+        await scene.quiet()
+        assert len(scene.archives.requests) == len(NAMES)
+        assert scene.searching.begun == 1
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_each_who_listens_is_content_before_a_search_ends() -> None:
@@ -261,37 +263,37 @@ def test_each_who_listens_is_content_before_a_search_ends() -> None:
         translated = related(name, State.ORIGINAL, OTHER)
         return says(listing(name, {f".translation({language})": translated}))
 
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.held = {"b"}
-        desk.paper.sayings = {"b": in_language("b", "pt"), "c": in_language("c", "fr")}
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.held = {"b"}
+        scene.archives.sayings = {"b": in_language("b", "pt"), "c": in_language("c", "fr")}
         readers = [
-            asyncio.create_task(desk.resolve(question("+", languages=each)))
+            asyncio.create_task(scene.resolve(question("+", languages=each)))
             for each in ("pt", "fr", "pt")
         ]
-        await until(lambda: asked(desk) == ["b"])
-        desk.paper.free.set()
+        await until(lambda: asked(scene) == ["b"])
+        scene.archives.free.set()
         assert [winner(each) for each in await asyncio.gather(*readers)] == ["b", "c", "b"]
-        assert Counter(asked(desk)) == Counter(NAMES)
+        assert Counter(asked(scene)) == Counter(NAMES)
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_search_keeps_its_rules_after_its_readers_have_left() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        put_on_record(desk, "b")
-        desk.paper.held = {"b"}
-        desk.paper.sayings["c"] = says(original("c"))
-        reader = asyncio.create_task(desk.resolve(question()))
-        await until(lambda: asked(desk) == ["b"])
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        put_on_record(scene, "b")
+        scene.archives.held = {"b"}
+        scene.archives.sayings["c"] = says(original("c"))
+        reader = asyncio.create_task(scene.resolve(question()))
+        await until(lambda: asked(scene) == ["b"])
         reader.cancel()
-        desk.paper.free.set()
-        await desk.quiet()
-        assert sorted(asked(desk)) == ["a", "b", "c"]
-        assert desk.shelf.owned[LABEL.canonical].archive == SERVICES["c"].canonical
+        scene.archives.free.set()
+        await scene.quiet()
+        assert sorted(asked(scene)) == ["a", "b", "c"]
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["c"].canonical
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_others_are_asked_when_the_likely_one_takes_longer_than_a_moment(
@@ -299,14 +301,14 @@ def test_others_are_asked_when_the_likely_one_takes_longer_than_a_moment(
 ) -> None:
     monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 0.01)
 
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.held = {"b"}
-        desk.paper.sayings["c"] = says(original("c"))
-        assert winner(await desk.resolve(question())) == "c"
-        assert not desk.paper.free.is_set()
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.held = {"b"}
+        scene.archives.sayings["c"] = says(original("c"))
+        assert winner(await scene.resolve(question())) == "c"
+        assert not scene.archives.free.is_set()
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_those_who_were_held_back_get_a_moment_of_their_own(
@@ -315,57 +317,57 @@ def test_those_who_were_held_back_get_a_moment_of_their_own(
     """And the others have none left when nobody is awaited who could be enough."""
     monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 3600)
 
-    async def work(desk: Desk) -> None:
-        publish(desk, ("a", "b", "c", "d"), "b")
-        desk.paper.held = {"a", "e"}
-        desk.paper.sayings = {"d": says(original("d")), "a": says(original("a"))}
+    async def work(scene: SearchScene) -> None:
+        publish(scene, ("a", "b", "c", "d"), "b")
+        scene.archives.held = {"a", "e"}
+        scene.archives.sayings = {"d": says(original("d")), "a": says(original("a"))}
         claimant = SERVICES["d"].canonical
-        before = desk.registry.last_asked(claimant)
-        reader = asyncio.create_task(desk.resolve(question()))
-        await until(lambda: desk.registry.last_asked(claimant) > before)
+        before = scene.registry.last_asked(claimant)
+        reader = asyncio.create_task(scene.resolve(question()))
+        await until(lambda: scene.registry.last_asked(claimant) > before)
         await asyncio.sleep(0.01)
-        assert len(desk.paper.requests) == len(FIVE)
+        assert len(scene.archives.requests) == len(FIVE)
         assert not reader.done()
-        desk.paper.free.set()
+        scene.archives.free.set()
         assert winner(await reader) == "a"
 
-    at_desk(work, FIVE)
+    run_scene(work, FIVE)
 
 
 def test_one_search_in_a_hundred_asks_all() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        put_on_record(desk, "b")
-        desk.paper.sayings = {"b": says(original("b")), "c": says(original("c"))}
-        desk.chance = module.FULL_SEARCH_SHARE
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert asked(desk) == ["b"]
-        desk.chance = module.FULL_SEARCH_SHARE / 2
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert sorted(asked(desk)) == ["a", "b", "b", "c"]
-        assert len(desk.shelf.conflicts(0, 10, only_open=True)) == 1
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        put_on_record(scene, "b")
+        scene.archives.sayings = {"b": says(original("b")), "c": says(original("c"))}
+        scene.chance = module.FULL_SEARCH_SHARE
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert asked(scene) == ["b"]
+        scene.chance = module.FULL_SEARCH_SHARE / 2
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert sorted(asked(scene)) == ["a", "b", "b", "c"]
+        assert len(scene.store.conflicts(0, 10, only_open=True)) == 1
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_stranger_is_put_on_record_after_all_were_asked() -> None:
     """The reader does not wait for it. Who is senior, and lists it in no digest yet, wins."""
 
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.held = {"a", "c"}
-        desk.paper.sayings = {"b": says(original("b")), "a": says(original("a"))}
-        assert winner(await desk.resolve(question())) == "b"
-        assert not desk.paper.free.is_set()
-        assert LABEL.canonical not in desk.shelf.owned
-        desk.paper.free.set()
-        await desk.quiet()
-        assert desk.shelf.owned[LABEL.canonical].archive == SERVICES["a"].canonical
-        assert len(desk.shelf.conflicts(0, 10, only_open=True)) == 1
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.held = {"a", "c"}
+        scene.archives.sayings = {"b": says(original("b")), "a": says(original("a"))}
+        assert winner(await scene.resolve(question())) == "b"
+        assert not scene.archives.free.is_set()
+        assert LABEL.canonical not in scene.store.owned
+        scene.archives.free.set()
+        await scene.quiet()
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["a"].canonical
+        assert len(scene.store.conflicts(0, 10, only_open=True)) == 1
 
-    at_desk(work)
+    run_scene(work)
 
 
 class Lasting:
@@ -392,27 +394,27 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
     """Else it would for an hour, whoever comes before him, where nobody fetches digests."""
     monkeypatch.setattr(module, "MAX_RECORD_ASKS", 100 if others_are_asked else 0)
 
-    async def work(desk: Desk) -> None:
+    async def work(scene: SearchScene) -> None:
         memory, leases = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
         memory.leases = leases
 
         async def lease_of(label: Label) -> Lease:
-            found = await desk.resolve(Question(label))
-            await desk.quiet()
+            found = await scene.resolve(Question(label))
+            await scene.quiet()
             known = memory.keep(found, "http://resolver.example", memory.version, found.began)
             assert isinstance(known, CachedRedirect)
             return known.lease
 
-        publish(desk, NAMES, "b")
-        desk.paper.sayings["b"] = says(original("b"))
+        publish(scene, NAMES, "b")
+        scene.archives.sayings["b"] = says(original("b"))
         assert await lease_of(LABEL) is not leases.given
-        assert (LABEL.canonical in desk.shelf.owned) == others_are_asked
-        put_on_record(desk, "b")
+        assert (LABEL.canonical in scene.store.owned) == others_are_asked
+        put_on_record(scene, "b")
         assert await lease_of(LABEL) is leases.given
-        desk.paper.sayings["a"] = says(original("a"))
+        scene.archives.sayings["a"] = says(original("a"))
         assert await lease_of(AT_HOME) is leases.given
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
@@ -420,19 +422,19 @@ def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
 ) -> None:
     monkeypatch.setattr(module, "MAX_RECORD_ASKS", 1)
 
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.sayings["b"] = says(original("b"))
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert asked(desk) == ["b"]
-        assert LABEL.canonical not in desk.shelf.owned
-        desk.chance = 0.3
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert desk.shelf.owned[LABEL.canonical].archive == SERVICES["b"].canonical
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.sayings["b"] = says(original("b"))
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert asked(scene) == ["b"]
+        assert LABEL.canonical not in scene.store.owned
+        scene.chance = 0.3
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["b"].canonical
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_only_a_few_searches_at_once_ask_all_for_the_record(
@@ -440,21 +442,21 @@ def test_only_a_few_searches_at_once_ask_all_for_the_record(
 ) -> None:
     monkeypatch.setattr(module, "MAX_IDLE_SEARCHES", 1)
 
-    async def work(desk: Desk) -> None:
+    async def work(scene: SearchScene) -> None:
         labels = [parse(f"x.example/y/2012/01.01.01.{number:02}") for number in range(2)]
-        desk.digests.digests = {"a": set(), "b": set(labels), "c": set()}
-        desk.paper.held = {"a", "c"}
-        desk.paper.sayings["b"] = says(original("b"))
+        scene.digests.digests = {"a": set(), "b": set(labels), "c": set()}
+        scene.archives.held = {"a", "c"}
+        scene.archives.sayings["b"] = says(original("b"))
         for label in labels:
-            assert winner(await desk.resolve(Question(label))) == "b"
-        await until(lambda: len(desk.paper.requests) == len(NAMES) + 1)
-        desk.paper.free.set()
-        await desk.quiet()
-        assert Counter(asked(desk)) == Counter("abbc")
-        assert labels[0].canonical in desk.shelf.owned
-        assert labels[1].canonical not in desk.shelf.owned
+            assert winner(await scene.resolve(Question(label))) == "b"
+        await until(lambda: len(scene.archives.requests) == len(NAMES) + 1)
+        scene.archives.free.set()
+        await scene.quiet()
+        assert Counter(asked(scene)) == Counter("abbc")
+        assert labels[0].canonical in scene.store.owned
+        assert labels[1].canonical not in scene.store.owned
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
@@ -462,18 +464,18 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
 ) -> None:
     monkeypatch.setattr(module, "MAX_OTHER_ASKS", 1)
 
-    async def work(desk: Desk) -> None:
-        desk.paper.held = {"b", "c"}
-        desk.paper.sayings["a"] = says(original("a"))
+    async def work(scene: SearchScene) -> None:
+        scene.archives.held = {"b", "c"}
+        scene.archives.sayings["a"] = says(original("a"))
         for day in (1, 2, 3):
             label = parse(f"a.example/archive/2013/06.{day:02}.15.34")
-            assert winner(await desk.resolve(Question(label))) == "a"
-        assert Counter(asked(desk)) == Counter("aaab")
-        desk.paper.free.set()
-        await desk.quiet()
-        assert Counter(asked(desk)) == Counter("aaabbbccc")
+            assert winner(await scene.resolve(Question(label))) == "a"
+        assert Counter(asked(scene)) == Counter("aaab")
+        scene.archives.free.set()
+        await scene.quiet()
+        assert Counter(asked(scene)) == Counter("aaabbbccc")
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
@@ -481,115 +483,115 @@ def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
 ) -> None:
     monkeypatch.setattr(module, "MAX_LISTED_ASKS", 1)
 
-    async def work(desk: Desk) -> None:
+    async def work(scene: SearchScene) -> None:
         labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
-        desk.digests.digests = {"a": set(), "b": set(labels), "c": set()}
-        desk.paper.held = {"b"}
-        desk.paper.sayings["a"] = says(original("a"))
+        scene.digests.digests = {"a": set(), "b": set(labels), "c": set()}
+        scene.archives.held = {"b"}
+        scene.archives.sayings["a"] = says(original("a"))
         for label in labels:
-            assert winner(await desk.resolve(Question(label))) == "a"
-        assert Counter(asked(desk)) == Counter("aaab")
-        desk.paper.free.set()
-        await desk.quiet()
-        assert Counter(asked(desk)) == Counter("aaabbb")
+            assert winner(await scene.resolve(Question(label))) == "a"
+        assert Counter(asked(scene)) == Counter("aaab")
+        scene.archives.free.set()
+        await scene.quiet()
+        assert Counter(asked(scene)) == Counter("aaabbb")
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SEARCHES", 2)
 
-    async def work(desk: Desk) -> None:
-        desk.paper.held = {"c"}
-        desk.paper.sayings = {"a": says(original("a")), "b": says(original("b"))}
+    async def work(scene: SearchScene) -> None:
+        scene.archives.held = {"c"}
+        scene.archives.sayings = {"a": says(original("a")), "b": says(original("b"))}
         labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
         for label in labels:
-            assert winner(await desk.resolve(Question(label))) == "a"
-        assert len(desk.searching) == 2
+            assert winner(await scene.resolve(Question(label))) == "a"
+        assert len(scene.searching) == 2
         # What was heard of the first is on record: who contends, and who is at home.
-        await until(lambda: bool(desk.shelf.conflicts(0, 10, only_open=True)))
-        [conflict] = desk.shelf.conflicts(0, 10, only_open=True)
+        await until(lambda: bool(scene.store.conflicts(0, 10, only_open=True)))
+        [conflict] = scene.store.conflicts(0, 10, only_open=True)
         assert conflict.label == labels[0].canonical
         waiting = [
-            asyncio.create_task(desk.resolve(Question(label, original_required=True)))
+            asyncio.create_task(scene.resolve(Question(label, original_required=True)))
             for label in labels[1:]
         ]
-        await until(lambda: len(desk.paper.requests) == 3 * len(NAMES))
+        await until(lambda: len(scene.archives.requests) == 3 * len(NAMES))
         await asyncio.sleep(0.01)
         with pytest.raises(OverloadError):
-            await desk.resolve(question())
-        desk.paper.free.set()
+            await scene.resolve(question())
+        scene.archives.free.set()
         assert {type(each.outcome) for each in await asyncio.gather(*waiting)} == {Alert}
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_the_home_that_leads_on_is_enough_and_a_stranger_is_not() -> None:
-    async def work(desk: Desk) -> None:
+    async def work(scene: SearchScene) -> None:
         def leading(name: str) -> Callable[[UrlRequest], Reply]:
             def say(request: UrlRequest) -> Reply:
                 return unknown(name) if request.label == NEXT.label else leads(name, NEXT)
 
             return say
 
-        publish(desk, NAMES, "b", of=NEXT.label)
-        put_on_record(desk, "b", NEXT.label)
+        publish(scene, NAMES, "b", of=NEXT.label)
+        put_on_record(scene, "b", NEXT.label)
         last_edition = related("b", State.ORIGINAL, NEXT)
-        desk.paper.sayings = {
+        scene.archives.sayings = {
             "a": leading("a"),
             "b": says(listing("b", {".lastedition": last_edition})),
         }
         asking = Question(AT_HOME, read_modifiers("!")[0])
-        assert winner(await desk.resolve(asking)) == "b"
-        assert asked(desk) == ["a", "b"]
-        desk.paper.requests.clear()
-        desk.paper.sayings["c"] = leading("c")
-        desk.digests.digests["c"].add(LABEL)
-        desk.paper.sayings["a"] = says(unknown("a"))
-        await desk.resolve(replace(asking, label=LABEL))
-        assert Counter(name for name, each in desk.paper.requests if each.label == LABEL) == (
+        assert winner(await scene.resolve(asking)) == "b"
+        assert asked(scene) == ["a", "b"]
+        scene.archives.requests.clear()
+        scene.archives.sayings["c"] = leading("c")
+        scene.digests.digests["c"].add(LABEL)
+        scene.archives.sayings["a"] = says(unknown("a"))
+        await scene.resolve(replace(asking, label=LABEL))
+        assert Counter(name for name, each in scene.archives.requests if each.label == LABEL) == (
             Counter(NAMES)
         )
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_search_that_is_broken_off_says_nothing_of_those_held_back() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "b")
-        desk.paper.held = {"b"}
-        reader = asyncio.create_task(desk.resolve(question()))
-        await until(lambda: asked(desk) == ["b"])
-        await desk.searching.close()
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.archives.held = {"b"}
+        reader = asyncio.create_task(scene.resolve(question()))
+        await until(lambda: asked(scene) == ["b"])
+        await scene.searching.close()
         outcome = (await reader).outcome
         assert isinstance(outcome, Unsure)
         assert [each.archive[0] for each in outcome.silences] == ["a", "b", "c"]
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_who_would_have_been_asked_first_is_known_after_all_were_heard() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, ("a", "b"), "b")
-        desk.paper.sayings["b"] = says(original("b"))
-        step = (await desk.resolve(question(), hear_all=True)).last
+    async def work(scene: SearchScene) -> None:
+        publish(scene, ("a", "b"), "b")
+        scene.archives.sayings["b"] = says(original("b"))
+        step = (await scene.resolve(question(), hear_all=True)).last
         assert {each.archive[0] for each in step.evidence.answers} == set(NAMES)
         assert step.evidence.likely == frozenset(SERVICES[name].canonical for name in "bc")
         assert isinstance(step.decision, Redirect)
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_a_holder_that_is_excluded_is_not_asked() -> None:
-    async def work(desk: Desk) -> None:
-        publish(desk, NAMES, "a", "b")
-        desk.paper.sayings["b"] = says(original("b"))
-        await desk.registry.exclude(SERVICES["a"].canonical)
-        assert winner(await desk.resolve(question())) == "b"
-        await desk.quiet()
-        assert "a" not in asked(desk)
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "a", "b")
+        scene.archives.sayings["b"] = says(original("b"))
+        await scene.registry.exclude(SERVICES["a"].canonical)
+        assert winner(await scene.resolve(question())) == "b"
+        await scene.quiet()
+        assert "a" not in asked(scene)
 
-    at_desk(work)
+    run_scene(work)
 
 
 def test_who_publishes_is_looked_at_again_a_part_at_a_time(
@@ -597,9 +599,9 @@ def test_who_publishes_is_looked_at_again_a_part_at_a_time(
 ) -> None:
     monkeypatch.setattr(undigested, "PART", 2)
 
-    async def work(desk: Desk) -> None:
+    async def work(scene: SearchScene) -> None:
         publishing: set[str] = set()
-        looking = UndigestedArchives(desk.registry, lambda name: name[0] in publishing)
+        looking = UndigestedArchives(scene.registry, lambda name: name[0] in publishing)
 
         def names(now: float) -> str:
             return "".join(sorted(name[0] for name in looking.names(now)))
@@ -610,7 +612,7 @@ def test_who_publishes_is_looked_at_again_a_part_at_a_time(
         assert [names(1.0 + number) for number in (1, 2, 3)] == ["abe", "ab", ""]
         publishing.clear()
         assert [names(5.0 + number) for number in range(4)] == ["cd", "cde", "abcde", "abcde"]
-        await desk.registry.exclude(SERVICES["e"].canonical)
+        await scene.registry.exclude(SERVICES["e"].canonical)
         assert names(8.0) == "abcd"
 
-    at_desk(work, FIVE)
+    run_scene(work, FIVE)

@@ -23,8 +23,8 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import SECOND
 from ibi.resolver.search.conflicts import MOST_REMEMBERED, PAUSE, Conflicts, merged
 from ibi.wire.responses import Related, UrlList, decode
-from tests.support.doubles.minting_machine import PaperClock
-from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, RegistryShelf, until
+from tests.support.doubles.minting_machine import FakeClock
+from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
 
 ITEM = parse("sid.inpe.br/mtc-m21/2012/07.01.00.00")
 LABEL = ITEM.canonical
@@ -57,8 +57,8 @@ class Office:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self.shelf = RegistryShelf()
-        self.clock = PaperClock()
+        self.shelf = MemoryResolverStore()
+        self.clock = FakeClock()
         self.registry = Registry(self.shelf, self.shelf, self.clock)
         self.conflicts = Conflicts(
             self.shelf,

@@ -26,7 +26,7 @@ from tests.support.scenes.catalogue import schema
 from tests.support.scenes.resolver_database import (
     DUTIES,
     KEEPER,
-    Place,
+    ResolverDatabase,
     conflict_of,
     keep,
     keep_pending,
@@ -40,7 +40,7 @@ EVENT = RegistryEvent(0, 7, "me", "note", "a", "")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ResolverDatabase]:
     if request.param == "sqlite":
         empty = str(tmp_path / "registry.sqlite")
     else:
@@ -50,14 +50,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def store(place: Place) -> SqlResolverStore:
+def store(place: ResolverDatabase) -> SqlResolverStore:
     return place()
 
 
 # --- changes and news -----------------------------------------------------------------------------
 
 
-def test_a_change_is_made_of_what_stands_there(place: Place) -> None:
+def test_a_change_is_made_of_what_stands_there(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     keep(stores[0], ARCHIVE, None)
 
@@ -78,7 +78,7 @@ def test_a_change_is_made_of_what_stands_there(place: Place) -> None:
     }
 
 
-def test_of_many_who_register_one_does(place: Place) -> None:
+def test_of_many_who_register_one_does(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     refused = []
 
@@ -134,7 +134,7 @@ def test_every_change_is_news_and_what_changes_nothing_is_none(store: SqlResolve
     assert (store.owners.owner("z"), len(store.archives.events(0, 9))) == (owner, 2)
 
 
-def test_no_news_are_missed_whoever_commits_last(place: Place) -> None:
+def test_no_news_are_missed_whoever_commits_last(place: ResolverDatabase) -> None:
     """A reader that goes on after the last number that it saw sees all of them."""
     stores = [place() for _ in range(4)]
     seen: list[FeedEntry] = []
@@ -170,7 +170,7 @@ def test_news_of_long_ago_are_forgotten(
     assert store.feed.newest() == 5
 
 
-def test_two_who_see_one_rivalry_record_one_conflict(place: Place) -> None:
+def test_two_who_see_one_rivalry_record_one_conflict(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
 
     def see(number: int) -> None:
@@ -216,7 +216,7 @@ def test_duties_of_who_is_gone_are_anothers(store: SqlResolverStore) -> None:
     assert store.processes.beat("other", {}) == WorkerList({"other": 5}, everything)
 
 
-def test_a_duty_is_of_one_whoever_beats_at_once(place: Place) -> None:
+def test_a_duty_is_of_one_whoever_beats_at_once(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(4)]
     rolls: dict[int, WorkerList | None] = {}
 
@@ -296,7 +296,7 @@ def test_who_counts_as_gone_writes_nothing_and_its_rows_are_adopted(
     assert store.acknowledgments.pending("other", 0, 9) == []
 
 
-def test_rows_of_who_left_or_was_never_there_are_adopted(place: Place) -> None:
+def test_rows_of_who_left_or_was_never_there_are_adopted(place: ResolverDatabase) -> None:
     store = place()
     keep_pending(store, [row(1, 3)])
     store.processes.join("other", [])
@@ -311,7 +311,7 @@ def test_rows_of_who_left_or_was_never_there_are_adopted(place: Place) -> None:
     assert store.processes.adopt("other") == 3
 
 
-def test_of_many_who_adopt_each_row_has_one_keeper(place: Place) -> None:
+def test_of_many_who_adopt_each_row_has_one_keeper(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     keep_pending(stores[0], [row(number) for number in range(300)])
     for number in range(3):
@@ -323,7 +323,9 @@ def test_of_many_who_adopt_each_row_has_one_keeper(place: Place) -> None:
     assert sum(stores[0].acknowledgments.count_pending(f"p{number}") for number in range(3)) == 300
 
 
-def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(place: Place) -> None:
+def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(
+    place: ResolverDatabase,
+) -> None:
     """Either its write comes first and is adopted with the others, or it is refused."""
     stores = [place() for _ in range(2)]
     stores[1].processes.join("other", DUTIES)

@@ -37,7 +37,7 @@ from tests.support.scenes.resolver_database import (
     DUTIES,
     KEEPER,
     TURNS,
-    Place,
+    ResolverDatabase,
     conflict_of,
     database,
     drop,
@@ -63,13 +63,13 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def place(empty: str) -> Iterator[Place]:
+def place(empty: str) -> Iterator[ResolverDatabase]:
     with made(empty) as place:
         yield place
 
 
 @pytest.fixture
-def store(place: Place) -> SqlResolverStore:
+def store(place: ResolverDatabase) -> SqlResolverStore:
     return place()
 
 
@@ -187,7 +187,7 @@ def test_history_takes_whatever_a_stranger_wrote(store: SqlResolverStore) -> Non
     assert found.detail == "a\ufffdb\ufffdc\n'; --"
 
 
-def test_an_archive_and_its_event_are_kept_together_or_not_at_all(place: Place) -> None:
+def test_an_archive_and_its_event_are_kept_together_or_not_at_all(place: ResolverDatabase) -> None:
     store = place()
     keep(store, archive(1), event())
     before = everything(store)
@@ -230,7 +230,7 @@ def test_challenges_are_forgotten_when_they_end(store: SqlResolverStore) -> None
     assert store.challenges.forget_challenges(2**62) == 0
 
 
-def test_of_many_who_take_a_challenge_one_gets_it(place: Place) -> None:
+def test_of_many_who_take_a_challenge_one_gets_it(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     stores[0].challenges.keep_challenge(challenge("t"))
     taken: list[Challenge | None] = []
@@ -319,7 +319,7 @@ def test_more_owners_than_a_statement_takes_are_kept_in_one_step(store: SqlResol
     assert store.owners.owner("label 0") == Owner("a0", 0)
 
 
-def test_owners_are_kept_whoever_keeps_them_and_in_whatever_order(place: Place) -> None:
+def test_owners_are_kept_whoever_keeps_them_and_in_whatever_order(place: ResolverDatabase) -> None:
     """Two who take the same rows in two orders must not wait for each other."""
     stores = [place() for _ in range(3)]
     labels = [f"label {number}" for number in range(200)]
@@ -407,7 +407,7 @@ def test_many_acknowledgments_are_kept_and_dropped_in_one_step(store: SqlResolve
     assert store.acknowledgments.pending(KEEPER, 0, 9) == more[-1:]
 
 
-def test_threads_and_stores_lose_no_acknowledgment(place: Place) -> None:
+def test_threads_and_stores_lose_no_acknowledgment(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     given: list[int] = []
 
@@ -441,7 +441,7 @@ def keep_apart(place: str) -> None:
     store.close()
 
 
-def test_processes_share_one_database(place: Place) -> None:
+def test_processes_share_one_database(place: ResolverDatabase) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=keep_apart, args=(place.place,)) for _ in range(2)]
     for process in processes:
@@ -476,7 +476,7 @@ def test_tokens_are_kept_by_name_in_one_order(store: SqlResolverStore) -> None:
     assert len(store.tokens.tokens()) == 5
 
 
-def test_everything_is_there_after_closing_and_opening_again(place: Place) -> None:
+def test_everything_is_there_after_closing_and_opening_again(place: ResolverDatabase) -> None:
     store = place()
     keep(store, archive(1), event())
     store.challenges.keep_challenge(challenge("t"))
@@ -493,14 +493,16 @@ def test_everything_is_there_after_closing_and_opening_again(place: Place) -> No
     assert again.owners.owner("x") == Owner("a", 1, settled=True)
 
 
-def test_what_was_kept_is_seen_by_others_at_once(place: Place) -> None:
+def test_what_was_kept_is_seen_by_others_at_once(place: ResolverDatabase) -> None:
     one, other = place(), place()
     assert other.owners.owner("x") is None
     one.owners.keep_owners([("x", Owner("a", 1))])
     assert other.owners.owner("x") == Owner("a", 1)
 
 
-def test_a_record_that_somebody_else_wrote_is_a_fault_of_the_storage(place: Place) -> None:
+def test_a_record_that_somebody_else_wrote_is_a_fault_of_the_storage(
+    place: ResolverDatabase,
+) -> None:
     store = place()
     keep(store, archive(1), None)
     keep_conflict(store, conflict())
@@ -554,7 +556,7 @@ def calls(store: SqlResolverStore) -> Sequence[Callable[[], object]]:
     ]
 
 
-def test_every_method_says_so_when_the_tables_are_gone(place: Place) -> None:
+def test_every_method_says_so_when_the_tables_are_gone(place: ResolverDatabase) -> None:
     store = place()
     for call in calls(store):
         call()

@@ -20,7 +20,7 @@ from ibi.resolver.web import openapi
 from ibi.resolver.web.registrations_api import RegistrationsApi
 from ibi.resolver.web.registry_api import RegistryApi
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.doubles.domain_host import StrangerHost
+from tests.support.doubles.domain_host import DomainHost
 from tests.support.servers.minting import wait_until
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.postgres import PostgresServer
@@ -355,13 +355,13 @@ def open_resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Resolver
 
 
 @pytest.fixture
-def host() -> Iterator[StrangerHost]:
-    with StrangerHost() as started:
+def host() -> Iterator[DomainHost]:
+    with DomainHost() as started:
         yield started
 
 
 def test_whoever_controls_a_host_registers_its_archive(
-    open_resolver: ResolverServer, host: StrangerHost
+    open_resolver: ResolverServer, host: DomainHost
 ) -> None:
     service = host.service
     body = {"service_ibi": service, "administrator": ADMINISTRATOR}

@@ -13,7 +13,7 @@ from lxml import html
 
 from ibi.resolver.web.pages import SECURITY_POLICY
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.doubles.domain_host import StrangerHost
+from tests.support.doubles.domain_host import DomainHost
 from tests.support.servers.minting import Answer, wait_until
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
@@ -261,7 +261,7 @@ def test_strangers_have_no_form_and_no_way_where_registration_is_not_open(
 
 
 def test_whoever_controls_a_host_registers_its_archive(open_resolver: ResolverServer) -> None:
-    with StrangerHost() as host:
+    with DomainHost() as host:
         form = form_of(read(open_resolver.get("/register?lang=pt"), 200), "domain")
         filled = stranger(host.service)
         assert form.keys() == filled.keys()

@@ -1,4 +1,4 @@
-"""A small archive in memory: what the answers of an archive are worked out from."""
+"""Items in memory from which the answers of an archive are derived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ibi.wire.responses import Related
 KEY: Final = UrlKey("1426387214-9164566186556927")
 
 
-class Shelf:
+class MemoryAnswerSource:
     """Items by their labels, and the files that they have beside their target files."""
 
     def __init__(self, *items: Item, files: Mapping[Item, Collection[str]] | None = None) -> None:

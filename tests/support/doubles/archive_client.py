@@ -1,4 +1,4 @@
-"""Archives on paper that nobody is expected to speak to: doubles say what is said to theirs."""
+"""A client of archives whose requests all fail: base of doubles that answer some of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, UrlRequest
 
 
-class UnaskedArchives:
-    """Fails whoever asks for what its test is not about."""
+class UnusedArchiveClient:
+    """Raises on every request that a double does not override."""
 
     async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Send urlRequest."""

@@ -1,4 +1,4 @@
-"""A host of somebody whom a resolver does not know, for proofs that it is theirs."""
+"""A host that a resolver does not know yet, for proofs of control over a domain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 
 
-class StrangerHost:
+class DomainHost:
     """A web server that shows what it is told to."""
 
     def __init__(self) -> None:

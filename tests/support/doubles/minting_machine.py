@@ -1,4 +1,4 @@
-"""A machine on paper: clocks that tests set, and a ledger and a folder in memory."""
+"""Clocks that tests set, and a ledger and a machine folder in memory, for tests of minting."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SECOND: Final = 1_000_000_000
 START: Final = 1_700_000_000 * SECOND + 123_456_789
 
 
-class PaperClock:
-    """Clocks that go on only when somebody sleeps, and that anybody may set."""
+class FakeClock:
+    """Clocks that advance only by `sleep`, and that a test may set."""
 
     def __init__(self, now: int = START) -> None:
         """Begin at a moment, with a right wall clock, an hour after the machine was started."""
@@ -47,11 +47,11 @@ class PaperClock:
 
 
 @dataclass
-class PaperLedger:
+class MemoryLedger:
     """A ledger of one entry, whatever the prefixes; only what minters ask of it."""
 
-    name: str = "paper"
-    own_identity: str = "paper-1"
+    name: str = "memory"
+    own_identity: str = "memory-1"
     generation: int = 0
     mark: int | None = None
     sightings: dict[str, ClockReading] = field(default_factory=dict)
@@ -89,26 +89,26 @@ class PaperLedger:
         self.sightings[commitment.reading.boot] = commitment.reading
 
     def as_port(self) -> Ledger:
-        """Return itself as what a desk asks for: a desk calls no other method of the port."""
+        """Return itself as the port; an allocator calls no other method of it."""
         return self  # type: ignore[return-value]
 
 
 @dataclass
-class PaperMachine:
+class MemoryMachine:
     """A machine that remembers one witness."""
 
     remembered: Witness | None = None
 
     def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:  # noqa: ARG002
-        """Let everyone in: who may is the business of the folder's own tests."""
-        return PaperClaim(self)
+        """Grant every claim; the tests of the machine folder cover refusals."""
+        return MemoryClaim(self)
 
 
 @dataclass
-class PaperClaim:
-    """A prefix held on a paper machine."""
+class MemoryClaim:
+    """A prefix claimed on a machine in memory."""
 
-    machine: PaperMachine
+    machine: MemoryMachine
 
     def witness(self) -> Witness | None:
         """Return what the machine remembers."""

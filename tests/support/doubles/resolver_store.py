@@ -1,4 +1,4 @@
-"""A resolver's records in memory, and archives on paper that it may ask."""
+"""The records of a resolver in memory, and fake archives that it may ask."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-class RegistryShelf:
+class MemoryResolverStore:
     """What a database of a resolver keeps, but for acknowledgments and tokens."""
 
     def __init__(self) -> None:
@@ -201,7 +201,7 @@ class RegistryShelf:
                 self.owned[label] = owner
 
 
-class PaperArchives:
+class FakeArchives:
     """Archives that confirm, at some addresses; they have no items."""
 
     def __init__(self, *there: str) -> None:

@@ -62,7 +62,7 @@ def swap(one: Path, other: Path) -> None:
     aside.rename(other)
 
 
-class OtherPlace:
+class RepairSource:
     """Another archive, of which the files are here to be read."""
 
     def __init__(self, address: str, store: FileStore | None) -> None:
@@ -97,17 +97,17 @@ class OtherPlace:
         self.closed = True
 
 
-class OtherPlaces:
+class RepairSources:
     """Other archives, by their addresses; an address without one does not answer."""
 
     def __init__(self, holders: Mapping[str, FileStore | None]) -> None:
         """Know who has everything."""
         self._holders = holders
-        self.sources: list[OtherPlace] = []
+        self.sources: list[RepairSource] = []
 
-    def connect(self, address: str) -> OtherPlace:
+    def connect(self, address: str) -> RepairSource:
         """Return an archive."""
-        self.sources.append(OtherPlace(address, self._holders.get(address)))
+        self.sources.append(RepairSource(address, self._holders.get(address)))
         return self.sources[-1]
 
     def holders(self, label: Label) -> list[str]:
@@ -124,7 +124,7 @@ def copied(small: SmallArchive, folder: Path) -> FileStore:
 
 def audited(
     small: SmallArchive,
-    elsewhere: OtherPlaces | None = None,
+    elsewhere: RepairSources | None = None,
     source: str = "",
     news: list[Damage] | None = None,
     **request: Any,  # noqa: ANN401  # an AuditRequest
@@ -138,7 +138,7 @@ def audited(
     damages = DamageLog(
         small.catalogue.damages, news.append if news is not None else lambda _: None
     )
-    auditing = AuditSchedule(small.archive, damages, elsewhere or OtherPlaces({}))
+    auditing = AuditSchedule(small.archive, damages, elsewhere or RepairSources({}))
     wanted = msgspec.json.encode(request).decode()
     task = Task(id="1", kind=WHOLE, who="me", begun=1, request=wanted)
     progress = TaskProgress(task, small.catalogue.tasks.keep, small.clock, lambda _: None)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from tests.support.servers.minting import wait_until
 
 
-class Worker:
+class ChildProcess:
     """A process that works until it has done, or is ended."""
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -40,9 +40,9 @@ class Worker:
 
 
 @contextmanager
-def working(work: Callable[[], None]) -> Iterator[Worker]:
+def child_process(work: Callable[[], None]) -> Iterator[ChildProcess]:
     """Have work done by a process, which is killed if it has not ended by then."""
-    worker = Worker(work)
+    worker = ChildProcess(work)
     try:
         yield worker
     finally:

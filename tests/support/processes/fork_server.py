@@ -54,7 +54,7 @@ _PRELOADED: Final = (
 )
 
 
-class Forked:
+class ForkedProcess:
     """A process, used as one of `subprocess` is."""
 
     def __init__(self, pid: int, stdout: int, status: int) -> None:
@@ -92,7 +92,7 @@ class Forked:
 
 def fork(
     arguments: Sequence[str], environment: Mapping[str, str], log: int, most_files: int = 0
-) -> Forked:
+) -> ForkedProcess:
     """Run `ibi` with arguments; its log goes to an open file, its output to a pipe.
 
     It may open so many files until it asks for more; with 0, as many as we may.
@@ -109,7 +109,7 @@ def fork(
     finally:
         os.close(writing)
         os.close(told)
-    return Forked(pid, reading, status)
+    return ForkedProcess(pid, reading, status)
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> CompletedProcess[str]:

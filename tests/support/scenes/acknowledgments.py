@@ -1,4 +1,4 @@
-"""A resolver that tells of accesses and may die at any moment, and archives on paper."""
+"""A resolver that sends acknowledgments and may crash at any step, and archives that count them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import SECOND, Referral, pending
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
-from tests.support.doubles.archive_client import UnaskedArchives
+from tests.support.doubles.archive_client import UnusedArchiveClient
 
 NOW = 1_700_000_000 * SECOND
 KEY = UrlKey("1424636122-5331490054869684")
@@ -61,13 +61,13 @@ def listed(*related: Related, key: UrlKey | None = OTHER_KEY) -> UrlList:
     return UrlList("a.example.org", FORMS, key=key, related=dict(zip(relations, related)))  # noqa: B905
 
 
-class Died(asyncio.CancelledError):
-    """The process is no more: whoever is at work does nothing further."""
+class Crashed(asyncio.CancelledError):
+    """The process has crashed; none of its tasks goes on."""
 
 
 @dataclass
-class Fate:
-    """Ends a process at one of the moments that it goes through."""
+class CrashPoint:
+    """Crashes a process at one of the moments that it goes through."""
 
     dies_at: int = 0
     moments: int = 0
@@ -78,7 +78,7 @@ class Fate:
         self.moments += 1
         self.dead = self.dead or self.moments == self.dies_at
         if self.dead:
-            raise Died
+            raise Crashed
 
 
 @dataclass
@@ -89,7 +89,7 @@ class MemoryStore:
     """
 
     rows: dict[int, PendingAcknowledgment] = field(default_factory=dict)
-    fate: Fate = field(default_factory=Fate)
+    fate: CrashPoint = field(default_factory=CrashPoint)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     kept: int = 0
     """Accesses that were ever kept."""
@@ -158,10 +158,10 @@ class Registry:
         return self.archives.get(id)
 
 
-class MortalClient(UnaskedArchives):
+class CrashingClient(UnusedArchiveClient):
     """Speaks to archives by another client; the process may die before or after each request."""
 
-    def __init__(self, client: ArchiveClient, fate: Fate) -> None:
+    def __init__(self, client: ArchiveClient, fate: CrashPoint) -> None:
         """Speak by a client."""
         self._client = client
         self._fate = fate
@@ -169,7 +169,7 @@ class MortalClient(UnaskedArchives):
     async def _mortal(self, request: Awaitable[_T]) -> _T:
         try:
             self._fate.moment()
-        except Died:
+        except Crashed:
             asyncio.ensure_future(request).cancel()
             raise
         answer = await request
@@ -192,7 +192,7 @@ class MortalClient(UnaskedArchives):
 
 
 @dataclass
-class PaperArchives(UnaskedArchives):
+class CountingArchives(UnusedArchiveClient):
     """Archives that count by keys as ours do, and that may fail or hang."""
 
     told: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -273,7 +273,7 @@ def archives(*found: RegisteredArchive) -> Registry:
     return Registry({each.id: each for each in found})
 
 
-def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+def flush_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have accesses kept at once, and gathered for no while: no test is about either."""
     monkeypatch.setattr(sender, "FLUSH", 0.01)
     monkeypatch.setattr(sender, "GATHER", 0)

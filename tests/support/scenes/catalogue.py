@@ -14,7 +14,7 @@ from tests.support.servers.postgres import PostgresServer
 
 
 @dataclass
-class Place:
+class CatalogueDatabase:
     """Where a catalogue lies, and may be opened again and again."""
 
     place: str

@@ -23,7 +23,7 @@ ASKED: tuple[Place, ...] = (*SENT, *((obstore, name) for name in ("get", "head",
 """Where an object store can fail."""
 
 
-class Ground(Protocol):
+class StoreSetup(Protocol):
     """What a store lies on."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Ground(Protocol):
 
 
 @dataclass
-class FolderGround:
+class FolderSetup:
     """A folder."""
 
     folder: Path
@@ -81,14 +81,14 @@ class FolderGround:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
-    def copied(self, folder: Path) -> FolderGround:
+    def copied(self, folder: Path) -> FolderSetup:
         """Return another one that is alike."""
         shutil.copytree(self.folder, folder)
-        return FolderGround(folder)
+        return FolderSetup(folder)
 
 
 @dataclass
-class ObjectGround:
+class ObjectStoreSetup:
     """A bucket, and a folder for files on their way in."""
 
     folder: Path
@@ -118,10 +118,10 @@ class ObjectGround:
         """Put something there."""
         self.objects.put(key, content)
 
-    def copied(self, folder: Path) -> ObjectGround:
+    def copied(self, folder: Path) -> ObjectStoreSetup:
         """Return another one that is alike."""
         shutil.copytree(self.folder, folder)
-        other = ObjectGround(folder, self.server)
+        other = ObjectStoreSetup(folder, self.server)
         for key, _ in self.objects.keys(""):
             file = self.objects.open(key)
             other.objects.put(key, file.read(0, file.size), file.size, file.attributes)

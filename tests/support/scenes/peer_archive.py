@@ -22,7 +22,7 @@ ADDRESS = "http://other.example.org"
 Twist: TypeAlias = Callable[[Item, tuple[File, ...]], tuple[Item, tuple[File, ...]]]
 
 
-class OtherArchive:
+class LocalPeer:
     """A source over an archive; a reading may be told to break, or to lie."""
 
     def __init__(self, archive: Archive, address: str = ADDRESS, piece: int = 4) -> None:
@@ -71,7 +71,7 @@ class OtherArchive:
         self.before = before
 
 
-class Pair:
+class ArchivePair:
     """Two archives, of which one pulls from the other."""
 
     def __init__(self, folder: Path, files: Mapping[str, bytes]) -> None:
@@ -80,7 +80,7 @@ class Pair:
             (folder / name).mkdir()
         self.there = SmallArchive(folder / "there")
         self.here = SmallArchive(folder / "here", minted=1000)
-        self.source = OtherArchive(self.there.archive)
+        self.source = LocalPeer(self.there.archive)
         self.label = self.there.label(files, target=next(iter(files), ""))
 
     def pull(self) -> PulledItem:

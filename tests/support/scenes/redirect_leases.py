@@ -26,7 +26,7 @@ from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.answer_choice import Served
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
-from tests.support.doubles.archive_client import UnaskedArchives
+from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.values.archive_answers import original
 from tests.support.values.resolutions import FIRST, archive
 
@@ -41,7 +41,7 @@ ARCHIVE: Final = archive(FIRST, "first.example")
 
 
 @dataclass
-class Shelf(UnaskedArchives):
+class LoggedArchive(UnusedArchiveClient):
     """An archive of a few items, its log, and how it answers whoever reads that."""
 
     loop: asyncio.AbstractEventLoop
@@ -102,7 +102,7 @@ class Scene:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin with nothing known."""
         self.loop = loop
-        self.shelf = Shelf(loop)
+        self.shelf = LoggedArchive(loop)
         self.version = 0
         self.fetched = self.shelf.cursor
         self.published = True

@@ -31,7 +31,7 @@ TURNS = count(1)
 
 
 @dataclass
-class Place:
+class ResolverDatabase:
     """Where a resolver's database lies, and may be opened again and again."""
 
     place: str
@@ -53,10 +53,10 @@ def database(place: str) -> Database:
 
 
 @contextmanager
-def made(place: str) -> Iterator[Place]:
+def made(place: str) -> Iterator[ResolverDatabase]:
     """Make the tables at an empty place, and let a keeper join."""
     upgrade(place, RESOLVER_MIGRATIONS, postgresql=is_url(place))
-    found = Place(place, partial(database, place))
+    found = ResolverDatabase(place, partial(database, place))
     with ExitStack() as stack:
         found().processes.join(KEEPER, DUTIES)
         yield found

@@ -1,4 +1,4 @@
-"""A resolver without its edges, and archives on paper that say what they are told to."""
+"""A resolver without web server, database and peers, and archives that answer from a script."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ibi.resolver.search.recorder import SearchRecorder
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
-from tests.support.doubles.archive_client import UnaskedArchives
-from tests.support.doubles.resolver_store import KEY, RegistryShelf, until
+from tests.support.doubles.archive_client import UnusedArchiveClient
+from tests.support.doubles.resolver_store import KEY, MemoryResolverStore, until
 from tests.support.values.archive_answers import unknown
 
 CLIENTS = ("192.0.2.0",)
@@ -32,7 +32,7 @@ SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in 
 
 
 @dataclass
-class Paper(UnaskedArchives):
+class ScriptedArchives(UnusedArchiveClient):
     """Archives that say what they are told to, when they are told to."""
 
     sayings: dict[str, Callable[[UrlRequest], Reply]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Paper(UnaskedArchives):
 
 
 @dataclass
-class Shelves:
+class MemoryDigests:
     """The digests of archives, by their short names; who has none publishes none."""
 
     digests: dict[str, set[Label]] = field(default_factory=dict)
@@ -76,12 +76,12 @@ class Shelves:
 
 
 @dataclass
-class Desk:
-    """A resolver without its edges."""
+class SearchScene:
+    """The parts of a resolver that search, wired together."""
 
-    paper: Paper
-    digests: Shelves
-    shelf: RegistryShelf
+    archives: ScriptedArchives
+    digests: MemoryDigests
+    store: MemoryResolverStore
     registry: Registry
     searching: SearchPool
     resolving: HopResolver
@@ -101,36 +101,43 @@ class Desk:
         await self.owners.close()
 
 
-def at_desk(work: Callable[[Desk], Awaitable[None]], names: tuple[str, ...] = NAMES) -> None:
+def run_scene(
+    work: Callable[[SearchScene], Awaitable[None]], names: tuple[str, ...] = NAMES
+) -> None:
     async def run() -> None:
-        shelf, clock, paper, digests = RegistryShelf(), SystemClock(), Paper(), Shelves()
-        registry = Registry(shelf, shelf, clock)
+        store, clock, archives, digests = (
+            MemoryResolverStore(),
+            SystemClock(),
+            ScriptedArchives(),
+            MemoryDigests(),
+        )
+        registry = Registry(store, store, clock)
         await registry.open()
         for name in names:
             archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")
             record = ArchiveRecord(f"{name}.example", SERVICES[name], "192.0.2.1", "1", "a@b.c")
             await registry.include(archive.id, record, confirmed=True)
-        owners = Owners(shelf, quick=True)
-        conflicts = Conflicts(shelf, registry, clock, owners.learn)
+        owners = Owners(store, quick=True)
+        conflicts = Conflicts(store, registry, clock, owners.learn)
         forgotten: list[str] = []
         recorder = SearchRecorder(owners, conflicts, registry, clock, forgotten.append)
         searching = SearchPool(
             registry,
-            paper,
+            archives,
             owners,
             recorder.learn,
             seconds=5,
             locations=digests,
-            chance=lambda: desk.chance,
+            chance=lambda: scene.chance,
         )
         resolving = HopResolver(searching)
-        desk = Desk(
-            paper, digests, shelf, registry, searching, resolving, owners, recorder, forgotten
+        scene = SearchScene(
+            archives, digests, store, registry, searching, resolving, owners, recorder, forgotten
         )
         try:
-            await work(desk)
+            await work(scene)
         finally:
-            paper.free.set()
+            archives.free.set()
             await searching.close()
             await registry.close()
 

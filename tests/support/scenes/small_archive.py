@@ -49,7 +49,7 @@ def file(path: str, content: bytes = b"bytes", modified: int = 5) -> File:
     return File(path, len(content), sha256, sha512, modified)
 
 
-class ToldClock:
+class TickingClock:
     """Every look at it takes a second."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class SmallArchive:
         self.folder = folder
         self._open_catalogue = catalogue
         self.keep_replaced = keep_replaced
-        self.clock = ToldClock()
+        self.clock = TickingClock()
         self.clock.now += minted * SECOND
         self._numbers = itertools.count(minted + 1)
         self.catalogue: Catalogue = catalogue(folder / "catalogue.sqlite")

@@ -19,7 +19,7 @@ from ibi.archive.transfers.transfers import Transfers
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError
 from ibi.identifier.label import parse
 from ibi.model.item import Item, State
-from tests.support.scenes.peer_archive import OtherArchive
+from tests.support.scenes.peer_archive import LocalPeer
 from tests.support.scenes.small_archive import SmallArchive, forms
 
 TOKEN: Final = "ibi_token"  # noqa: S105  # of nobody
@@ -98,7 +98,7 @@ class Side:
         self.number = number
         self.small = SmallArchive(folder, minted=number * 1000)
         self.tokens = {TOKEN}
-        self.source: Callable[[OtherArchive], None] = lambda _: None
+        self.source: Callable[[LocalPeer], None] = lambda _: None
         """Changes how others read from here."""
         network.sides[self.address] = self
         self._open()
@@ -177,7 +177,7 @@ class Side:
         return source
 
 
-class _Guarded(OtherArchive):
+class _Guarded(LocalPeer):
     """Lets nobody read without the ticket."""
 
     def __init__(self, side: Side, ticket: str) -> None:

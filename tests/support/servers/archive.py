@@ -12,13 +12,13 @@ from urllib.parse import quote, urlsplit
 
 from tests.support.processes.fork_server import run
 from tests.support.servers.minting import PATIENCE, Answer
-from tests.support.servers.program import Served, own_environment
+from tests.support.servers.program import ProgramServer, own_environment
 
 HOST: Final = "archive.example.org"
 IP: Final = "150.163.34.243"
 
 
-class ArchiveServer(Served):
+class ArchiveServer(ProgramServer):
     """An archive in a process of its own, in whose folder everything lies.
 
     Labels are minted under `archive.example.org`; the archive is read at the port where it listens.

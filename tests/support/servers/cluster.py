@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from typing import Final, Self
 
 from tests.support.servers.minting import wait_until
-from tests.support.servers.program import Served
+from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
 
 PATIENCE: Final = 5.0
@@ -25,7 +25,7 @@ class Machine(ResolverServer):
 
     def __init__(self, first: ResolverServer, folder: Path) -> None:
         """Copy the folder of the first, as the how-to says."""
-        Served.__init__(self, folder, "resolver.log")
+        ProgramServer.__init__(self, folder, "resolver.log")
         gone = shutil.ignore_patterns("lock", "serving")
         shutil.copytree(first.data, self.data, ignore=gone)
         self.token = first.token

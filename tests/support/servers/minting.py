@@ -28,7 +28,7 @@ from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
 from ibi.minting.web.app import MintingService, minting_app
 from ibi.minting.web.metrics import MintingMetrics
-from tests.support.doubles.minting_machine import PaperClock
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.processes.fork_server import fork
 
 HOST: Final = "archive.example.org"
@@ -212,7 +212,7 @@ def mark(ledger: Path) -> int:
     return int(found)
 
 
-class HeldClock(PaperClock):
+class StoppedClock(FakeClock):
     """A clock that goes on only when the test says so: whoever sleeps does until then."""
 
     def sleep(self, nanoseconds: int) -> None:
@@ -221,10 +221,10 @@ class HeldClock(PaperClock):
         time.sleep(0.001)
 
 
-class HeldServer(Client):
+class InProcessMintingServer(Client):
     """The service in a thread of this process, with a clock that the test holds."""
 
-    def __init__(self, service: MintingService, clock: HeldClock, address: str) -> None:
+    def __init__(self, service: MintingService, clock: StoppedClock, address: str) -> None:
         """Add a token for everything."""
         super().__init__(address, service.tokens.add("first", "administer"))
         self.service = service
@@ -236,9 +236,11 @@ class HeldServer(Client):
 
 
 @contextmanager
-def held_server(folder: Path, granularity: str, seats: int) -> Iterator[HeldServer]:
+def in_process_minting_server(
+    folder: Path, granularity: str, seats: int
+) -> Iterator[InProcessMintingServer]:
     """Serve while the block runs."""
-    clock = HeldClock()
+    clock = StoppedClock()
     metrics = MintingMetrics()
     minter = Minter(
         Subsystem(HOST),
@@ -253,7 +255,7 @@ def held_server(folder: Path, granularity: str, seats: int) -> Iterator[HeldServ
         server = uvicorn.Server(uvicorn.Config(minting_app(service), log_config=None))
         thread = Thread(target=server.run, args=([listener],))
         thread.start()
-        client = HeldServer(service, clock, address)
+        client = InProcessMintingServer(service, clock, address)
         try:
             wait_until(lambda: server.started)
             yield client

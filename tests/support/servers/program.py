@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from ibi.cli import ibi
 from ibi.foundation.system.instance_lock import token_of
-from tests.support.processes.fork_server import Forked, fork
+from tests.support.processes.fork_server import ForkedProcess, fork
 from tests.support.servers.minting import PATIENCE, PROBLEM, Answer, Client, environment
 from tests.support.servers.port_reservation import reserved_port
 
@@ -34,7 +34,7 @@ def own_environment(folder: Path, **more: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if name not in ENVIRONMENT or name in more}
 
 
-class Served(Client):
+class ProgramServer(Client):
     """An instance; what is below `part` of the command line makes and serves it."""
 
     part: ClassVar[str]
@@ -46,7 +46,7 @@ class Served(Client):
         self.data = folder / self.part
         self._log = folder / name
         self._said = b""
-        self.process: Forked | None = None
+        self.process: ForkedProcess | None = None
         self.wanted_workers = WORKERS
         self.most_files = 0
         """That its process may open until it asks for more; with 0, as many as ours."""

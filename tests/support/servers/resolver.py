@@ -10,14 +10,14 @@ from urllib.parse import quote, urlencode
 
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.minting import Answer
-from tests.support.servers.program import Served, own_environment
+from tests.support.servers.program import ProgramServer, own_environment
 
 SERVICE: Final = "J8LNKB5R7W/3FUQHC5"
 """The label of the resolver service (004, section 4.1)."""
 ADMINISTRATOR: Final = "admin@example.org"
 
 
-class ResolverServer(Served):
+class ResolverServer(ProgramServer):
     """A resolver in a process of its own, in whose folder everything lies.
 
     Archives may be on this machine, as those of tests are.
