@@ -1,4 +1,4 @@
-"""An item and what describes it: in a transfer both change together, or neither does."""
+"""An item and its metadata item, which a transfer always changes together."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from ibi.model.change import Act, ItemChange
 from ibi.model.item import Item, Transfer
 
 WHO: Final = "archive"
-"""Of acts that nobody asked for at their time."""
+"""The name in the history for acts that the archive does by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both, as far as they are here."""
+    """An item and its metadata item, as far as this archive has them."""
 
     held: StoredItem | None
     metadata: StoredItem | None
 
     @property
     def item(self) -> Item | None:
-        """The item, if it is here."""
+        """The item, if this archive has it."""
         return None if self.held is None else self.held.item
 
     @property
     def helds(self) -> list[StoredItem]:
-        """Those that are here."""
+        """The stored ones of the two."""
         return [each for each in (self.held, self.metadata) if each is not None]
 
     def part_in(self, id_: str) -> Transfer | None:
-        """Return what the item says of a transfer; None if it is in none, or in another."""
+        """Return the item's record of a transfer; None if it is in no or another transfer."""
         known = None if self.item is None else self.item.transfer
         return known if known is not None and known.id == id_ else None
 
 
 def pair_of(archive: Archive, label: Label) -> Pair:
-    """Return what is here under a label."""
+    """Return the item with a label and its metadata item."""
     held = archive.catalogue.items.find(label.canonical)
     described = None if held is None else held.item.metadata
     if described is None:
@@ -50,7 +50,7 @@ def pair_of(archive: Archive, label: Label) -> Pair:
 
 
 def digest_of(archive: Archive, pair: Pair) -> str:
-    """Return the digest of what is here, to compare it with the other side."""
+    """Return the digest of the local pair, to compare it with the other side's."""
     return transfer.digest((held.item, archive.files(held)) for held in pair.helds)
 
 
@@ -64,7 +64,7 @@ def make(  # noqa: PLR0913  # an act, by whom, and of what
     who: str = WHO,
     **detail: object,
 ) -> None:
-    """Make both what they become, in one change; what becomes None is here no more."""
+    """Change both items in one change; an item that becomes None is removed."""
     changes = []
     for held in pair.helds:
         after = become(held.item)

@@ -1,4 +1,4 @@
-"""Tickets: secrets by which the archive that an item is offered to reads it, and nobody else."""
+"""Read tickets: secrets with which the receiver of a transfer reads the offered item."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 from ibi.model.item import Item
 
 SETTING: Final = "tickets"
-"""Under which a catalogue keeps the secret that they are made with."""
+"""The name of the catalogue's setting with the secret that tickets are made with."""
 
 
 class ReadTickets:
-    """The tickets of one archive; none has to be remembered."""
+    """The tickets of one archive, derived from a secret: none is stored."""
 
     def __init__(self, secret: bytes) -> None:
-        """Make them with a secret."""
+        """Derive tickets from a secret."""
         self._secret = secret
 
     def of(self, transfer: str) -> str:
@@ -24,7 +24,7 @@ class ReadTickets:
         return hmac.new(self._secret, transfer.encode(), hashlib.sha256).hexdigest()
 
     def opens(self, item: Item, secret: str) -> bool:
-        """Tell whether a secret opens an item to the archive that it is offered to."""
+        """Return whether a secret is the ticket of the open transfer of an item."""
         known = item.transfer
         if known is None or known.phase == "ready":
             return False

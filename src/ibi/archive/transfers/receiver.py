@@ -1,6 +1,6 @@
-"""The receiving side of transfers: it pulls what is offered, and decides who has the Original.
+"""The receiving side of transfers: it pulls offered items and decides when they are accepted.
 
-Each message may come late, or twice: the answer is the same, and nothing is done a second time.
+A message may arrive late or twice: the answer is the same, and nothing is done a second time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ibi.model.item import State
 from ibi.model.label_pair import Forms
 
 OpenSource: TypeAlias = Callable[[str, str], PeerArchive]
-"""Returns the archive at an address, for somebody with a ticket."""
+"""Connects to the archive at an address, with a read ticket."""
 
 _ID: Final = re.compile("[0-9a-f]{32}")
 _LONGEST_TICKET: Final = 200
@@ -49,7 +49,7 @@ class TransferReceiver:
     def __init__(
         self, archive: Archive, address: str, service: Forms, open_source: OpenSource
     ) -> None:
-        """Receive in the name of the archive service at an address."""
+        """Receive for the archive with this service label and address."""
         self._archive = archive
         self._copies = archive.catalogue.copies
         self._transfers = archive.catalogue.transfers
@@ -59,7 +59,7 @@ class TransferReceiver:
         self._puller = ItemPuller(archive)
 
     def hear(self, message: Message) -> TransferReply:
-        """Answer a giver, once what the answer says is durable."""
+        """Answer a sender's message, once the effect of the message is durable."""
         if _ID.fullmatch(message.id) is None:
             msg = f"{shown(message.id)} is not the id of a transfer."
             raise ArchiveRequestError(msg)
@@ -100,7 +100,10 @@ class TransferReceiver:
         return TransferReply(state="copying")
 
     def _replaced(self, wanted: TransferRecord, pair: Pair) -> Pair:
-        """Let go of what waits in vain: a giver offers anew only what it took back before."""
+        """Release an item that waits for an earlier transfer of the same sender.
+
+        A sender offers an item again only after it has taken the item back.
+        """
         known = None if pair.item is None else pair.item.transfer
         if known is None or not transfer.is_replaced(known, wanted.id, wanted.peer):
             return pair
@@ -122,7 +125,7 @@ class TransferReceiver:
         transfer.check_receivable(pair.item, wanted.id)
 
     def _refuse(self, exchange: TransferRecord, reason: str) -> TransferReply:
-        """End a transfer; it stays on record, so that no late message opens it again."""
+        """End a transfer; its record stays, so that no late message opens it again."""
         ended = replace(exchange, state="undone", fault=reason, secret="")
         self._transfers.keep(ended)
         return TransferReply(state="refused", reason=reason)
@@ -135,7 +138,7 @@ class TransferReceiver:
         return answer
 
     def _check_receipt(self, receipt: str) -> None:
-        """Answer for our own receipts only: what another archive does by its own, nobody knows."""
+        """Raise unless the receipt was issued by this archive: only its own can be answered for."""
         if receipt.rpartition("@")[2] != self._service.label.canonical:
             msg = "This receipt is not of this archive: another one answers at its address now."
             raise StateError(msg)
@@ -150,7 +153,7 @@ class TransferReceiver:
         self._end(id_, "done")
 
     def _forget(self, undo: Undo, reason: str) -> None:
-        """End a transfer that was undone; the offer of one that is not known yet may be late."""
+        """End a transfer that was undone; its offer may still arrive, later than the undo."""
         if self._transfers.get(undo.id) is None:
             self._refuse(
                 TransferRecord(
@@ -193,7 +196,7 @@ class TransferReceiver:
         return answer
 
     def undo(self, exchange: TransferRecord, who: str) -> None:
-        """Let go of what was to come; StateError if it has come."""
+        """Undo a transfer; raise StateError if the item was accepted already."""
         message = Undo(id=exchange.id, label=exchange.label)
         with self._archive.changing():
             self._archive.settle()
@@ -203,9 +206,9 @@ class TransferReceiver:
                 raise StateError(msg)
 
     def go_on(self, exchange: TransferRecord, report: Report) -> None:
-        """Pull what is offered, until it is ready; what stands in the way for good is refused.
+        """Pull the offered item until it is ready; refuse the transfer after a permanent failure.
 
-        Raises what another try may mend, and whatever `report` raises.
+        Raises errors that another attempt may mend, and whatever `report` raises.
         """
         with self._archive.changing():
             self._archive.settle()
@@ -240,7 +243,7 @@ class TransferReceiver:
             self._archive.settle()
             row = self._transfers.get(id_)
             if row is None or row.state != "open":
-                return  # somebody undid it meanwhile
+                return  # the transfer was undone meanwhile
             before = [self._archive.find(item.forms) for item, _ in pulled.items]
             transfer.check_receivable(before[0], id_)
             for each in before[1:]:

@@ -1,7 +1,7 @@
-"""The giving side of transfers: it asks the receiver on and on, and does what the answer allows.
+"""The sending side of transfers: it repeats its message and acts on the receiver's answer.
 
-First the row in the catalogue, then the change: whatever a crash leaves behind is found by its row.
-Nothing is remembered between two steps that the item and the row do not say.
+The row in the catalogue is written before the item changes, so that a transfer is found by its row
+after a crash. The item and the row hold all state between two steps.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ibi.model.change import Act
 from ibi.model.item import Item, Transfer
 
 MOST_ITEMS: Final = 1000
-"""At a time."""
+"""The most items of one request."""
 _PASSING: Final = frozenset({408, 425, 429})
-"""Statuses that say nothing of what was asked."""
+"""HTTP statuses of temporary refusals: they say nothing about the transfer."""
 _SERVERS_FAULT: Final = 500
 
 
 class TransferSender:
-    """Gives Originals to other archives."""
+    """Sends Originals to other archives."""
 
     def __init__(
         self, archive: Archive, address: str, ticket_of: Callable[[str], str], open_peer: OpenPeer
     ) -> None:
-        """Give in the name of the archive at an address."""
+        """Send for the archive at this address."""
         self._archive = archive
         self._copies = archive.catalogue.copies
         self._transfers = archive.catalogue.transfers
@@ -47,7 +47,7 @@ class TransferSender:
         self._open_peer = open_peer
 
     def offer(self, labels: list[str], to: str, token: str, who: str) -> list[TransferRecord]:
-        """Begin to transfer items, each by itself; if one of them cannot be, none is begun."""
+        """Begin one transfer for each item; if one item is not transferable, begin none."""
         if not 1 <= len(labels) <= MOST_ITEMS:
             msg = f"{len(labels)} items cannot be transferred at a time: 1 to {MOST_ITEMS} can."
             raise ArchiveRequestError(msg)
@@ -67,7 +67,7 @@ class TransferSender:
             msg = f"{shown(to)} is this archive itself: nothing is transferred there."
             raise ArchiveRequestError(msg)
         check_token(token)
-        self._open_peer(peer, token).close()  # or it is refused here, not later by a thread
+        self._open_peer(peer, token).close()  # refuse a bad address now, not later in a thread
         return peer
 
     def _checked(self, label: str | Label, peer: str) -> Label:
@@ -77,14 +77,14 @@ class TransferSender:
         return item.forms.label
 
     def _is_resumed(self, known: Transfer | None, peer: str) -> bool:
-        """Tell whether a transfer is under way whose token was lost with the catalogue."""
+        """Return whether an open transfer to this peer lost its token with the catalogue."""
         if known is None or known.phase == "ready" or known.peer != peer:
             return False
         row = self._transfers.get(known.id)
         return row is None or not row.secret
 
     def _offer(self, label: Label, peer: str, token: str, who: str) -> TransferRecord:
-        with self._archive.changing():  # for one at a time: others have something to do, too
+        with self._archive.changing():  # held for one item at a time, so that others can change too
             self._archive.settle()
             self._checked(label, peer)
             return self._begin(label, peer, token, who)
@@ -120,9 +120,9 @@ class TransferSender:
         return exchange
 
     def say(self, exchange: TransferRecord, *, undo: bool) -> TransferReply:
-        """Say what has to be said next, and return the answer.
+        """Send the next message and return the answer.
 
-        That the receiver will not hear of it counts only while nothing was handed over.
+        A refusal ends the transfer only as long as the item was not handed over.
         """
         item = self._pair(exchange).item
         message = transfer.message(item, self._message(exchange), undo=undo)
@@ -148,7 +148,7 @@ class TransferSender:
         )
 
     def hear(self, exchange: TransferRecord, answer: TransferReply) -> bool:
-        """Do what an answer asks for; tell whether that took the transfer any further."""
+        """Act on an answer; return whether the transfer made progress."""
         with self._archive.changing():
             pair = self._pair(exchange)
             row = self._transfers.get(exchange.id) or exchange  # it may be undone meanwhile
@@ -188,7 +188,7 @@ class TransferSender:
         )
 
     def _finish(self, exchange: TransferRecord, pair: Pair) -> None:
-        # First, so that a Copy is never without it; one that is no Copy yet is not looked after.
+        # Before the change, so that a Copy never lacks its record.
         record = CopyRecord(label=exchange.label, checked=self._archive.clock.wall())
         self._copies.keep(record)
         id_ = exchange.id
@@ -216,9 +216,9 @@ class TransferSender:
         )
 
     def undo(self, exchange: TransferRecord, who: str) -> None:
-        """Take back what was only offered; what was handed over, the receiver has to let go of.
+        """Take back an offered item; for a handed-over one, ask the receiver to release it.
 
-        The row of a transfer that was undone before is ended, even if nobody there hears of it.
+        The row of a transfer that was undone before is ended, even if the receiver never answers.
         """
         with self._archive.changing():
             pair = self._pair(exchange)
@@ -226,7 +226,7 @@ class TransferSender:
             known = pair.part_in(row.id)
             reason = f"{who} undid it."
             if known is None:
-                # Without a word on why it ended, it may be that the other side accepted.
+                # A transfer that ended without a reason may have been accepted by the receiver.
                 if row.fault:
                     self._end(row, row.fault, accepted=False)
                 return
@@ -235,9 +235,9 @@ class TransferSender:
             self._note(row, reason)
 
     def renew(self, exchange: TransferRecord, token: str, to: str, who: str) -> None:
-        """Go on with another token, or at another address of the same archive.
+        """Continue with another token, or at another address of the same archive.
 
-        If it is not the same, it does not know its receipt, and nothing comes of it.
+        Another archive at that address does not know the receipt, so it cannot accept the item.
         """
         with self._archive.changing():
             pair = self._pair(exchange)
@@ -253,7 +253,7 @@ class TransferSender:
                 pairs.make(self._archive, act, pair, become, row.id, who=who, to=peer)
 
     def _open(self, exchange: TransferRecord) -> TransferRecord:
-        """Return a transfer as it is by now; StateError if it has ended meanwhile."""
+        """Return the current record of a transfer; raise StateError if it has ended."""
         row = self._transfers.get(exchange.id) or exchange
         if row.state != "open":
             msg = f"This transfer has ended already: it is {row.state}."
@@ -275,7 +275,7 @@ class TransferSender:
 
 
 def check_token(token: str) -> None:
-    """Refuse what cannot be the token of any archive."""
+    """Raise if a text cannot be the token of any archive."""
     if not token or not token.isascii() or not token.isprintable():
         msg = "A token of the other archive is needed: 'ibi archive token add NAME --scope receive'"
         raise ArchiveRequestError(f"{msg} makes one there.")
@@ -287,7 +287,7 @@ def _readdressed(item: Item, peer: str) -> Item:
 
 
 def _is_final(refusal: ArchiveRefusedError | ArchiveRequestError) -> bool:
-    """Tell whether to say the same again would change nothing."""
+    """Return whether repeating the message could not change the answer."""
     if isinstance(refusal, ArchiveRequestError):
         return True
     return refusal.status < _SERVERS_FAULT and refusal.status not in _PASSING

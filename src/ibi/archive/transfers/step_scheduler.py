@@ -1,6 +1,6 @@
-"""Courses: things that go on step by step, several at a time, each when it is due.
+"""A scheduler of work in steps: several threads, each step when it is due.
 
-Which there are is durable elsewhere: here is only when each is looked at next, and by which thread.
+The work itself is durable elsewhere: the scheduler only knows when each entry is due next.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ibi.model.clock import Clock
 _LOG: Final = structlog.get_logger()
 SECOND: Final = 1_000_000_000
 NEVER: Final = 1 << 62
-"""Nanoseconds: until somebody wakes it."""
+"""Nanoseconds that mean: not before `wake`."""
 _LOOK: Final = 30 * SECOND
-"""After which those are looked for that nobody told of."""
+"""Nanoseconds between two searches for new entries."""
 _MOST: Final = 64
-"""Of ten thousand, as many are under way at once: those that began also end, one after the other.
-Who rests for longer than a while does not count, or one that never answers would stop all."""
+"""The most entries under way at once, so that begun ones end before others begin. Entries that rest
+for longer than `_WHILE` do not count: peers that never answer must not block the others."""
 _WHILE: Final = 5 * SECOND
 _PATIENCE: Final = 5 * SECOND
-"""At the end, with steps that wait for somebody else."""
+"""Nanoseconds for which `stop` waits for steps that wait for a peer."""
 _AT_ONCE: Final = -1
-"""Due before all others: what was half done is not left so while others begin."""
+"""The due time of entries that go before all others: begun work is finished first."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class _Course:
 
 
 class StepScheduler:
-    """Some threads, and what they have to do."""
+    """Threads that carry out steps when they are due."""
 
     def __init__(
         self,
@@ -50,10 +50,10 @@ class StepScheduler:
         look: Callable[[], Iterable[str]],
         threads: int,
     ) -> None:
-        """Take each thing a step further by `step`, and find them by `look`.
+        """Carry out `step` for each entry that `look` finds.
 
-        A step returns for how many nanoseconds to leave the thing alone; None if it has ended. What
-        is not to be left alone at all goes on before everything else.
+        A step returns the nanoseconds until the entry's next step, or None if the entry has ended.
+        An entry that returns 0 goes on before all others.
         """
         self._clock = clock
         self._step = step
@@ -61,14 +61,14 @@ class StepScheduler:
         self._count = threads
         self._scheduler: dict[str, _Course] = {}
         self._new: dict[str, None] = {}
-        """Those that wait for their first step, in their order."""
+        """Entries that wait for their first step, in order."""
         self._looked = -_LOOK
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self.is_stopping = False
 
     def start(self, name: str) -> None:
-        """Begin."""
+        """Start the threads."""
         self.is_stopping = False
         self._looked = self._clock.uptime() - _LOOK
         for number in range(self._count):
@@ -77,7 +77,7 @@ class StepScheduler:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Begin no further step, and wait for those that are being made, unless they hang."""
+        """Begin no further step, and wait for running steps for a limited time."""
         with self._changed:
             self.is_stopping = True
             self._changed.notify_all()
@@ -87,7 +87,7 @@ class StepScheduler:
         self._threads.clear()
 
     def wake(self, *ids: str) -> None:
-        """Have these looked at now."""
+        """Make these entries due now."""
         with self._changed:
             for id_ in ids:
                 self._meet(id_)
@@ -104,13 +104,13 @@ class StepScheduler:
         while (id_ := self._next()) is not None:
             try:
                 pause = self._step(id_)
-            except Exception:  # noqa: BLE001  # or a fault of ours would end all of them
+            except Exception:  # noqa: BLE001  # one failing step must not end the thread
                 _LOG.exception("a step failed", id=id_)
                 pause = _LOOK
             self._leave(id_, pause)
 
     def _next(self) -> str | None:
-        """Wait for what is due, and keep others from it; None if nothing more is to be done."""
+        """Wait for a due entry and claim it; None once the scheduler stops."""
         with self._changed:
             while not self.is_stopping:
                 now = self._clock.uptime()
@@ -130,12 +130,12 @@ class StepScheduler:
         if now - self._looked < _LOOK:
             return
         self._looked = now
-        with suppress(IbiError):  # the storage fails: later
+        with suppress(IbiError):  # if the storage fails, the next search finds them
             for id_ in self._find():
                 self._meet(id_)
 
     def _begin(self, now: int) -> None:
-        """Let as many begin as there is room for."""
+        """Make as many waiting entries due as there is room for."""
         moving = sum(each.due < now + _WHILE for each in self._scheduler.values())
         for id_ in list(islice(self._new, max(0, _MOST - moving))):
             del self._new[id_]

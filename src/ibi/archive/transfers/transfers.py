@@ -1,8 +1,7 @@
-"""Transfers: all that are open are taken further, several at a time, until each has ended.
+"""Transfers: continues all open ones, several at a time, until each has ended.
 
-What the two sides become stands in `transfer`, how each does it in `giving` and `receiving`. Here
-both go on by themselves: after a restart from what is durable, and with growing pauses where the
-other side does not answer.
+The rules are in `rules.transfer`, the two sides in `sender` and `receiver`. This module schedules
+their steps: after a restart from durable state, and with growing pauses while a peer is silent.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ from ibi.model.pace import Backoff
 _LOG: Final = structlog.get_logger()
 _THREADS: Final = 4
 _AFTER_STOP: Final = SECOND // 20
-"""Nanoseconds after which a step that was broken off is made again."""
+"""Nanoseconds before an interrupted step is repeated."""
 _LOOKS: Final = Backoff(SECOND // 10, 2 * SECOND)
-"""Waits between two looks at how far the other side is."""
+"""Waits between two questions about the progress of the other side."""
 _RETRY: Final = Backoff(SECOND // 2, 300 * SECOND)
-"""Waits for a side that does not answer, or a storage that fails."""
+"""Waits after a peer gave no answer or the storage failed."""
 _RETRY_RECEIVING: Final = Backoff(SECOND // 2, 30 * SECOND)
-"""The same at the receiving side: the sender asks it meanwhile."""
+"""The same on the receiving side, shorter because the sender keeps asking it."""
 
 Phase = Literal["offered", "handed over", "copying", "ready", "ending", "done", "undone"]
 
 
 class _StoppedError(Exception):
-    """The process is about to end, or nobody wants any more what is being pulled."""
+    """The process is about to end, or the transfer was undone during the pull."""
 
 
 @dataclass(slots=True)
 class _Way:
-    """What is remembered of an open transfer while the process lives."""
+    """State of an open transfer in the memory of this process."""
 
     looks: int = 0
-    """In a row that found nothing new."""
+    """Steps in a row without progress."""
     failures: int = 0
     is_unwanted: bool = False
     done: int = 0
@@ -61,17 +60,17 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class TransferProgress:
-    """A transfer, and how far it is."""
+    """A transfer and its progress."""
 
     exchange: TransferRecord
     phase: Phase
     done: int = 0
     total: int = 0
-    """Bytes that the receiver has of those that it needs."""
+    """Bytes that the receiver has, of those that it needs."""
 
 
 class Transfers:
-    """The transfers of one archive, both those that go and those that come."""
+    """The transfers of one archive, outgoing and incoming."""
 
     def __init__(
         self,
@@ -81,7 +80,7 @@ class Transfers:
         open_peer: OpenPeer,
         open_source: OpenSource,
     ) -> None:
-        """Know how others are reached; nothing goes on before `start`."""
+        """Connect to peers by these functions; no step runs before `start`."""
         self._archive = archive
         self._items = archive.catalogue.items
         self._transfers = archive.catalogue.transfers
@@ -89,7 +88,7 @@ class Transfers:
         self._tickets = ReadTickets(bytes.fromhex(secret))
         self._sender = TransferSender(archive, address, self._tickets.of, open_peer)
         self._receiver = TransferReceiver(archive, address, service, open_source)
-        # Apart: what comes may be large, and what was handed over must not wait for it.
+        # Two schedulers: an incoming item may be large, and handed-over items must not wait for it.
         self._scheduler: dict[Role, StepScheduler] = {
             role: StepScheduler(archive.clock, self.step, partial(self._open_ids, role), _THREADS)
             for role in get_args(Role)
@@ -97,25 +96,25 @@ class Transfers:
         self._ways: dict[str, _Way] = {}
 
     def start(self) -> None:
-        """Begin to take them further, first those that were open before."""
+        """Start the schedulers; transfers that were open before continue first."""
         for role, scheduler in self._scheduler.items():
             scheduler.start(f"ibi-{role}")
 
     def stop(self) -> None:
-        """Interrupt whatever is being pulled, and wait until nothing is changed any more."""
+        """Interrupt running pulls, and wait until no step changes anything any more."""
         for scheduler in self._scheduler.values():
             scheduler.stop()
         with self._archive.changing():
             return
 
     def offer(self, labels: list[str], to: str, token: str, who: str) -> list[TransferProgress]:
-        """Begin to transfer items to the archive at an address, by a token that it gave."""
+        """Begin to transfer items to the archive at an address, with a token of that archive."""
         begun = self._sender.offer(labels, to, token, who)
         self._scheduler["giving"].wake(*(exchange.id for exchange in begun))
         return [self._progress(exchange) for exchange in begun]
 
     def hear(self, message: Message) -> TransferReply:
-        """Answer another archive, which would transfer an item here."""
+        """Answer a message of an archive that transfers an item to this one."""
         answer = self._receiver.hear(message)
         way = self._ways.get(message.id)
         if answer.state == "copying" and way is not None:
@@ -128,7 +127,7 @@ class Transfers:
         return answer
 
     def undo(self, id: str, who: str) -> TransferProgress:  # noqa: A002  # what it is called everywhere
-        """Undo a transfer; StateError if it is too late for that."""
+        """Undo a transfer; raise StateError if it is too late."""
         exchange = self._open(id)
         if exchange.role == "receiving":
             self._receiver.undo(exchange, who)
@@ -139,7 +138,7 @@ class Transfers:
         return self.get(id)
 
     def resume(self, id: str, token: str = "", to: str = "", who: str = WHO) -> TransferProgress:  # noqa: A002
-        """Try again now; with another token, or where the other archive is by now, if given."""
+        """Try again now, with another token or at another address of the peer if given."""
         exchange = self._open(id)
         if (token or to) and exchange.role == "receiving":
             msg = "What comes here needs no token or address: the archive that gives it has both."
@@ -158,11 +157,11 @@ class Transfers:
         return self._progress(exchange)
 
     def newest(self, limit: int, state: str = "") -> list[TransferProgress]:
-        """Return so many transfers, of a state or of all; the newest is the last."""
+        """Return the newest transfers, of one state or of all; the newest is the last."""
         return [self._progress(each) for each in self._transfers.listed(state, limit)]
 
     def is_ticket(self, item: Item, secret: str) -> bool:
-        """Tell whether a secret opens an item to the archive that it is offered to."""
+        """Return whether a secret is the read ticket of the open transfer of an item."""
         return self._tickets.opens(item, secret)
 
     def _open(self, id_: str) -> TransferRecord:
@@ -192,9 +191,9 @@ class Transfers:
         return self._ways.setdefault(id_, _Way())
 
     def step(self, id_: str) -> int | None:
-        """Take a transfer one step further; return for how long to leave it alone then.
+        """Carry out the next step of a transfer; return the nanoseconds until the one after it.
 
-        None if it has ended. What it needs it reads anew, as after a restart.
+        None if the transfer has ended. Each step reads the durable state, as after a restart.
         """
         way = self._way(id_)
         retry = _RETRY
@@ -218,7 +217,7 @@ class Transfers:
 
     def _give(self, exchange: TransferRecord, way: _Way) -> int:
         if exchange.role != "giving" or not exchange.secret:
-            return NEVER  # until a message comes, or the token that was lost
+            return NEVER  # until a message arrives, or an operator gives the lost token again
         answer = self._sender.say(exchange, undo=way.is_unwanted)
         way.done, way.total = answer.done, answer.total
         with self._archive.changing():
@@ -246,7 +245,7 @@ class Transfers:
             self._note(id_, str(fault))
 
     def _note(self, id_: str, fault: str) -> None:
-        """Put on record why it does not go on; unless it says there already why it was undone."""
+        """Record why a transfer makes no progress, unless its record says why it was undone."""
         with self._archive.changing():
             row = self._transfers.get(id_)
             if row is None or row.state != "open" or row.fault == fault:
