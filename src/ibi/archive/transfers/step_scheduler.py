@@ -34,7 +34,7 @@ _AT_ONCE: Final = -1
 
 
 @dataclass(slots=True)
-class _Course:
+class _Entry:
     due: int = 0
     is_busy: bool = False
     is_woken: bool = False
@@ -59,7 +59,7 @@ class StepScheduler:
         self._step = step
         self._find = look
         self._count = threads
-        self._scheduler: dict[str, _Course] = {}
+        self._entries: dict[str, _Entry] = {}
         self._new: dict[str, None] = {}
         """Entries that wait for their first step, in order."""
         self._looked = -_LOOK
@@ -91,13 +91,13 @@ class StepScheduler:
         with self._changed:
             for id_ in ids:
                 self._meet(id_)
-                if id_ in self._scheduler:
-                    entry = self._scheduler[id_]
+                if id_ in self._entries:
+                    entry = self._entries[id_]
                     entry.due, entry.is_woken = 0, True
             self._changed.notify_all()
 
     def _meet(self, id_: str) -> None:
-        if id_ not in self._scheduler:
+        if id_ not in self._entries:
             self._new[id_] = None
 
     def _run(self) -> None:
@@ -116,10 +116,10 @@ class StepScheduler:
                 now = self._clock.uptime()
                 self._look(now)
                 self._begin(now)
-                free = {id_: each.due for id_, each in self._scheduler.items() if not each.is_busy}
+                free = {id_: each.due for id_, each in self._entries.items() if not each.is_busy}
                 first = min(free, key=free.__getitem__, default="")
                 if first and free[first] <= now:
-                    entry = self._scheduler[first]
+                    entry = self._entries[first]
                     entry.is_busy, entry.is_woken = True, False
                     return first
                 due = min(free.get(first, NEVER), self._looked + _LOOK)
@@ -136,19 +136,19 @@ class StepScheduler:
 
     def _begin(self, now: int) -> None:
         """Make as many waiting entries due as there is room for."""
-        moving = sum(each.due < now + _WHILE for each in self._scheduler.values())
+        moving = sum(each.due < now + _WHILE for each in self._entries.values())
         for id_ in list(islice(self._new, max(0, _MOST - moving))):
             del self._new[id_]
-            self._scheduler[id_] = _Course()
+            self._entries[id_] = _Entry()
 
     def _leave(self, id_: str, pause: int | None) -> None:
         with self._changed:
-            entry = self._scheduler[id_]
+            entry = self._entries[id_]
             entry.is_busy = False
             if entry.is_woken:
                 entry.due = 0
             elif pause is None:
-                del self._scheduler[id_]
+                del self._entries[id_]
             else:
                 entry.due = self._clock.uptime() + pause if pause else _AT_ONCE
             self._changed.notify()
