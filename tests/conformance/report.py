@@ -15,10 +15,10 @@ REPORT: Final = HERE.parents[1] / "docs" / "conformance.md"
 _INTRODUCTION: Final = """\
 # Conformance
 
-Every table, example and algorithm of the two reports behind ABNT NBR 16066:2012, and the diagrams
-of their messages: the tests that cover each, and its state. This page is made by `make conformance`
-from the tests themselves; a test fails when it is stale, and `make test` fails when one of the
-tests named here does.
+This page lists every table, example and algorithm of the two reports behind ABNT NBR 16066:2012,
+and the diagrams of their messages, with the tests that cover each. `make conformance` generates it
+from the tests. A test fails when the page is out of date, and `make test` fails when a test named
+here fails.
 """
 _TITLES: Final = {
     "003": "003: System for IBI Generation (RTC-10-I)",
