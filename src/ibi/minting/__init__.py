@@ -1,1 +1,1 @@
-"""Minting: an instant for every request, and the two labels made of it (003, chapter 6)."""
+"""The minter: issues labels (003, chapters 5 and 6), each once, as a library or an HTTP service."""

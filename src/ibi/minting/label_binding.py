@@ -1,7 +1,7 @@
-"""The association of labels with items: bound at once, or reserved and bound later.
+"""The binding of labels to items: at once, or reserved first and bound later.
 
-003 calls the moment of association the date of a label. Who needs no memory of it asks the minter
-itself; whoever orders here gets what is recorded in the ledger before the label leaves.
+003 calls the moment of association the date of a label. A caller that needs no record of it uses
+the minter directly; orders placed here are recorded in the ledger before the labels are returned.
 """
 
 from __future__ import annotations
@@ -20,72 +20,70 @@ from ibi.minting.rules.granularity import SECOND, check_count
 from ibi.minting.rules.label_generator import EARLIEST, LATEST, Minted
 
 LONGEST_KEY: Final = 255
-"""As the draft of the Idempotency-Key header suggests to bound it; a UUID has 36."""
+"""The longest idempotency key in characters, as the draft of the header suggests; a UUID has 36."""
 
 MOST_A_REQUEST: Final = 10_000
-"""Labels in one answer over HTTP: about a megabyte."""
+"""The largest number of labels in one answer over HTTP: about a megabyte."""
 
 LONGEST_TARGET: Final = 2048
-"""What sitemaps.org allows a URL, and browsers have long agreed on."""
+"""The longest target in characters, the limit of sitemaps.org and of browsers for a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class MintOrder:
-    """Labels that somebody wants, and what is to be remembered of them."""
+    """An order for labels, with what the ledger is to record of them."""
 
     count: int = 1
     key: str = ""
-    """The same key gets the same labels again; empty for none."""
+    """The idempotency key: the same key returns the same labels again; empty for none."""
     target: str = ""
-    """What the labels are bound to; empty for nothing."""
+    """The target that the label is bound to; empty for none."""
     reserve: bool = False
-    """Whether they are to be bound later."""
+    """Whether the labels are to be bound later."""
     client: str = ""
-    """Whose key it is: two clients who happen upon one key must not get one label."""
+    """The client that owns the key: equal keys of two clients must not return the same labels."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written down."""
         check_count(self.count)
         check_text(self.key, "a key", LONGEST_KEY)
         check_text(self.target, "a target", LONGEST_TARGET)
         if self.target and self.count > 1:
-            msg = "A target takes one label: several labels for one thing help nobody."
+            msg = "A target takes one label: ask for one, or leave the target out."
             raise MintingRequestError(msg)
 
     @property
     def is_recorded(self) -> bool:
-        """Tell whether anything is to be remembered."""
+        """Whether the ledger records this order."""
         return bool(self.key or self.target or self.reserve)
 
     @property
     def ledger_key(self) -> str:
-        """The key under which the ledger remembers it; empty for none."""
+        """The key of the order in the ledger; empty for none."""
         return self.key and f"{self.client} {self.key}"
 
     @property
     def request(self) -> str:
-        """What was asked for, beside the key."""
+        """The order without its key, to detect that a key is reused for another order."""
         return f"{self.count} {int(self.reserve)} {self.target}"
 
 
 def check_text(text: str, thing: str, longest: int) -> None:
-    """Refuse a text that is too long or does not print."""
+    """Raise if a text is too long or has unprintable characters."""
     if len(text) > longest or not text.isprintable():
         msg = f"{shown(text)} is not {thing}: expected at most {longest} printable characters."
         raise MintingRequestError(msg)
 
 
 class LabelBindings:
-    """Mints labels and remembers what they are for."""
+    """Mints labels and records their keys, reservations and targets in the ledger."""
 
     def __init__(self, minter: Minter) -> None:
-        """Record under the prefixes of the minter's subsystem."""
         self.minter = minter
         self._ledger = minter.ledger
         self._prefixes = minter.subsystem.prefixes
 
     def issue(self, order: MintOrder, timeout: float | None = None) -> list[Minted]:
-        """Fill one order."""
+        """Return the labels for one order."""
         [outcome] = self.issue_all([order], timeout)
         if isinstance(outcome, IbiError):
             raise outcome
@@ -94,7 +92,7 @@ class LabelBindings:
     def issue_all(
         self, orders: Sequence[MintOrder], timeout: float | None = None
     ) -> list[list[Minted] | KeyReusedError]:
-        """Fill orders of many callers in one durable step, or two where the mark must move."""
+        """Return the labels for many orders, in one durable step, or two if the mark moves."""
         keys = sorted({order.ledger_key for order in orders if order.key})
         issued = self._ledger.issued(self._prefixes, keys) if keys else {}
         filled: list[tuple[MintOrder, tuple[int, ...]]] = []
@@ -111,7 +109,7 @@ class LabelBindings:
         ]
 
     def _record(self, filled: list[tuple[MintOrder, tuple[int, ...]]]) -> dict[str, Issue]:
-        """Record what is to be remembered; return the issues that stand, ours or another's."""
+        """Record the orders; return the issues now in the ledger, ours or another process's."""
         now = self.minter.now()
         standing: dict[str, Issue] = {}
         while True:
@@ -130,7 +128,7 @@ class LabelBindings:
             taken = self._ledger.record(list(issues.values()), labels) if issues or labels else None
             if taken is None:
                 return standing | issues
-            # Another process took the same key a moment ago: its labels are the ones.
+            # Another process recorded the same key a moment ago: its labels are the valid ones.
             standing[taken.key] = taken
 
     def _outcome(self, order: MintOrder, issue: Issue) -> list[Minted] | KeyReusedError:
@@ -139,7 +137,7 @@ class LabelBindings:
         return [self._minted(instant, issue.prefixes) for instant in issue.instants]
 
     def _minted(self, instant: int, prefixes: tuple[str, ...]) -> Minted:
-        """Make the labels that were minted then: not those of a form that came later."""
+        """Return the labels as minted then, without a form that the subsystem gained later."""
         [label] = self.minter.labels([instant])
         subsystem = self.minter.subsystem
         return Minted(
@@ -149,10 +147,10 @@ class LabelBindings:
         )
 
     def bind(self, label: Label, target: str) -> tuple[Minted, LabelRecord]:
-        """Bind a reserved label to what it names, once and for all."""
+        """Bind a reserved label to a target, permanently."""
         check_text(target, "a target", LONGEST_TARGET)
         if not target:
-            msg = "A label is bound to something: the target is empty."
+            msg = "A label is bound to a target, and the target is empty."
             raise MintingRequestError(msg)
         prefix, instant = self._place(label)
         record = self._ledger.bind(prefix, instant, target) if prefix else None
@@ -169,7 +167,7 @@ class LabelBindings:
         return None if record is None else (self._minted(instant, record.prefixes), record)
 
     def _place(self, label: Label) -> tuple[str, int]:
-        """Return prefix and instant of a label; no prefix if it cannot be one of ours."""
+        """Return prefix and instant of a label; an empty prefix if it cannot be one of ours."""
         instant = nanoseconds_of(label.instant)
         subsystem = self.minter.subsystem
         if instant is None or not subsystem.owns(label):
@@ -184,7 +182,7 @@ class LabelBindings:
 
 
 def _fresh(orders: Sequence[MintOrder], issued: dict[str, Issue]) -> list[MintOrder]:
-    """Return the orders for which labels must be minted: of those with one key, the first."""
+    """Return the orders that need new labels: of those with the same key, the first."""
     seen = set(issued)
     fresh = []
     for order in orders:
@@ -197,7 +195,7 @@ def _fresh(orders: Sequence[MintOrder], issued: dict[str, Issue]) -> list[MintOr
 
 
 def nanoseconds_of(instant: Instant) -> int | None:
-    """Return the instant in nanoseconds of POSIX time; None if no minter can have given it."""
+    """Return the instant in nanoseconds of POSIX time; None if no minter can have issued it."""
     fraction = instant.significant_fraction
     if len(fraction) > len(str(SECOND)) - 1:
         return None

@@ -1,8 +1,8 @@
-"""The minter: gives out the labels of one subsystem, never the same twice.
+"""The minter: issues the labels of one subsystem, each only once.
 
-Most labels come straight from the stretch of time that its desk holds; `reservation` says when
-and how it takes another from the ledger. Threads may share a minter. A forked process must not
-use the stretch of its parent, and does not: it begins anew.
+Most labels come straight from the stretch of time that its allocator holds; `reservation` defines
+when and how it takes another one from the ledger. Threads may share a minter. A forked process must
+not use the stretch of its parent: it starts with none.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from ibi.minting.waiting_room import WaitingRoom
 from ibi.model.clock import Clock
 
 SEATS: Final = 1000
-"""How many callers may wait. A thread each: more would be the machine's trouble, not ours."""
+"""How many callers may wait, each with a thread of its own: more would exhaust the machine."""
 
 _SOON: Final = 1_000_000
-"""Nanoseconds after which the ledger is asked again, at the earliest."""
+"""Nanoseconds to wait at least before the ledger is asked again."""
 
 
 class Minter(AbstractContextManager["Minter"]):
-    """Mints the labels of one subsystem; a context manager that lets go of its prefixes."""
+    """Mints the labels of one subsystem; a context manager that releases its prefixes."""
 
     def __init__(  # noqa: PLR0913  # one argument a port, and what an operator sets
         self,
@@ -79,7 +79,7 @@ class Minter(AbstractContextManager["Minter"]):
         _MINTERS.add(self)
 
     def mint(self, timeout: float | None = None) -> Minted:
-        """Give out one label, in all forms that the subsystem has; wait up to `timeout` seconds."""
+        """Mint one label, in all forms that the subsystem has; wait up to `timeout` seconds."""
         with self._lock:
             instant = self._quick()
         if instant is None:
@@ -87,12 +87,12 @@ class Minter(AbstractContextManager["Minter"]):
         return self._label(instant)
 
     def _quick(self) -> int | None:
-        """Give out an instant if nobody waits and the stretch has one at hand; otherwise None."""
+        """Return an instant if no caller waits and the stretch has one left; otherwise None."""
         allocator = self._allocator
         wall = self._wall()
         if (
             wall > allocator.mark
-            # The clock goes as the uptime does: no need to ask the ledger.
+            # The wall clock still agrees with the uptime: no need to ask the ledger.
             or not -JITTER < wall - self._uptime() - allocator.offset < JITTER
             or self._room.queue
         ):
@@ -105,13 +105,13 @@ class Minter(AbstractContextManager["Minter"]):
         return instant
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
-        """Give out many labels in one durable step, or in as few as the granularity allows."""
+        """Mint many labels in one durable step, or in as few as the granularity allows."""
         return self._generator.labels(self.instants(count, timeout))
 
     def attempt(self, count: int) -> list[Minted] | None:
-        """Give out labels if that needs neither waiting nor the ledger; otherwise None."""
+        """Return labels if that takes neither waiting nor the ledger; otherwise None."""
         check_count(count)
-        # Somebody else may hold the lock while the ledger writes: that would be waiting.
+        # Another thread may hold the lock while the ledger writes: that would be waiting.
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -129,7 +129,7 @@ class Minter(AbstractContextManager["Minter"]):
         return self._generator.labels(allocation.instants)
 
     def instants(self, count: int, timeout: float | None = None) -> list[int]:
-        """Give out instants, of which `labels` makes labels."""
+        """Return new instants, for `labels` to make labels of."""
         check_count(count)
         longest = self.limits.wait / SECOND
         wait = int(max(0.0, longest if timeout is None else min(timeout, longest)) * SECOND)
@@ -145,18 +145,18 @@ class Minter(AbstractContextManager["Minter"]):
         return given
 
     def labels(self, instants: Sequence[int]) -> list[Minted]:
-        """Make the labels of instants that this minter has given out."""
+        """Return the labels of instants that this minter has issued."""
         return self._generator.labels(instants)
 
     def _serve(self, count: int, deadline: int) -> list[int]:
-        """Serve the caller at the desk with as many as its granularity allows at once."""
+        """Return as many instants as the granularity allows, to the caller whose turn it is."""
         allocator = self._allocator
         while True:
             with self._lock:
                 if self._closed:
                     raise MinterClosedError
                 now = allocator.read()
-                wait = max(0, deadline - now.uptime)  # who need not wait is never late
+                wait = max(0, deadline - now.uptime)  # a caller that need not wait is never late
                 batch = min(count, self.at_once())
                 crowd = len(self._room.queue) - 1
                 allocation = allocator.draw(batch, now, crowd)
@@ -173,7 +173,7 @@ class Minter(AbstractContextManager["Minter"]):
                     if len(allocation.instants) > 1 or delay <= 0:
                         allocator.take(allocation)
                         break
-            # At the desk, and early: whoever gives up now has taken nothing.
+            # It is this caller's turn, but early: if it gives up now, no instant is lost.
             self._clock.sleep(delay)
         self._wait_for(allocation, deadline)
         return allocation.instants
@@ -181,8 +181,8 @@ class Minter(AbstractContextManager["Minter"]):
     def at_once(self) -> int:
         """Return how many labels may be reserved in one step.
 
-        A mark further ahead than a stretch would keep everyone waiting after a crash. A
-        granularity that finds itself is as fine as the batch needs.
+        A mark further ahead than a stretch would make all callers wait after a crash. An automatic
+        granularity becomes as fine as the batch needs.
         """
         granularity = self._allocator.granularity
         if not granularity.fixed:
@@ -190,15 +190,15 @@ class Minter(AbstractContextManager["Minter"]):
         return max(1, self.limits.stretch // granularity.nanoseconds)
 
     def _wait_for(self, allocation: Allocation, deadline: int) -> None:
-        """Wait until the instants have come: no label is younger than its creation date."""
+        """Wait until the instants have passed: no label may carry a date in the future."""
         while (delay := allocation.creation - self._wall()) > 0:
             if self._uptime() + delay > deadline + self.limits.behind:
-                # The clock was set back meanwhile. The instants are lost, which harms nobody.
+                # The clock was set back meanwhile. The instants are lost, which is harmless.
                 raise BusyError(-(-delay // SECOND))
             self._clock.sleep(delay)
 
     def now(self) -> int:
-        """Return POSIX time in nanoseconds, as its clock has it."""
+        """Return the POSIX time in nanoseconds, by the minter's clock."""
         return self._wall()
 
     @property
@@ -207,31 +207,31 @@ class Minter(AbstractContextManager["Minter"]):
         return self._allocator.granularity
 
     def set_granularity(self, text: str) -> None:
-        """Change the granularity, from the next label on; `auto` lets it find its own."""
+        """Change the granularity, from the next label on; `auto` adapts it to the load."""
         chosen = Granularity.of(text)
         with self._lock:
             self._allocator.adapt(chosen)
 
     def health(self) -> MinterHealth:
-        """Tell how it fares."""
+        """Return counters and state for monitoring."""
         return health_of(self._allocator, max(0, len(self._room.queue) - 1), self._wall())
 
     def check(self) -> None:
-        """Raise what would keep a label from being given out now, without giving one."""
+        """Raise the error that would keep a label from being minted now, without minting one."""
         with self._lock:
             if self._closed:
                 raise MinterClosedError
             self._allocator.check()
 
     def confirm(self) -> None:
-        """Take an operator's word that clock and ledger are right, and go on after now."""
+        """Accept the operator's word that clock and ledger are right, and continue after now."""
         with self._lock:
             if self._closed:
                 raise MinterClosedError
             self._allocator.confirm()
 
     def close(self) -> None:
-        """Give back what is not used, and the prefixes to whoever wants them."""
+        """Return the unused rest of the stretch to the ledger, and release the prefixes."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -239,18 +239,18 @@ class Minter(AbstractContextManager["Minter"]):
                 self.ledger.close()
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
-    def _begin_anew(self) -> None:
-        """Hold nothing of what the parent process goes on with, its waiting threads included."""
+    def _reset_in_child(self) -> None:
+        """Discard the stretch and the waiting threads, which belong to the parent process."""
         self._allocator.forget()
         self._room = WaitingRoom(self._seats)
 
 
 _MINTERS: Final[WeakSet[Minter]] = WeakSet()
+"""All minters of this process, to pause while it forks."""
 _FORKING: Final = Lock()
-"""Held from before a fork until after it: two threads may fork at once."""
+"""Held from before a fork until after it, because two threads may fork at the same time."""
 _PAUSED: Final[list[Minter]] = []
 
 
@@ -266,9 +266,9 @@ def _before_fork() -> None:
 
 def _after_fork(*, in_child: bool) -> None:
     if in_child:
-        # All of them: who forks by way of C may have called no hook before.
+        # All of them: a fork made by C code may have called no hook before.
         for minter in list(_MINTERS):
-            minter._begin_anew()  # noqa: SLF001
+            minter._reset_in_child()  # noqa: SLF001
             if minter not in _PAUSED:
                 minter._lock = Lock()  # noqa: SLF001
     while _PAUSED:

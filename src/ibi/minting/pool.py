@@ -1,7 +1,7 @@
-"""The spatial distributor: many subsystems as one (003, chapter 5, the function g).
+"""The spatial distributor: many subsystems used as one (003, chapter 5, the function g).
 
-Each subsystem has prefixes of its own, so none needs to know of the others. Requests go round; a
-subsystem that cannot serve is left alone for a while.
+Each subsystem has prefixes of its own, so that they need no coordination. Requests go round robin;
+a subsystem that fails is skipped for a while.
 """
 
 from __future__ import annotations
@@ -17,26 +17,25 @@ from ibi.minting.rules.label_generator import Minted
 from ibi.model.clock import Clock
 
 REST: Final = 5 * SECOND
-"""How long a subsystem that failed is left alone, unless all have."""
+"""Nanoseconds for which a subsystem that failed is skipped, unless all have failed."""
 
 
 class Member(Protocol):
     """A minter, in this process or on another machine."""
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
-        """Give out labels."""
+        """Return new labels."""
         ...
 
     def close(self) -> None:
-        """Let go of whatever it holds."""
+        """Release all resources."""
         ...
 
 
 class Pool(AbstractContextManager["Pool"]):
-    """Spreads requests over subsystems, and goes on when some are down."""
+    """Spreads requests over subsystems, and continues when some are down."""
 
     def __init__(self, members: Sequence[Member], clock: Clock) -> None:
-        """Take at least one member."""
         if not members:
             msg = "A pool needs at least one minter."
             raise MintingRequestError(msg)
@@ -47,17 +46,17 @@ class Pool(AbstractContextManager["Pool"]):
         self._resting = dict.fromkeys(range(len(members)), 0)
 
     def mint(self, timeout: float | None = None) -> Minted:
-        """Give out one label of some subsystem."""
+        """Return one new label of any subsystem."""
         return self.mint_many(1, timeout)[0]
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
-        """Give out labels, all of one subsystem; the error of the last one if none can."""
+        """Return new labels, all of one subsystem; raise the last error if all subsystems fail."""
         failure: MintingError = MinterClosedError()
         for index in self._order():
             try:
                 labels = self._members[index].mint_many(count, timeout)
             except MintingRequestError as error:
-                failure = error  # another may have a finer granularity
+                failure = error  # another member may have a finer granularity
             except MintingError as error:
                 failure = error
                 rest = error.retry_after * SECOND if isinstance(error, BusyError) else REST
@@ -68,7 +67,7 @@ class Pool(AbstractContextManager["Pool"]):
         raise failure
 
     def _order(self) -> list[int]:
-        """Return whom to ask, one after the other: those who rest come last."""
+        """Return the order in which to try the members: those being skipped come last."""
         now = self._clock.uptime()
         with self._lock:
             first = self._next
@@ -77,7 +76,6 @@ class Pool(AbstractContextManager["Pool"]):
         return sorted(ring, key=lambda index: max(self._resting[index] - now, 0))
 
     def __exit__(self, *_: object) -> None:
-        """Close all members."""
         self.close()
 
     def close(self) -> None:

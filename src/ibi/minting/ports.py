@@ -1,4 +1,4 @@
-"""What minting needs of the world: clocks, a ledger, the machine, and who may come by HTTP."""
+"""What minting needs from outside: the interfaces of the ledger and of the machine."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ibi.model.token import TokenStore
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a ledger says of the prefixes of one subsystem."""
+    """The entry of a ledger for the prefixes of one subsystem."""
 
     ledger: str
-    """The name that the ledger was given when it was made: a copy has it too."""
+    """The random identity that the ledger got when it was created; a copy has it too."""
     generation: int
-    """How often the entry was written. It only grows, or an old copy was put back."""
+    """How many times the entry was written. A lower number than before means an old copy."""
     mark: int | None
-    """No label after this instant was ever given; None if there never was one."""
+    """No label after this instant was ever issued; None if there never was one."""
     seen: ClockReading | None
-    """The clocks when the entry was last written under the asker's boot."""
+    """The clocks when the entry was last written during the caller's boot."""
     last_seen: int | None
-    """The wall clock when it was last written at all."""
+    """The wall clock when the entry was last written at all."""
     moved: bool = False
-    """Whether the storage began another history since, as a promoted replica does."""
+    """Whether the storage has begun another history since, as a promoted replica does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """What must be durable before a label leaves."""
+    """What must be durable before a label is issued."""
 
     mark: int
     generation: int
@@ -39,14 +39,14 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Labels that were given for an idempotency key."""
+    """Labels that were issued for an idempotency key."""
 
     key: str
     request: str
-    """What was asked for, so that the same key with another request is noticed."""
+    """The order, to detect that the same key comes with another order."""
     instants: tuple[int, ...]
     prefixes: tuple[str, ...]
-    """Under which they were minted: under another the same instant may be somebody else's."""
+    """The prefixes of the labels: under others, the same instant may belong to another minter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +55,46 @@ class LabelRecord:
 
     instant: int
     prefixes: tuple[str, ...]
-    """Under which it was minted."""
+    """The prefixes under which it was minted."""
     recorded: int
     target: str = ""
-    """What the label was bound to; empty while it is only reserved."""
+    """The target that the label is bound to; empty while it is only reserved."""
 
 
 class Ledger(TokenStore, Protocol):
-    """The durable memory of minting. Whatever a method writes is durable when it returns.
+    """The durable storage of minting. Whatever a method writes is durable when it returns.
 
-    Every method raises LedgerUnavailableError when the storage does not answer.
+    Every method raises LedgerUnavailableError if the storage does not answer.
     """
 
     @property
     def name(self) -> str:
-        """Where the ledger lies, for messages; without any password."""
+        """The place of the ledger, for messages; without any password."""
         ...
 
     def identity(self) -> str:
-        """Return the name that the ledger was given when it was made."""
+        """Return the random identity that the ledger got when it was created."""
         ...
 
     def settle(
         self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
     ) -> Entry:
-        """Read the entry, write what `decide` makes of it, and return what now stands there.
+        """Read the entry, write what `decide` returns for it, and return the new entry.
 
-        Nobody else reads or writes the entry in between. If `decide` raises, nothing is written.
+        The entry is locked meanwhile. If `decide` raises, nothing is written.
         """
         ...
 
     def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
-        """Write all of it, or nothing if a key is taken: then return by what."""
+        """Write all of it, or nothing if a key is already used: then return its issue."""
         ...
 
     def issued(self, prefixes: Sequence[str], keys: Sequence[str]) -> dict[str, Issue]:
-        """Return what was given for these keys under any of the prefixes."""
+        """Return what was issued for these keys under any of the prefixes."""
         ...
 
     def bind(self, prefix: str, instant: int, target: str) -> LabelRecord | None:
-        """Bind a reserved label, unless it is bound; return what stands there, None if nothing."""
+        """Bind a reserved label if it is unbound; return its record, None if there is none."""
         ...
 
     def find(self, prefix: str, instant: int) -> LabelRecord | None:
@@ -106,21 +106,21 @@ class Ledger(TokenStore, Protocol):
         ...
 
     def pause(self) -> None:
-        """Let go of the storage and let nobody in until `resume`: the process is about to fork."""
+        """Disconnect from the storage and block callers until `resume`, because of a fork."""
         ...
 
     def resume(self) -> None:
-        """Go on, in the parent and in the child."""
+        """Reconnect after a fork, in the parent and in the child."""
         ...
 
     def close(self) -> None:
-        """Let go of the storage."""
+        """Disconnect from the storage."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What a machine remembers of a prefix, apart from any ledger."""
+    """What the machine has recorded of a prefix, independently of any ledger."""
 
     ledger: str
     generation: int
@@ -128,24 +128,24 @@ class Witness:
 
 
 class PrefixClaim(Protocol):
-    """A prefix held on this machine: whoever comes with another ledger is refused meanwhile."""
+    """A claim on prefixes of this machine: minters with another ledger are refused meanwhile."""
 
     def witness(self) -> Witness | None:
-        """Return what anybody on this machine last saw of the prefixes, None if nothing."""
+        """Return the latest record of the prefixes on this machine, None if there is none."""
         ...
 
     def note(self, witness: Witness) -> None:
-        """Remember it. Best effort: the ledger is what counts."""
+        """Record it. Best effort: the ledger is authoritative."""
         ...
 
     def release(self) -> None:
-        """Let others have the prefixes."""
+        """Release the prefixes."""
         ...
 
 
 class Machine(Protocol):
-    """The one place on a machine where minters meet."""
+    """The place on a machine where its minters coordinate."""
 
     def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
-        """Hold prefixes for a ledger; PrefixHeldError while another ledger holds one."""
+        """Claim prefixes for a ledger; PrefixHeldError while another ledger has one of them."""
         ...

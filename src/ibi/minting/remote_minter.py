@@ -1,4 +1,4 @@
-"""A minter on another machine, over HTTP."""
+"""A client of a minting service on another machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from ibi.minting.rules.label_generator import Minted
 
 TRIES: Final = 3
 TIMEOUT: Final = 30.0
+"""Seconds in which the labels must have come, if the caller sets no time-out."""
 LARGEST_ANSWER: Final = 8 * 1024 * 1024
+"""The largest answer that is read, in bytes."""
 LONGEST_REASON: Final = 300
+"""The longest part of a foreign error message that is repeated, in characters."""
 
 
 _LATER: Final = (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
@@ -45,7 +48,7 @@ class _Problem(msgspec.Struct):
 
 
 class RemoteMinter:
-    """Mints by way of a minting service; may be a member of a pool."""
+    """Mints by means of a minting service; may be a member of a pool."""
 
     def __init__(self, address: str, token: str) -> None:
         """Take the address of the service, such as http://mint.example.org:8810, and a token."""
@@ -58,11 +61,11 @@ class RemoteMinter:
         self._http = urllib3.PoolManager(maxsize=16, retries=False)
 
     def mint(self, timeout: float | None = None) -> Minted:
-        """Give out one label."""
+        """Return one new label."""
         return self.mint_many(1, timeout)[0]
 
     def mint_many(self, count: int, timeout: float | None = None) -> list[Minted]:
-        """Give out labels, within `timeout` seconds. What a lost answer held is lost with it."""
+        """Return new labels, within `timeout` seconds. Labels of a lost answer are never used."""
         check_count(count)
         deadline = time.monotonic() + (TIMEOUT if timeout is None else max(timeout, 0.1))
         labels: list[Minted] = []
@@ -92,8 +95,8 @@ class RemoteMinter:
             if left <= 0:
                 break
             if attempt == 1:
-                # Whether the first request was served is not known. From now on it will be: the
-                # key costs the service a durable step, so it is sent only when it is needed.
+                # Whether the first request was served is unknown. The key makes further attempts
+                # safe; it costs the service a durable step, so the first attempt has none.
                 headers["Idempotency-Key"] = uuid.uuid4().hex
             try:
                 answer = self._http.request(
@@ -116,10 +119,10 @@ class RemoteMinter:
             problem = msgspec.json.decode(body, type=_Problem)
         except ValueError:
             problem = _Problem()
-        # Also a proxy before the service may say so; of the service's own troubles it tells more.
+        # A proxy before the service may also answer so; problems of the service itself say more.
         if status in _LATER and not problem.type.startswith(_TROUBLES):
             return BusyError(max(1, problem.retry_after))
-        # What a stranger says goes to a terminal or a log.
+        # The text of a foreign program is printed to a terminal or a log.
         said = printable((problem.detail or problem.title)[:LONGEST_REASON])
         said = said or f"it answered {status}"
         if status == HTTPStatus.BAD_REQUEST:

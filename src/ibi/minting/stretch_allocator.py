@@ -1,7 +1,7 @@
-"""The desk of a minter: one stretch of time, served to one caller at a time.
+"""The allocator of a minter: one reserved stretch of time, from which it issues instants.
 
-It holds what `reservation` reserved and takes the next stretch from the ledger. It knows no
-threads: whoever uses it sees to that.
+It holds the stretch that `reservation` reserved and takes the next one from the ledger. It is not
+thread-safe: its caller must hold a lock.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from ibi.model.clock import Clock, ClockReading
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Instants, and when the last of them will have come."""
+    """Instants, and the time at which the last of them will have passed."""
 
     creation: int
     instants: list[int]
 
 
 class StretchAllocator:
-    """Gives out instants under some prefixes, never the same twice."""
+    """Issues instants under some prefixes, each only once."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # one argument a port, and what an operator sets
         self,
@@ -71,7 +71,7 @@ class StretchAllocator:
         self._witness: Witness | None = self._claim.witness()
 
     def adapt(self, granularity: Granularity) -> None:
-        """Go on with another granularity."""
+        """Continue with another granularity."""
         self.granularity = granularity
         self.r = granularity.nanoseconds
 
@@ -80,9 +80,9 @@ class StretchAllocator:
         return ClockReading(self._clock.wall(), self._clock.uptime(), self._clock.boot())
 
     def draw(self, count: int, now: ClockReading, crowd: int = 0) -> Allocation | None:
-        """Return instants without giving them out; None if the ledger must be asked first.
+        """Return instants without issuing them; None if the ledger must be asked first.
 
-        `crowd` is how many others wait: the granularity may be refined for their sake.
+        `crowd` is the number of other callers waiting: the granularity may be refined for them.
         """
         own = self._own
         if own is None or now.wall > own.mark or not is_steady(own.reading, now):
@@ -92,14 +92,14 @@ class StretchAllocator:
         return Allocation(creation, instants) if instants[-1] <= self.mark else None
 
     def take(self, allocation: Allocation) -> None:
-        """Give out what was drawn."""
+        """Issue the instants of an allocation."""
         self.last = allocation.instants[-1]
         self.given += len(allocation.instants)
 
     def reserve(
         self, count: int, now: ClockReading, wait: int, crowd: int = 0
     ) -> Allocation | Postponement:
-        """Give out instants by way of the ledger, in one durable step, or say when to come."""
+        """Issue instants from the ledger, in one durable step, or return when to try again."""
         own = None if self._own is None else replace(self._own, last=self.last)
         request = Request(count, now, self.granularity, wait, crowd)
         witness = self._remembered()
@@ -126,12 +126,12 @@ class StretchAllocator:
         self.offset = stretch.reading.wall - stretch.reading.uptime
 
     def _remembered(self) -> Witness | None:
-        """Return what this machine remembers, asked before the ledger is: it cannot be newer."""
+        """Return what this machine has recorded; read before the ledger, so it cannot be newer."""
         self._witness = self._claim.witness() or self._witness
         return self._witness
 
     def _settle(self, decide: Callable[[Entry], Commitment | None]) -> None:
-        """Do one durable step, and let this machine remember it."""
+        """Do one durable step, and record it on this machine."""
         decided: list[Commitment | None] = []
 
         def deciding(entry: Entry) -> Commitment | None:
@@ -159,29 +159,29 @@ class StretchAllocator:
         return entry
 
     def check(self) -> None:
-        """Raise what would keep a label from being given out now, without giving one."""
+        """Raise the error that would keep a label from being issued now, without issuing one."""
         now, witness = self.read(), self._remembered()
 
         def decide(entry: Entry) -> None:
             request = Request(1, now, self.granularity, self.limits.wait)
             reservation.reserve(entry, None, witness, request, self.limits)
 
-        with suppress(BusyError):  # there is a crowd, and it is being served
+        with suppress(BusyError):  # other callers wait, and are being served
             self._ask(decide)
 
     def confirm(self) -> None:
-        """Take an operator's word that clock and ledger are right, and go on after now."""
+        """Accept the operator's word that clock and ledger are right, and continue after now."""
         now, witness = self.read(), self._remembered()
         self._settle(lambda entry: reservation.confirm(entry, witness, now, self.limits))
         self.forget()
 
     def forget(self) -> None:
-        """Hold nothing: the next label asks the ledger."""
+        """Discard the stretch: the next label asks the ledger."""
         self._own = None
         self.last = self.mark = -1
 
     def close(self) -> None:
-        """Give back the rest of the stretch, and the prefixes to whoever wants them."""
+        """Return the rest of the stretch to the ledger, and release the prefixes."""
         own, last, now = self._own, self.last, self.read()
         self.forget()
         if own is not None:
@@ -196,22 +196,22 @@ class StretchAllocator:
 
 @dataclass(frozen=True, slots=True)
 class MinterHealth:
-    """How a minter fares, for those who watch it. Times are nanoseconds."""
+    """The state of a minter, for monitoring. Times are in nanoseconds."""
 
     given: int
     waiting: int
     granularity: Granularity
     mark: int | None
     clock_distance: int
-    """How far the clock is behind the last label; negative when it is after it."""
+    """How far the clock is behind the last label; negative if it is past it."""
     ledger_latency: int
     """How long the last durable step took."""
     trouble: MintingError | None
-    """Why the last request that needed the ledger failed; None if it did not."""
+    """Why the last request that needed the ledger failed; None if it succeeded."""
 
 
 def health_of(allocator: StretchAllocator, waiting: int, wall: int) -> MinterHealth:
-    """Tell how a desk fares while so many wait, at a moment."""
+    """Return the state of an allocator at a given time, with so many callers waiting."""
     return MinterHealth(
         given=allocator.given,
         waiting=waiting,

@@ -1,6 +1,6 @@
-"""The waiting room: callers are served in the order in which they came (003, chapter 6).
+"""The waiting room: callers are served in the order of their arrival (003, chapter 6).
 
-The standard draws one of those who wait; first come, first served is a draw too, and a fair one.
+The standard draws one of those waiting by lot; first come, first served is a valid draw, and fair.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from ibi.errors import BusyError
 
 
 class WaitingRoom:
-    """A bounded queue of threads, of which the first is at the desk."""
+    """A bounded queue of threads, of which the first is being served."""
 
     def __init__(self, seats: int) -> None:
-        """Allow so many to wait, beside the one who is being served."""
+        """Allow `seats` callers to wait, besides the one being served."""
         self._seats = seats
-        self._door = Lock()
+        self._lock = Lock()
         self.queue: deque[Lock] = deque()
-        """Who is inside, the one at the desk first."""
+        """A locked gate for each caller, that of the caller being served first."""
 
     @contextmanager
     def turn(self, timeout: float, step: float) -> Iterator[None]:
-        """Wait for one's turn, and hold it; BusyError if there is no seat or it takes too long.
+        """Wait for the caller's turn, and hold it; BusyError if the room is full or on a time-out.
 
-        `step` is about how long each of those before will take, in seconds.
+        `step` is about how long serving each caller takes, in seconds.
         """
         gate = Lock()
         gate.acquire()
         try:
-            with self._door:
+            with self._lock:
                 if len(self.queue) > self._seats:
                     raise BusyError(self._later(step), len(self.queue))
                 self.queue.append(gate)
@@ -45,8 +45,8 @@ class WaitingRoom:
             self._leave(gate)
 
     def _leave(self, gate: Lock) -> None:
-        """Go, whether served or not; if one was the first, the next one is."""
-        with self._door:
+        """Remove a caller, served or not; if it was the first, let the next one in."""
+        with self._lock:
             if gate not in self.queue:
                 return
             first = self.queue[0] is gate

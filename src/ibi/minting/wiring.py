@@ -1,4 +1,4 @@
-"""Minters, and the service that mints for others."""
+"""The construction of minters, and of the minting service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def subsystem_of(settings: MinterSettings) -> Subsystem:
-    """Return the subsystem that the settings describe, if it can be one."""
+    """Return the subsystem of the settings; MintingRequestError if they are not valid."""
     return Subsystem(
         settings.host, settings.port, settings.ip, settings.ip_port, settings.allow_private
     )
@@ -40,7 +40,7 @@ def minter_of(
     *,
     existing: bool = False,
 ) -> Minter:
-    """Open the minter that the settings describe; `existing` wants its ledger to be there."""
+    """Open the minter that the settings describe; if `existing`, its ledger must exist already."""
     # Checked before anything is touched: a bad host leaves no ledger behind.
     parse_granularity(settings.granularity)
     subsystem = subsystem_of(settings)
@@ -87,14 +87,14 @@ def open_minter(  # noqa: PLR0913  # what a developer may choose, all by name
 
 
 def remote_pool(addresses: Sequence[str], token: str) -> Pool:
-    """Return the minters at these addresses as one."""
+    """Return a pool of the minters at these addresses."""
     from ibi.minting.remote_minter import RemoteMinter
 
     return Pool([RemoteMinter(address, token) for address in addresses], SystemClock())
 
 
 def open_pool(members: Sequence[Member]) -> Pool:
-    """Return minters, here or elsewhere, as one."""
+    """Return a pool of minters, local or remote."""
     return Pool(members, SystemClock())
 
 
@@ -110,7 +110,7 @@ def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette
 
 
 def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
-    """Open the ledger at a path or a postgresql:// URL; make it, unless it should exist."""
+    """Open the ledger at a path or a postgresql:// URL; create it, unless it must exist."""
     if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
         msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
         raise MintingRequestError(msg)

@@ -277,7 +277,7 @@ def test_who_came_and_minted_nothing_left_no_past(tmp_path: Path) -> None:
 def test_a_guard_that_is_never_given_back_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ibi.minting.storage.machine_folder._TRIES", 3)
+    monkeypatch.setattr("ibi.minting.storage.machine_folder._ATTEMPTS", 3)
     folder = MachineFolder(tmp_path)
     folder.claim([OPAQUE], "ledger-1", "/one").release()
     with (tmp_path / f"{OPAQUE}.guard").open() as guard:

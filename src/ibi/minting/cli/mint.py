@@ -1,4 +1,4 @@
-"""`ibi mint`: give items their labels."""
+"""The command `ibi mint`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 10_000
 _SLOW: Final = 2_000_000_000
-"""Nanoseconds of labels from which on a person wants to see progress."""
+"""Nanoseconds that a batch takes at least to show a progress bar."""
 
 _EXAMPLES: Final = """
 \b
@@ -86,7 +86,7 @@ def mint(  # noqa: PLR0913  # one argument an option
     for labels in batches:
         for label in labels:
             click.echo(_line(label) if as_json else str(label))
-        # Whoever reads along sees a batch as soon as it is there.
+        # A reader of a pipe gets each batch at once.
         sys.stdout.flush()
 
 
@@ -101,11 +101,11 @@ _OWN: Final = (
     "ledger",
     "granularity",
 )
-"""Options of a minter of one's own."""
+"""Options of a local minter."""
 
 
 def _is_given(*names: str) -> bool:
-    """Tell whether any of these options stands on the command line, not only in the environment."""
+    """Return whether one of these options is on the command line, not only in the environment."""
     source = click.get_current_context().get_parameter_source
     return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
@@ -129,7 +129,7 @@ def _from_services(minters: tuple[str, ...], token: str, count: int) -> Iterator
 def _batches(
     count: int, batch: int, mint_many: Callable[[int], list[Minted]], *, slow: bool
 ) -> Iterator[list[Minted]]:
-    # Where the labels themselves scroll by, they are the progress.
+    # On a terminal the labels themselves show the progress.
     shown = slow and not sys.stdout.isatty() and sys.stderr is not None and sys.stderr.isatty()
     bar = click.progressbar(
         length=count, label="Minting", file=sys.stderr if shown else None, hidden=not shown

@@ -1,4 +1,4 @@
-"""`ibi minter`: run a minting service, and look after its ledger."""
+"""The commands of `ibi minter`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE: Final = 1000
 
 @click.group()
 def minter() -> None:
-    """Run a minting service, and look after its ledger.
+    """Run a minting service, and manage its ledger.
 
     Example: ibi minter serve --host archive.example.org
     """
@@ -62,7 +62,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
                 app,
                 listener,
                 lambda: click.echo(f"ready minter={address_of(listener)}"),
-                lambda: service.line.dismiss(),  # noqa: PLW0108  # the line opens with the server
+                lambda: service.line.dismiss(),  # noqa: PLW0108  # the queue opens with the server
             )
 
 
@@ -70,7 +70,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
 @subsystem_options
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 def status(settings: MinterSettings, *, as_json: bool) -> None:
-    """Say whether a label could be minted now, without minting one.
+    """Check whether a label could be minted now, without minting one.
 
     Example: ibi minter status --host archive.example.org
     """
@@ -122,7 +122,7 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
 
 
 def _show(line: str, facts: dict[str, str | None], *, as_json: bool) -> None:
-    """Show one line, for people or for programs."""
+    """Print one line, for people or for programs."""
     known = {name: value for name, value in facts.items() if value is not None}
     click.echo(msgspec.json.encode(known) if as_json else line)
 
@@ -143,7 +143,7 @@ def bind(settings: MinterSettings, *, label: str, target: str) -> None:
 
 @minter.group()
 def token() -> None:
-    """Say who may mint over HTTP.
+    """Manage the tokens of the minting service.
 
     Example: ibi minter token add library --scope mint
     """
@@ -166,7 +166,7 @@ def add_token(name: str, scope: str, ledger: str) -> None:
 @ledger_option
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
 def list_tokens(ledger: str, *, as_json: bool) -> None:
-    """List the tokens, without what is secret of them.
+    """List the tokens, without their secrets.
 
     Example: ibi minter token list
     """

@@ -1,4 +1,4 @@
-"""The options that say under which prefixes to mint, and where the ledger lies."""
+"""Options for the prefixes under which to mint, and for the place of the ledger."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ _OPTIONS = (
 
 
 def ledger_option(command: Callable[P, R]) -> Callable[P, R]:
-    """Add --ledger."""
+    """Add the option --ledger to a command."""
     return _LEDGER(command)
 
 
 def subsystem_options(
     command: Callable[Concatenate[MinterSettings, P], R],
 ) -> Callable[P, R]:
-    """Add the options; the command gets them as settings, its first argument."""
+    """Add the options of a subsystem; the command gets them as settings, its first argument."""
 
     @wraps(command)
     def with_settings(*args: Any, **options: Any) -> R:  # noqa: ANN401  # what click hands over

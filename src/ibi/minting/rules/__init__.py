@@ -1,1 +1,1 @@
-"""Rules of minting: granularity, reservation and the making of labels. No I/O."""
+"""The rules of minting as pure functions: granularity, instants, reservation, labels. No I/O."""

@@ -1,7 +1,7 @@
 """The temporal distributor: an instant on the grid for every request (003, Algorithm 4).
 
-Instants are whole nanoseconds of POSIX time. Nothing here knows a clock: the time of the request
-comes in, and the moment until which its caller must wait goes out.
+Instants are whole nanoseconds of POSIX time. Nothing here reads a clock: the time of the request is
+an argument, and the time until which the caller must wait is returned.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def create_date(current_date: int, last: int | None, r: int) -> tuple[int, int]:
     which is the next `last`.
     """
     rounded = current_date - current_date % r  # line 1: INT rounds down, before 1970 too
-    # Lines 2 to 4. A last date from a finer grid is rounded down, and still never met again: all
-    # that is greater on the coarser grid is at least one step further.
+    # Lines 2 to 4. A last date from a finer grid is rounded down, and still never repeated: all
+    # greater dates on the coarser grid are at least one step further.
     last = rounded - r if last is None else last - last % r
     creation = max(last + r, rounded)  # line 5
     short = creation  # lines 8 to 16: the coarsest rounding that is still greater than `last`
@@ -30,17 +30,17 @@ def create_date(current_date: int, last: int | None, r: int) -> tuple[int, int]:
 
 
 def create_dates(current_date: int, last: int | None, r: int, count: int) -> tuple[int, list[int]]:
-    """Algorithm 4 for requests that come one upon the other, each when the one before is served.
+    """Algorithm 4 for requests in succession, each made when the previous one is served.
 
     Returns the creation date of the last one, and all dates for suffixes.
     """
     creation, date = create_date(current_date, last, r)
     dates = [date]
-    # Short dates come first, while there are any under the current date.
+    # Short dates come first, as long as there are any before the current date.
     while len(dates) < count and date < current_date - current_date % r:
         creation, date = create_date(current_date, date, r)
         dates.append(date)
-    # From there each is one step after the other: rounding further would meet the one before.
+    # From there on, each date is one step after the other: rounding would repeat the previous one.
     missing = count - len(dates)
     if missing:
         creation = date + missing * r

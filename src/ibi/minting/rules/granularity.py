@@ -10,11 +10,11 @@ from ibi.errors import MintingRequestError, shown
 SECOND: Final = 1_000_000_000
 MINUTE: Final = 60 * SECOND
 
-# G = {60, 1, 1/10, 1/100, ...}. The set has no end; ours ends where clocks do.
+# G = {60, 1, 1/10, 1/100, ...}. The set is infinite; ours ends at the resolution of clocks.
 GRANULARITIES: Final = (MINUTE, *(10**digits for digits in range(9, -1, -1)))
 
 COARSER: Final = {r: tuple(s for s in reversed(GRANULARITIES) if s > r) for r in GRANULARITIES}
-"""For each granularity all coarser ones, the next first."""
+"""For each granularity all coarser ones, the next one first."""
 
 AUTO: Final = "auto"
 
@@ -25,7 +25,7 @@ _BY_NANOSECONDS: Final = {nanoseconds: text for text, nanoseconds in _TEXTS.item
 
 
 def parse_granularity(text: str) -> int | None:
-    """Read a granularity in seconds, such as 60, 1 or 0.001; None stands for `auto`."""
+    """Parse a granularity in seconds, such as 60, 1 or 0.001; return None for `auto`."""
     wanted = text.strip().lower()
     if wanted == AUTO:
         return None
@@ -42,17 +42,17 @@ def parse_granularity(text: str) -> int | None:
 
 
 def granularity_text(nanoseconds: int) -> str:
-    """Write a granularity in seconds, as `parse_granularity` reads it."""
+    """Return a granularity in seconds, as `parse_granularity` accepts it."""
     return _BY_NANOSECONDS[nanoseconds]
 
 
 @dataclass(frozen=True, slots=True)
 class Granularity:
-    """The current granularity r, fixed by an operator or found by itself.
+    """The current granularity r, fixed by an operator or automatic.
 
-    Labels shorten themselves when traffic is light, so a fine r costs nothing then. When it is
-    found by itself, it is refined as soon as a caller would have to wait at all, or a crowd longer
-    than `PATIENCE`, and coarsened again, one step at a time, when for `CALM` nobody had to.
+    Labels are shortened when traffic is light, so a fine r costs nothing then. An automatic
+    granularity is refined as soon as a single caller would have to wait, or several together longer
+    than `PATIENCE`, and coarsened again, one step at a time, after `CALM` without such a wait.
     """
 
     nanoseconds: int = SECOND
@@ -61,32 +61,33 @@ class Granularity:
 
     @classmethod
     def of(cls, text: str) -> Granularity:
-        """Read what an operator chose, `auto` included."""
+        """Parse the choice of an operator, `auto` included."""
         nanoseconds = parse_granularity(text)
         return cls() if nanoseconds is None else cls(nanoseconds, fixed=True)
 
     def adapted(self, now: int, last: int | None, count: int) -> Granularity:
-        """Return the granularity for so many labels wanted now, by all who wait."""
+        """Return the granularity for so many labels wanted now, by all callers that wait."""
         if self.fixed:
             return self
         r = self.nanoseconds
         if r < SECOND and now - self.changed_at > CALM:
-            # Refined anew below, in the same step, if the crowd is still there.
+            # Refined again below, in the same step, if the load is still there.
             r = next(iter(COARSER[r]))
         while r > 1 and _is_too_coarse(r, now, last, count):
             r = max(r // 10, 1)
         return self if r == self.nanoseconds else Granularity(r, changed_at=now)
 
     def __str__(self) -> str:
-        """Write it as an operator would."""
+        """Return the text that an operator would set, with the present value if it is automatic."""
         text = granularity_text(self.nanoseconds)
         return text if self.fixed else f"{AUTO} ({text})"
 
 
 PATIENCE: Final = 1_000_000
-"""A millisecond for all who wait: shorter than the way to a client, so nobody notices it."""
+"""Nanoseconds that all callers together may wait: less than the network takes to a client."""
 
 CALM: Final = 10 * SECOND
+"""Nanoseconds without waiting callers after which a granularity is coarsened by one step."""
 
 
 def _is_too_coarse(r: int, now: int, last: int | None, count: int) -> bool:
@@ -95,28 +96,28 @@ def _is_too_coarse(r: int, now: int, last: int | None, count: int) -> bool:
     if last is None:
         return False
     first = last - last % r + r
-    # No granularity helps against others who have queued up to `last`, or a clock behind it: what
-    # counts is the wait after that.
+    # No granularity helps against labels reserved up to `last` by other minters, or a clock behind
+    # it: what counts is the wait after that.
     return now < first if last < now else first - last > PATIENCE
 
 
 MOST_AT_ONCE: Final = 1_000_000
-"""The largest batch: at the finest granularity it takes a millisecond of labels."""
+"""The largest batch of labels: at the finest granularity it takes a millisecond."""
 
 
 def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
-    """Refuse a number of labels that nobody can want."""
+    """Raise if the number of labels is not between 1 and the largest batch."""
     if not 1 <= count <= most:
         msg = f"{count} is not a number of labels: expected 1 to {most}."
         raise MintingRequestError(msg)
 
 
 def check_duration(count: int, granularity: Granularity, longest: int) -> None:
-    """Refuse a batch that nobody could wait for."""
+    """Raise if a batch takes longer than the longest wait of a caller."""
     duration = (count - 1) * granularity.nanoseconds
     if granularity.fixed and duration > longest:
         msg = (
             f"{count} labels at a granularity of {granularity} take {duration // SECOND} seconds, "
-            f"and nobody waits longer than {longest // SECOND}: ask for fewer at once."
+            f"and no caller may wait longer than {longest // SECOND}: ask for fewer at once."
         )
         raise MintingRequestError(msg)

@@ -1,8 +1,8 @@
 """The label generator: both forms of a label from one instant (003, Algorithms 2, 3, 6 and 7).
 
-Labels come in runs of one second: what the second contributes to a label is mounted once by the
-routines of the standard, and only the fraction is written for each. A test holds the result equal
-to `RepositoryName.mount` and `Ibip.mount`.
+Many labels share one second: the part of a label that the second determines is built once by the
+routines of the standard, and only the fraction is written for each. A test checks that the result
+equals `RepositoryName.mount` and `Ibip.mount`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Minted(NamedTuple):
     rep: str | None
     ibip: str | None
     nanoseconds: int
-    """The instant that both carry, in POSIX time."""
+    """The instant of both labels, in POSIX time."""
 
     @property
     def instant(self) -> Instant:
-        """The instant that both labels carry."""
+        """The instant of both labels."""
         return instant_of(self.nanoseconds)
 
     def __str__(self) -> str:
-        """Write both, a tab between them."""
+        """Return both labels with a tab between them."""
         return f"{self.rep or ''}\t{self.ibip or ''}"
 
 
@@ -45,32 +45,31 @@ def instant_of(nanoseconds: int) -> Instant:
 
 
 EARLIEST: Final = EPOCH.seconds * SECOND
-"""No label is older than the epoch of the IBIp; a clock before it is wrong in any case."""
+"""The earliest instant: the epoch of the IBIp. An earlier clock is wrong in any case."""
 
 LATEST: Final = 2**63 - 1
-"""2262-04-11, where the 64 bits of a ledger end."""
+"""The latest instant: 2262-04-11, the end of the 64 bits in a ledger."""
 
 
 _minted = partial(tuple.__new__, Minted)
-"""Minted._make without the detour through Python: labels are made by the million."""
+"""Minted._make without its overhead in Python: labels are made by the million."""
 
 _BLOCK: Final = 1000
 _THREE_DIGITS: Final = tuple(f"{number:03}" for number in range(_BLOCK))
 _RUNS: Final = {10 ** (9 - digits): digits for digits in range(4, 10)}
-"""Steps of a run that pay, and how many digits its fractions have."""
+"""Steps between instants for which a block is faster, with the digits of their fractions."""
 
 
 class LabelGenerator:
     """Makes the labels of one subsystem."""
 
     def __init__(self, subsystem: Subsystem) -> None:
-        """Mount the prefixes."""
         self._rep_prefix = subsystem.rep_prefix
         self._ibip_prefix = subsystem.ibip_prefix
         self._mounted = self._mount(EPOCH.seconds)
 
     def label(self, nanoseconds: int) -> Minted:
-        """Make the labels of an instant."""
+        """Return the labels of an instant."""
         seconds, rest = divmod(nanoseconds, SECOND)
         second, rep, opaque, rep_stem, opaque_stem = self._mounted
         if second != seconds:
@@ -87,12 +86,12 @@ class LabelGenerator:
         )
 
     def labels(self, instants: Sequence[int]) -> list[Minted]:
-        """Make the labels of many instants, in no order or, quicker, one step after the other."""
+        """Return the labels of many instants, in any order; evenly spaced ones are made faster."""
         count = len(instants)
         step = instants[-1] - instants[-2] if count > _BLOCK // 10 else 0
         if step not in _RUNS:
             return [self.label(instant) for instant in instants]
-        # A batch begins with some short labels; from then on it is a run.
+        # A batch begins with some short labels; from then on it is evenly spaced.
         begin = instants[-1] - (count - 1) * step
         short = next(i for i in range(count) if instants[i] == begin + i * step)
         labels = [self.label(instant) for instant in instants[:short]]
@@ -101,7 +100,7 @@ class LabelGenerator:
         return labels
 
     def _block(self, first: int, step: int, most: int) -> list[Minted]:
-        """Make the labels of a run, as far as they differ in three decimal digits only."""
+        """Return the labels of a run as long as they differ in three decimal digits only."""
         seconds, rest = divmod(first, SECOND)
         high, low = divmod(rest // step, _BLOCK)
         count = min(most, _BLOCK - low)
@@ -123,7 +122,7 @@ class LabelGenerator:
             zeros = IBIP.digits[0] * (len(digits) - len(digits.lstrip("0")))
             opaques = IBIP.consecutive(high * _BLOCK + low, count, opaque_stem + zeros)
         labels = list(map(_minted, zip(reps, opaques, instants, strict=False)))
-        # A fraction that ends in zero is written without it.
+        # A fraction that ends in zero is written without the zero.
         for index in range(-low % 10, count, 10):
             labels[index] = self.label(instants[index])
         return labels
@@ -135,7 +134,7 @@ class LabelGenerator:
         rep_stem = opaque_stem = ""
         if self._rep_prefix:
             rep = f"{self._rep_prefix}/{repository_name.mount_suffix(instant)}"
-            # A whole minute drops its second; before a fraction the second stands, be it zero.
+            # A whole minute has no second; before a fraction the second is written, even if zero.
             whole = rep if seconds % 60 else f"{rep}.{TWO_DIGITS[0]}"
             rep_stem = f"{whole}."
         if self._ibip_prefix:

@@ -1,9 +1,9 @@
-"""The rule by which a minter takes a stretch of time for itself, pure.
+"""The rule by which a minter reserves a stretch of time for itself, as pure functions.
 
-`last` must be durable before a label leaves, but not with one write a label: the ledger's mark is
-moved ahead of the clock, and labels up to the mark belong to whoever moved it. A crashed minter
-starts after the mark; a stopped one that wakes up finds its stretch over, because the clock has
-passed it; two on one ledger never have the same stretch. No time-out is involved.
+`last` must be durable before a label is issued, but without one write a label: the ledger's mark is
+moved ahead of the clock, and the instants up to the mark belong to the minter that moved it. A
+crashed minter starts after the mark; a stopped one that resumes finds its stretch over, because the
+clock has passed it; two on one ledger never have the same stretch. No time-out is involved.
 """
 
 from __future__ import annotations
@@ -21,48 +21,48 @@ from ibi.model.clock import ClockReading
 
 @dataclass(frozen=True, slots=True)
 class ReservationLimits:
-    """What an operator may set, in nanoseconds."""
+    """Limits that an operator may set, in nanoseconds."""
 
     stretch: int = 4 * SECOND // 5
-    """How far ahead a busy minter reserves; after a crash it waits at most so long. Twice that is
-    the longest wait of a newcomer, and should stay under two seconds."""
+    """How far ahead a busy minter reserves, which is the longest wait after a crash. Twice that is
+    the longest wait of a new minter, and should stay under two seconds."""
     behind: int = 5 * SECOND
-    """A clock this far behind the last label is waited for, one further behind is refused."""
+    """How far behind the last label a clock is waited for; further behind, it is refused."""
     ahead: int = 600 * SECOND
-    """A clock that ran so much faster than the uptime jumped. One that jumped less is believed, and
-    if it was wrong, minting stops for so long after it is put right."""
+    """A clock that ran so much faster than the uptime has jumped. A smaller jump is accepted;
+    if it was wrong, minting stops for so long after the clock is corrected."""
     absence: int = 366 * 86_400 * SECOND
-    """A clock so long after it was last seen is doubted, whatever the uptime says."""
+    """A clock so long after its last reading is refused, whatever the uptime is."""
     wait: int = 120 * SECOND
-    """No caller waits longer."""
+    """The longest wait of a caller."""
 
     @property
     def reach(self) -> int:
         """How far ahead of the clock any mark may be.
 
-        A stretch, and as much again: whoever queues up behind a busy minter must have a place, or
-        that one would renew its stretch for ever.
+        One stretch for its owner, and one more so that another minter can reserve after it:
+        otherwise a busy minter would renew its stretch for ever.
         """
         return 2 * self.stretch
 
 
-# For reading two clocks one after the other, of which one may count hundredths of a second. NTP
-# slews both alike (clock_gettime(2)): whatever parts them is a step, however long ago they were
-# seen.
+# Nanoseconds for reading two clocks one after the other, of which one may count hundredths of a
+# second. NTP slews both alike (clock_gettime(2)): any difference is a step, however long ago they
+# were read.
 JITTER: Final = 20_000_000
 
 
 def is_steady(seen: ClockReading, now: ClockReading) -> bool:
-    """Tell whether the wall clock went as fast as the uptime between two readings.
+    """Return whether the wall clock went as fast as the uptime between two readings.
 
-    Either may be the earlier one: who waits for the ledger has read the clocks before.
+    Either may be the earlier one: a caller that waits for the ledger has read its clocks before.
     """
     drift = (now.wall - seen.wall) - (now.uptime - seen.uptime)
     return abs(drift) <= JITTER
 
 
 def check_clock(entry: Entry, now: ClockReading, limits: ReservationLimits) -> None:
-    """Refuse a clock that jumped ahead since it was last seen, until an operator confirms it."""
+    """Raise if the clock jumped ahead since its last reading, until an operator confirms it."""
     if now.wall < EARLIEST:
         raise ClockBehindError(EARLIEST - now.wall, 0)
     if now.wall > LATEST - limits.wait - limits.stretch:
@@ -77,7 +77,7 @@ def check_clock(entry: Entry, now: ClockReading, limits: ReservationLimits) -> N
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What one minter holds: it may give instants after `last`, up to and including `mark`."""
+    """The stretch of one minter: it may issue instants after `last`, up to and including `mark`."""
 
     last: int
     mark: int
@@ -87,20 +87,20 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """So many labels wanted at a moment."""
+    """A request for labels at a given time."""
 
     count: int
     now: ClockReading
     granularity: Granularity
     wait: int
-    """How long their caller would wait."""
+    """How long the caller would wait, in nanoseconds."""
     crowd: int = 0
-    """How many others wait behind."""
+    """How many other callers wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The instants for a request, when the last of them has come, and the rest of the stretch."""
+    """The instants for a request, when the last of them has passed, and the rest of the stretch."""
 
     instants: list[int]
     creation: int
@@ -109,13 +109,13 @@ class Reservation:
 
     @property
     def commitment(self) -> Commitment:
-        """What must be durable before any of the instants leaves."""
+        """What must be durable before any of the instants is issued."""
         return Commitment(self.stretch.mark, self.stretch.generation, self.stretch.reading)
 
 
 @dataclass(frozen=True, slots=True)
 class Postponement:
-    """Not yet: come again after so long. Something may have to be written first."""
+    """No instants yet: try again after `delay`, once the commitment, if any, is written."""
 
     delay: int
     commitment: Commitment | None = None
@@ -128,10 +128,10 @@ def reserve(
     request: Request,
     limits: ReservationLimits,
 ) -> Reservation | Postponement:
-    """Serve a request from the ledger: which instants, and how far to move the mark.
+    """Serve a request from the ledger: return the instants, and how far to move the mark.
 
     No mark is further ahead of the clock than `ReservationLimits.reach`: a caller that must wait
-    longer comes again. Raises when nothing may be given out; then nothing is to be written either.
+    longer tries again. Raises if nothing may be issued; then nothing is to be written either.
     """
     now = request.now
     _check_history(entry, own, witness)
@@ -150,11 +150,12 @@ def reserve(
         raise BusyError(-(-delay // SECOND))
     if delay > limits.reach:
         return Postponement(delay - limits.reach)
-    # Only who is alone and was here a moment ago reserves ahead. Others take what they give: on a
-    # quiet subsystem a crash then costs nothing, on a shared one nobody waits for a neighbour.
+    # Only a minter that is alone and was active a moment ago reserves ahead. Others reserve just
+    # what they issue: on a quiet subsystem a crash then costs nothing, and on a shared one no
+    # minter waits for another.
     busy = alone and own is not None and now.uptime - own.reading.uptime <= 2 * limits.stretch
     mark = max(instants[-1], now.wall + limits.stretch) if busy else instants[-1]
-    # A stretch that was reserved and not used up is given back by nobody but its owner.
+    # A stretch that was reserved and not used up is returned only by its owner.
     mark = max(mark, own.mark) if alone and own is not None else mark
     stretch = Stretch(instants[-1], mark, entry.generation + 1, now)
     return Reservation(instants, creation, stretch, granularity)
@@ -170,10 +171,10 @@ def _check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -
 
 
 def _last(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | None:
-    """Return the instant after which all new ones must lie; None on a subsystem without a past."""
+    """Return the instant after which all new ones must lie; None on a new subsystem."""
     if own is not None and (entry.generation, entry.mark) == (own.generation, own.mark):
         return own.last
-    # A machine may remember another ledger that minted under this prefix, and is gone.
+    # The machine may have a record of another ledger that minted under this prefix and is gone.
     marks = (
         entry.mark,
         None if own is None else own.last,
@@ -185,11 +186,12 @@ def _last(entry: Entry, own: Stretch | None, witness: Witness | None) -> int | N
 def _is_known(
     entry: Entry, own: Stretch | None, witness: Witness | None, now: ClockReading
 ) -> bool:
-    """Tell whether the past of this ledger is surely the past of this machine.
+    """Return whether the history of this ledger is certainly that of this machine.
 
-    After a restored disk, a restored snapshot, a move to another machine, labels may have been
-    given that no memory shows. If the clock is right they lie before now, or within the reach of
-    somebody who still holds them. All that is lost is that time, and a short label.
+    After a disk or a snapshot was restored, or the ledger moved to another machine, labels may have
+    been issued of which there is no record. If the clock is right they lie before now, or within
+    the reach of a minter that still runs. Waiting for that long costs only the time, and a short
+    label.
     """
     if entry.moved:
         return False
@@ -202,11 +204,11 @@ def _is_known(
 def confirm(
     entry: Entry, witness: Witness | None, now: ClockReading, limits: ReservationLimits
 ) -> Commitment:
-    """Take an operator's word that the clock is right and this ledger the one: go on after now.
+    """Accept the operator's word that clock and ledger are right: continue after now.
 
-    Whoever gives labels by the ledger that was there before may hold some, and the machine may
-    remember labels of a clock that was ahead. How far one is believed is a limit: a mark beyond
-    it is no memory to trust, and that is what the word is for.
+    A minter that uses the previous ledger may still hold a stretch, and the machine may have
+    recorded labels of a clock that was ahead. Its record is trusted up to a limit: a mark beyond
+    the limit is the very error that the operator overrides.
     """
     mark = max(entry.mark or 0, now.wall + limits.reach)
     if witness is not None and witness.mark - now.wall <= limits.ahead + limits.reach:
@@ -218,10 +220,10 @@ def confirm(
 def release(
     entry: Entry, own: Stretch, witness: Witness | None, now: ClockReading
 ) -> Commitment | None:
-    """Give back what is left of a stretch, if nobody has reserved after it."""
-    _check_history(entry, own, witness)  # or a machine would remember an old copy instead
+    """Return what is left of a stretch to the ledger, if no other minter has reserved after it."""
+    _check_history(entry, own, witness)  # otherwise the machine would record an old copy instead
     if (entry.generation, entry.mark) != (own.generation, own.mark) or own.mark == own.last:
         return None
     if not is_steady(own.reading, now):
-        return None  # the next minter must see for itself that the clock was set
+        return None  # the next minter must detect for itself that the clock was set
     return Commitment(own.last, entry.generation + 1, now)

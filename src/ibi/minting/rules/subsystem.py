@@ -1,4 +1,4 @@
-"""The identification subsystem: under which prefixes it mints (003, Algorithms 1 and 5)."""
+"""The identification subsystem: the prefixes under which it mints (003, Algorithms 1 and 5)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ibi.identifier.limits import MAX_PORT
 from ibi.identifier.repository_name import RepositoryName
 
 _SOME_INSTANT = Instant(1_000_000_000, "000000001")
-"""As long a suffix as any that is minted in this millennium."""
+"""An instant whose suffix is as long as any that is minted in this millennium."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subsystem:
-    """A host and port, an IP address and port, or both; with one of them only one form is minted.
+    """A host and port, an IP address and port, or both; with only one, only one form is minted.
 
-    The address may be private only if the operator says so: such labels are unique in one network
+    The address may be private only if the operator allows it: such labels are unique in one network
     at the most.
     """
 
@@ -32,7 +32,7 @@ class Subsystem:
     allow_private: bool = False
 
     def __post_init__(self) -> None:
-        """Check everything once, so that no label is ever refused later."""
+        """Check all fields, so that no label is ever refused later."""
         if not self.host and not self.ip:
             msg = "A subsystem needs a host name, an IP address, or both."
             raise MintingRequestError(msg)
@@ -81,11 +81,11 @@ class Subsystem:
 
     @property
     def prefixes(self) -> tuple[str, ...]:
-        """Its prefixes; no two subsystems may share any one of them."""
+        """All its prefixes, none of which another subsystem may have."""
         return tuple(prefix for prefix in (self.rep_prefix, self.ibip_prefix) if prefix)
 
     def owns(self, label: Label) -> bool:
-        """Tell whether a label carries one of its prefixes."""
+        """Return whether a label has one of its prefixes."""
         match label:
             case RepositoryName(host=host, port=port):
                 return (host, port) == (self.host, self.port)

@@ -1,1 +1,1 @@
-"""The ledger of a minter, and the folder that its machine is known by."""
+"""Storage of minting: the ledger in a database, and the folder shared by minters of a machine."""

@@ -1,7 +1,7 @@
-"""The ledger in SQL, the same for every database behind it.
+"""The ledger in SQL, the same for every database.
 
-The tables are few and plain, and `ibi mint` opens them for every call: they are made here, by
-hand, so that no migration library is loaded for them (docs/adr/0009).
+The tables are few and plain, and `ibi mint` opens them at every call: they are created here, by
+hand, so that no migration library needs to be loaded (docs/adr/0009).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def _label(row: tuple[Any, ...]) -> LabelRecord:
 
 
 def label_at(execute: Execute, prefix: str, instant: int) -> LabelRecord | None:
-    """Return what is recorded of a label."""
+    """Return the record of a label, None if there is none."""
     rows = execute(f"{_LABEL} AND instant = $2", prefix, instant)
     return _label(rows[0]) if rows else None
 
 
 def issue_of(execute: Execute, prefix: str, key: str) -> Issue | None:
-    """Return what was given for a key."""
+    """Return what was issued for a key, None if nothing was."""
     rows = execute(
         "SELECT request, instants, prefixes FROM ibi_issue WHERE prefix = $1 AND key = $2",
         prefix,
@@ -45,17 +45,16 @@ def issue_of(execute: Execute, prefix: str, key: str) -> Issue | None:
 
 
 class TakenError(Exception):
-    """A key is taken; whatever else was written is undone."""
+    """A key is already used; the transaction is rolled back."""
 
     def __init__(self, issue: Issue) -> None:
-        """Keep by what."""
         self.issue = issue
         super().__init__(issue)
 
 
 def write(execute: Execute, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> None:
-    """Write issues and labels; TakenError if a key is taken."""
-    # Under each prefix, so that a subsystem that gains or loses a form finds it again.
+    """Write issues and labels; TakenError if a key is already used."""
+    # Under each prefix, so that a subsystem that gains or loses a form still finds it.
     for issue in issues:
         for prefix in sorted(issue.prefixes):
             written = execute(
@@ -85,7 +84,7 @@ def write(execute: Execute, issues: Sequence[Issue], labels: Sequence[LabelRecor
 def unbound_labels(
     execute: Execute, prefixes: Sequence[str], after: int, limit: int
 ) -> list[LabelRecord]:
-    """Return labels that are bound to nothing, the oldest first, each once."""
+    """Return labels that are not bound to a target, the oldest first, each once."""
     select = f"{_LABEL} AND target = '' AND instant > $2 ORDER BY instant LIMIT $3"
     found = {_label(row) for prefix in prefixes for row in execute(select, prefix, after, limit)}
     return sorted(found, key=lambda record: record.instant)[:limit]
@@ -115,10 +114,10 @@ CREATE TABLE IF NOT EXISTS ibi_token (
 
 
 class SqlLedger:
-    """A ledger on a database."""
+    """A ledger in a database."""
 
     def __init__(self, database: Database) -> None:
-        """Make the tables, if they are not there."""
+        """Create the tables if they do not exist."""
         self._database = database
         self._identity = database.transaction(self._open)
 
@@ -139,17 +138,17 @@ class SqlLedger:
 
     @property
     def name(self) -> str:
-        """Where the ledger lies."""
+        """The place of the ledger."""
         return self._database.name
 
     def identity(self) -> str:
-        """Return the name that the ledger was given when it was made."""
+        """Return the random identity that the ledger got when it was created."""
         return self._identity
 
     def settle(
         self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
     ) -> Entry:
-        """Read the entry, write what `decide` makes of it, and return what now stands there."""
+        """Read the entry, write what `decide` returns for it, and return the new entry."""
 
         def work(execute: Execute) -> Entry:
             if not execute("SELECT 1 FROM ibi_ledger WHERE identity = $1", self._identity):
@@ -161,7 +160,7 @@ class SqlLedger:
         return self._database.transaction(work)
 
     def _entry(self, execute: Execute, prefixes: Sequence[str], boot: str) -> Entry:
-        # In one order everywhere, so that two who share a prefix cannot block each other.
+        # In the same order everywhere, so that two minters that share a prefix cannot deadlock.
         rows = [self._row(execute, prefix) for prefix in sorted(prefixes)]
         pasts = [row for row in rows if row[1] is not None]
         sightings = [
@@ -179,7 +178,7 @@ class SqlLedger:
             ledger=self._identity,
             generation=max(generation for _, _, generation, _ in rows),
             mark=max((mark for _, mark, _, _ in rows if mark is not None), default=None),
-            # Only if the clock was seen under every prefix; then the one seen longest ago.
+            # Only if the clock was read under every prefix; then the reading longest ago.
             seen=min(here, key=lambda seen: seen.uptime, default=None)
             if boot and len(here) == len(pasts)
             else None,
@@ -226,7 +225,7 @@ class SqlLedger:
         )
 
     def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
-        """Write all of it, or nothing if a key is taken: then return by what."""
+        """Write all of it, or nothing if a key is already used: then return its issue."""
         try:
             self._database.transaction(lambda execute: write(execute, issues, labels))
         except TakenError as taken:
@@ -234,7 +233,7 @@ class SqlLedger:
         return None
 
     def issued(self, prefixes: Sequence[str], keys: Sequence[str]) -> dict[str, Issue]:
-        """Return what was given for these keys under any of the prefixes."""
+        """Return what was issued for these keys under any of the prefixes."""
 
         def work(execute: Execute) -> dict[str, Issue]:
             found = {}
@@ -247,7 +246,7 @@ class SqlLedger:
         return self._database.transaction(work)
 
     def bind(self, prefix: str, instant: int, target: str) -> LabelRecord | None:
-        """Bind a reserved label, unless it is bound; return what stands there, None if nothing."""
+        """Bind a reserved label if it is unbound; return its record, None if there is none."""
 
         def work(execute: Execute) -> LabelRecord | None:
             record = label_at(execute, prefix, instant)
@@ -265,7 +264,7 @@ class SqlLedger:
         return self._database.transaction(work)
 
     def find(self, prefix: str, instant: int) -> LabelRecord | None:
-        """Return what is recorded of a label."""
+        """Return the record of a label, None if there is none."""
         return self._database.transaction(lambda execute: label_at(execute, prefix, instant))
 
     def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
@@ -275,7 +274,7 @@ class SqlLedger:
         )
 
     def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
+        """Store a token; return False if the name is taken."""
         return self._database.transaction(lambda execute: store.add_token(execute, _TOKENS, token))
 
     def tokens(self) -> list[Token]:
@@ -284,19 +283,19 @@ class SqlLedger:
         return sorted(found, key=lambda token: (token.created, token.name))
 
     def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
+        """Remove a token; return False if there is none of this name."""
         return self._database.transaction(
             lambda execute: store.remove_token(execute, _TOKENS, name)
         )
 
     def pause(self) -> None:
-        """Let go of the storage, because the process is about to fork."""
+        """Disconnect from the database, because the process is about to fork."""
         self._database.pause()
 
     def resume(self) -> None:
-        """Go on, in the parent and in the child."""
+        """Reconnect after a fork, in the parent and in the child."""
         self._database.resume()
 
     def close(self) -> None:
-        """Let go of the storage."""
+        """Disconnect from the database."""
         self._database.close()

@@ -1,7 +1,7 @@
-"""Where the minters of one machine meet: a folder with one file a prefix.
+"""Coordination of the minters of one machine: a folder with one file a prefix.
 
-Whoever mints under a prefix holds a lock on its file. Locks of the kernel die with their process,
-whatever kills it; the file stays, and is what the machine remembers of the prefix.
+A minter holds a lock on the file of its prefix. The kernel releases the lock when the process ends,
+however it ends; the file stays, as the machine's record of the prefix.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ from ibi.errors import LedgerUnavailableError, PrefixHeldError
 from ibi.minting.ports import PrefixClaim, Witness
 
 FOLDER: Final = "IBI_MACHINE_FOLDER"
-"""The variable that names another folder, for those who may not write to the usual one."""
+"""The variable that names another folder, for users that may not write to the default one."""
 
-_LONGEST: Final = 4096
-_MOMENT: Final = 0.01
-_TRIES: Final = 500
+_NOTE_SIZE: Final = 4096
+"""The size of a note, in bytes."""
+_PAUSE: Final = 0.01
+"""Seconds between two attempts to lock a guard."""
+_ATTEMPTS: Final = 500
 _PLACE: Final = 500
-"""How much of a ledger's place is noted: whatever its characters, the note is no longer."""
+"""How many characters of a ledger's place are noted, so that a note never exceeds its size."""
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """What stands in the file of a prefix."""
+    """The content of the file of a prefix."""
 
     prefix: str
     ledger: str
@@ -46,16 +48,16 @@ class _Note(msgspec.Struct, frozen=True):
 
 
 class MachineFolder:
-    """The folder of this machine."""
+    """The folder that the minters of this machine share."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Take a folder; the usual one outlives a restart of the machine."""
+        """Take a folder; the default one survives a restart of the machine."""
         usual = Path("/var/tmp") if Path("/var/tmp").is_dir() else Path(tempfile.gettempdir())  # noqa: S108
         self._folder = folder or Path(os.environ.get(FOLDER) or usual / "ibi")
 
     def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
-        """Hold prefixes for a ledger; PrefixHeldError while another ledger holds one."""
-        held = _Held()
+        """Claim prefixes for a ledger; PrefixHeldError while another ledger has one of them."""
+        held = _Claim()
         try:
             self._make()
             for prefix in prefixes:
@@ -75,7 +77,7 @@ class MachineFolder:
         if not self._folder.is_dir():
             self._folder.mkdir(parents=True, exist_ok=True)
             with suppress(PermissionError):
-                self._folder.chmod(0o1777)  # for all users, like the folder it lies in
+                self._folder.chmod(0o1777)  # for all users, like its parent folder
 
 
 class _File:
@@ -87,10 +89,10 @@ class _File:
         self._claim()
 
     def _claim(self) -> None:
-        # A guard, held for a moment only, keeps two newcomers from reading each other's silence.
+        # A guard, held only briefly, keeps two new minters from both finding the file unused.
         guard = _open(Path(f"{self._path}.guard"))
         try:
-            _lock_soon(guard)
+            _lock_guard(guard)
             self._descriptor = _open(self._path)
             try:
                 self._before = self._read()
@@ -100,13 +102,13 @@ class _File:
                 raise
         finally:
             os.close(guard)
-        # Whoever forgets to close a minter does not hold its prefix for ever.
+        # The prefix of a minter that is never closed is released with the object.
         self.close = finalize(self, os.close, self._descriptor)
 
     def _enter(self) -> None:
         before = self._before
         if _lock(self._descriptor, fcntl.LOCK_EX):
-            # Nobody else is here. Another ledger's mark counts until ours has one beyond it.
+            # No other process is here. Another ledger's mark counts until ours is beyond it.
             mine = before is not None and before.ledger == self._note.ledger
             self._note = msgspec.structs.replace(
                 self._note,
@@ -115,15 +117,15 @@ class _File:
             )
             self._write(self._note)
         elif before is None:
-            # Whoever holds it writes it anew at its next durable step.
+            # The process that holds it writes the note anew at its next durable step.
             raise PrefixHeldError(self._note.prefix, "another process, whose note cannot be read")
         elif before.ledger != self._note.ledger:
-            who = f"process {before.pid} on {before.host} with the ledger {before.place}"
-            raise PrefixHeldError(self._note.prefix, who)
+            holder = f"process {before.pid} on {before.host} with the ledger {before.place}"
+            raise PrefixHeldError(self._note.prefix, holder)
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
     def remembered(self) -> _Note | None:
-        """Return what stands there; until our ledger has a label, what stood there before."""
+        """Return the note in the file; until our ledger has a label, the note from before."""
         self._renew()
         standing = self._read()
         if standing is not None and standing.ledger == self._note.ledger and standing.generation:
@@ -131,7 +133,7 @@ class _File:
         return self._before
 
     def _renew(self) -> None:
-        """Claim the prefix anew if the file was removed, by whoever tidies up such folders."""
+        """Claim the prefix again if the file was removed, as clean-up jobs do in such folders."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -145,7 +147,7 @@ class _File:
         try:
             standing = self._read()
             if standing is not None and standing.generation > witness.generation:
-                return  # a neighbour was quicker
+                return  # another process was faster
             self._note = msgspec.structs.replace(
                 self._note, generation=witness.generation, mark=witness.mark
             )
@@ -155,47 +157,49 @@ class _File:
 
     def _read(self) -> _Note | None:
         with suppress(msgspec.MsgspecError, OSError):
-            return msgspec.json.decode(os.pread(self._descriptor, _LONGEST, 0).strip(), type=_Note)
+            return msgspec.json.decode(
+                os.pread(self._descriptor, _NOTE_SIZE, 0).strip(), type=_Note
+            )
         return None
 
     def _write(self, note: _Note) -> None:
-        # One write of one length: a reader never sees half of a new note and half of an old one.
+        # One write of a fixed size: a reader never sees parts of two notes.
         text = msgspec.json.encode(note)
-        os.pwrite(self._descriptor, text.ljust(_LONGEST)[:_LONGEST], 0)
+        os.pwrite(self._descriptor, text.ljust(_NOTE_SIZE)[:_NOTE_SIZE], 0)
 
 
-class _Held:
-    """Prefixes that this process holds."""
+class _Claim:
+    """Prefixes that this process has claimed."""
 
     def __init__(self) -> None:
         self.files: list[_File] = []
 
     def witness(self) -> Witness | None:
-        """Return the greatest of what is remembered of the prefixes."""
+        """Return the record with the greatest mark of all prefixes, None if there is none."""
         notes = [note for file in self.files if (note := file.remembered()) is not None]
         if not notes:
             return None
         latest = max(notes, key=lambda note: note.mark)
-        # A note without a mark is of somebody who came and minted nothing.
+        # A note without a mark is that of a minter that issued nothing.
         return Witness(latest.ledger, latest.generation, latest.mark) if latest.mark else None
 
     def note(self, witness: Witness) -> None:
-        """Remember it, if the disk lets us: the ledger is what counts."""
+        """Record it, ignoring errors of the disk: the ledger is authoritative."""
         for file in self.files:
             with suppress(OSError):
                 file.note(witness)
 
     def release(self) -> None:
-        """Close the files, and with them the locks."""
+        """Close the files, which releases the locks."""
         while self.files:
             self.files.pop().close()
 
 
 def _open(path: Path) -> int:
-    """Open a file for all users, who may share a ledger; make it if need be."""
+    """Open or create a file that all users may write, because they may share a ledger."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileNotFoundError):
-        # Without O_CREAT: in a folder like /tmp the kernel may refuse that for another's file.
+        # Without O_CREAT: in a folder like /tmp the kernel may refuse it for files of other users.
         return os.open(path, flags)
     descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     with suppress(PermissionError):
@@ -211,10 +215,10 @@ def _lock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _lock_soon(guard: int) -> None:
-    """Wait for a lock that nobody holds for longer than a moment."""
-    for _ in range(_TRIES):
+def _lock_guard(guard: int) -> None:
+    """Wait for a lock that is only ever held briefly."""
+    for _ in range(_ATTEMPTS):
         if _lock(guard, fcntl.LOCK_EX):
             return
-        time.sleep(_MOMENT)
+        time.sleep(_PAUSE)
     raise OSError(errno.EBUSY, "its guard is locked by another process")

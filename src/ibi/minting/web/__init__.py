@@ -1,1 +1,1 @@
-"""The HTTP API of a minting service."""
+"""The HTTP API of the minting service."""

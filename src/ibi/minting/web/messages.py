@@ -1,4 +1,4 @@
-"""What is said over the minting API, as types: requests are checked by them, and described."""
+"""The messages of the minting API as types, which validate requests and describe the API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ibi.minting.stretch_allocator import MinterHealth
 
 
 class MintRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Labels wanted; an empty body wants one."""
+    """Labels wanted; an empty body asks for one."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=MOST_A_REQUEST)] = 1
     target: Annotated[str, msgspec.Meta(max_length=LONGEST_TARGET)] = ""
@@ -64,7 +64,7 @@ class GranularityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class SubsystemAnswer(msgspec.Struct, frozen=True):
-    """How the subsystem fares. Times are seconds."""
+    """The state of the subsystem. Times are in seconds."""
 
     prefixes: list[str]
     granularity: str
@@ -76,12 +76,12 @@ class SubsystemAnswer(msgspec.Struct, frozen=True):
 
 
 def minted_label(minted: Minted) -> MintedLabel:
-    """Say a label."""
+    """Return a label as a message."""
     return MintedLabel(minted.instant.iso8601, minted.rep, minted.ibip)
 
 
 def recorded(minted: Minted, record: LabelRecord) -> Recorded:
-    """Say what is recorded of a label."""
+    """Return the record of a label as a message."""
     return Recorded(
         minted.instant.iso8601,
         instant_of(record.recorded).iso8601,
@@ -94,7 +94,7 @@ def recorded(minted: Minted, record: LabelRecord) -> Recorded:
 def subsystem_answer(
     prefixes: tuple[str, ...], health: MinterHealth, waiting: int
 ) -> SubsystemAnswer:
-    """Say how a subsystem fares."""
+    """Return the state of a subsystem as a message."""
     return SubsystemAnswer(
         list(prefixes),
         str(health.granularity),

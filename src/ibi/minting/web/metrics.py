@@ -1,4 +1,4 @@
-"""What the minting service tells Prometheus."""
+"""The Prometheus metrics of the minting service."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
 
 
 class MintingMetrics:
-    """Metrics of one minter; made before it, because it observes the ledger from the first step."""
+    """Metrics of one minter, created before it, because the minter observes the ledger at once."""
 
     def __init__(self) -> None:
-        """Begin with nothing but the ledger's latency."""
         self._registry = CollectorRegistry()
         latency = Histogram(
             "ibi_ledger_seconds",
@@ -35,11 +34,11 @@ class MintingMetrics:
         self.observe = latency.observe
 
     def watch(self, minter: Minter, line: RequestQueue) -> None:
-        """Report a minter and those who wait for it."""
+        """Report a minter and its waiting requests."""
         self._registry.register(_Minting(minter, line))
 
     def page(self) -> bytes:
-        """Return all metrics, as of now."""
+        """Return the present values of all metrics."""
         return generate_latest(self._registry)
 
 

@@ -1,7 +1,7 @@
-"""Those who wait for labels over HTTP: served in order, in groups, by one thread.
+"""The queue of HTTP requests for labels: served in order, in groups, by one thread.
 
-A group costs one durable step, however many are in it. Who hangs up or has waited long enough
-leaves the line without a label.
+A group costs one durable step, however many requests are in it. A request whose client hangs up, or
+that has waited too long, leaves the queue without a label.
 """
 
 from __future__ import annotations
@@ -20,19 +20,22 @@ from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.label_generator import Minted
 
 SEATS: Final = 1000
+"""The largest number of requests that wait."""
 SEATS_A_CLIENT: Final = 250
+"""The largest number of requests of one client that wait."""
 PATIENCE: Final = 10.0
-"""Seconds that a request waits; most proxies give up after 30 or 60."""
+"""Seconds that a request waits at most; most proxies give up after 30 or 60."""
 
 SHARE: Final = PATIENCE / 2
-"""Seconds of labels that one client may have waiting."""
+"""Seconds that the labels of one client's waiting requests may take."""
 
 _GROUP: Final = 500
+"""The largest number of requests that are served together."""
 
 
 @dataclass(eq=False, slots=True)
 class Waiting:
-    """Somebody who waits: for how many labels, and until when."""
+    """A waiting request: its order, its deadline, and the future of its labels."""
 
     client: str
     order: MintOrder
@@ -41,33 +44,32 @@ class Waiting:
 
 
 class RequestQueue:
-    """The waiting room of the service."""
+    """The waiting room of the minting service."""
 
     def __init__(
         self, bindings: LabelBindings, seats: int = SEATS, seats_a_client: int = SEATS_A_CLIENT
     ) -> None:
-        """Let so many wait, and so many of one client."""
         self._bindings = bindings
         self._seats = seats
         self._seats_a_client = seats_a_client
         self._line: deque[Waiting] = deque()
         self._inside: set[Waiting] = set()
-        """Those in the line and those at the desk."""
+        """The requests that wait and those being served."""
         self._arrival = asyncio.Event()
         self._allocator = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ibi-mint")
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of waiting requests."""
         return len(self._line)
 
     def open(self) -> None:
-        """Begin to serve."""
+        """Begin to serve requests."""
         self._task = asyncio.create_task(self._serve(), name="ibi-waiting-line")
 
     def dismiss(self) -> None:
-        """Serve nobody any more; those who wait are told, and so are those who come."""
+        """Stop serving; waiting requests fail with MinterClosedError, and so do new ones."""
         self._closed = True
         if self._task is not None:
             self._task.cancel()
@@ -76,7 +78,7 @@ class RequestQueue:
                 waiting.answer.set_exception(MinterClosedError())
 
     async def close(self) -> None:
-        """Dismiss everybody, and wait until the desk is empty."""
+        """Stop serving, and wait until the group being served is done."""
         self.dismiss()
         if self._task is not None:
             with suppress(asyncio.CancelledError):
@@ -86,7 +88,7 @@ class RequestQueue:
     async def wait(
         self, client: str, order: MintOrder, hang_up: Callable[[], Coroutine[object, object, None]]
     ) -> list[Minted]:
-        """Wait for labels; BusyError if it takes too long or the room is full."""
+        """Wait for labels; BusyError if it takes too long or the queue is full."""
         self._check_seats(client, order)
         loop = asyncio.get_running_loop()
         waiting = Waiting(client, order, loop.create_future(), loop.time() + PATIENCE)
@@ -104,12 +106,12 @@ class RequestQueue:
         finally:
             gone.cancel()
             if answer.cancel():
-                with suppress(ValueError):  # it may be at the desk already
+                with suppress(ValueError):  # it may be being served already
                     self._line.remove(waiting)
             self._inside.discard(waiting)
 
     def _check_seats(self, client: str, order: MintOrder) -> None:
-        """Refuse at the door who could not be served in time, or takes more than a share."""
+        """Raise if a request could not be served in time, or exceeds the share of its client."""
         if self._closed:
             raise MinterClosedError
         mine = {waiting for waiting in self._inside if waiting.client == client}
@@ -119,12 +121,12 @@ class RequestQueue:
             raise BusyError(self._later(self._inside), len(self._line))
 
     def _seconds(self, others: Iterable[Waiting], order: MintOrder | None = None) -> float:
-        """Return how long the labels of others take, and all of an order's but the first."""
+        """Return the seconds for labels of other requests, and those of an order but the first."""
         granularity = self._bindings.minter.granularity
         if not granularity.fixed:
-            return 0.0  # it becomes as fine as the crowd needs
+            return 0.0  # an automatic granularity becomes as fine as the load needs
         if order is not None and (order.key or order.count == 1):
-            return 0.0  # who wants one may try, and a key may have its labels already
+            return 0.0  # one label may be tried for, and a key may have its labels already
         labels = sum(waiting.order.count for waiting in others)
         labels += order.count - 1 if order is not None else 0
         return labels * granularity.nanoseconds / SECOND
@@ -144,20 +146,20 @@ class RequestQueue:
     async def _serve_group(self, group: list[Waiting]) -> None:
         loop = asyncio.get_running_loop()
         orders = [waiting.order for waiting in group]
-        # Nobody is served who will have gone.
+        # No request is served after its deadline.
         left = max(0.0, group[0].deadline - loop.time())
         outcomes: Sequence[list[Minted] | Exception] = [MinterClosedError()] * len(group)
         try:
             outcomes = await loop.run_in_executor(
                 self._allocator, self._bindings.issue_all, orders, left
             )
-        except Exception as error:  # noqa: BLE001  # it reaches every caller, and the line goes on
+        except Exception as error:  # noqa: BLE001  # each caller gets it, and the queue continues
             outcomes = [error] * len(group)
         finally:
-            _tell(group, outcomes)
+            _resolve(group, outcomes)
 
     def _next_group(self) -> list[Waiting]:
-        """Take those who are served together: as many as one durable step allows, at least one."""
+        """Take the requests to serve together: as many as one durable step allows, at least one."""
         room = self._bindings.minter.at_once()
         group: list[Waiting] = []
         while self._line and len(group) < _GROUP:
@@ -172,10 +174,10 @@ class RequestQueue:
         return group
 
 
-def _tell(group: list[Waiting], outcomes: Sequence[list[Minted] | Exception]) -> None:
+def _resolve(group: list[Waiting], outcomes: Sequence[list[Minted] | Exception]) -> None:
     for waiting, outcome in zip(group, outcomes, strict=True):
         if waiting.answer.done():
-            continue  # gone meanwhile
+            continue  # the client is gone
         if isinstance(outcome, Exception):
             waiting.answer.set_exception(outcome)
         else:
