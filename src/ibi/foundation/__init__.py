@@ -1,1 +1,1 @@
-"""Machinery that any of the programs uses, and that knows none of them."""
+"""Machinery that any program may use, and that depends on none of them."""

@@ -46,12 +46,12 @@ def test_the_name_is_asked_for_as_it_is() -> None:
 
 
 def test_a_name_server_that_fails_proves_nothing() -> None:
-    with pytest.raises(ProofError, match=rf"do not tell the texts of {NAME}\."):
+    with pytest.raises(ProofError, match=rf"do not return the TXT records of {NAME}\."):
         texts({NAME: FAILS})
 
 
 def test_a_name_server_that_is_silent_is_not_waited_for() -> None:
-    with pytest.raises(ProofError, match=rf"did not tell the texts of {NAME} in time\."):
+    with pytest.raises(ProofError, match=rf"did not return the TXT records of {NAME} in time\."):
         texts({NAME: SILENT}, seconds=0.5)
 
 

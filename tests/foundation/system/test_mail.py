@@ -172,7 +172,7 @@ def test_nothing_adds_a_header_or_a_recipient(bad: str) -> None:
         mailer = SmtpMailer(f"127.0.0.1:{server.port}", SENDER)
         with pytest.raises(MailError, match="one line"):
             mailer.send(RECIPIENT, f"Subject{bad}", "text")
-        with pytest.raises(MailError, match="no e-mail address"):
+        with pytest.raises(MailError, match="not an e-mail address"):
             mailer.send(f"{RECIPIENT}{bad}", "Subject", "text")
         assert server.envelopes == []
 
@@ -183,7 +183,7 @@ def test_nothing_adds_a_header_or_a_recipient(bad: str) -> None:
 def test_who_is_no_recipient_gets_nothing(recipient: str) -> None:
     with MailServer() as server:
         mailer = SmtpMailer(f"127.0.0.1:{server.port}", SENDER)
-        with pytest.raises(MailError, match="no e-mail address"):
+        with pytest.raises(MailError, match="not an e-mail address"):
             mailer.send(recipient, "Subject", "text")
         assert server.envelopes == []
 
@@ -199,7 +199,7 @@ def test_elsewhere_the_certificate_must_be_good(tmp_path: Path) -> None:
     with MailServer(server_tls(tmp_path)) as server:
         # Another spelling of 127.0.0.1, which is not known for one of this machine.
         mailer = SmtpMailer(f"127.1:{server.port}", SENDER)
-        with pytest.raises(MailError, match="certificate of the mail server is not good"):
+        with pytest.raises(MailError, match="certificate of the mail server is not valid"):
             mailer.send(RECIPIENT, "Subject", "text\n")
         assert server.envelopes == []
         mailer = SmtpMailer(f"127.0.0.1:{server.port}", SENDER, tls=trusting)
@@ -210,7 +210,7 @@ def test_elsewhere_the_certificate_must_be_good(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
-        (("550 <script>no</script>", "250 OK"), "does not take messages to this recipient"),
+        (("550 <script>no</script>", "250 OK"), "does not accept messages to this recipient"),
         (("250 OK", "552 <script>no</script>"), "the mail server refused it"),
         (("250 OK", "451 <script>no</script>"), "the mail server refused it"),
     ],
@@ -245,8 +245,8 @@ def speaking(octets: bytes) -> socket.socket:
     ("octets", "seconds", "reason"),
     [
         (b"220 hello\r\n", 0.5, "did not answer in time"),
-        (b"554 no\r\n", 60, "does not take connections"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 60, "does not take connections"),
+        (b"554 no\r\n", 60, "does not accept connections"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 60, "does not accept connections"),
         (b"", 60, "broke off"),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_place_that_is_none(place: str) -> None:
 
 
 def test_a_sender_that_is_none() -> None:
-    with pytest.raises(MailError, match="messages are from"):
+    with pytest.raises(MailError, match="sender's address"):
         SmtpMailer("localhost:25", "resolver")
 
 

@@ -431,7 +431,7 @@ def no_disk(_: Path) -> Path:
     [
         (under_a_file, "its folder is a file"),
         (a_folder, "it cannot be opened there"),
-        (another_file, "it is no ledger, but some other file"),
+        (another_file, "it is not a ledger, but some other file"),
         (no_disk, "no such file or directory"),
     ],
 )

@@ -261,7 +261,9 @@ def test_what_was_looked_for_and_found_is_told(world: World) -> None:
         f"A TXT record {record} of {NAME} was looked for, and others were found: 2."
     )
     world.names.records[NAME] = FAILS
-    with pytest.raises(ProofError, match=f"The name servers do not tell the texts of {NAME}"):
+    with pytest.raises(
+        ProofError, match=f"The name servers do not return the TXT records of {NAME}"
+    ):
         world.complete(challenge)
 
 

@@ -56,7 +56,7 @@ class HttpTransferPeer:
         except HTTPError as failure:
             raise ArchiveUnreachableError(self._address, reason_of(failure)) from failure
         except UnicodeError as failure:
-            raise ArchiveUnreachableError(self._address, "nobody knows its name") from failure
+            raise ArchiveUnreachableError(self._address, "its name cannot be resolved") from failure
         if answer.status != HTTPStatus.OK:
             said = detail_of(data) or f"it answered {answer.status}."
             sentence = f"The archive at {self._address} refuses: {said}"

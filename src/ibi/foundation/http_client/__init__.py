@@ -1,1 +1,1 @@
-"""HTTP to others: where it may go, and how long it may take."""
+"""HTTP requests to other services: allowed addresses, time limits, and a JSON client."""

@@ -1,4 +1,4 @@
-"""The API of a service of ours, on another machine or in another process, over HTTP."""
+"""A client of the JSON API of one of our services, on another machine or in another process."""
 
 from __future__ import annotations
 
@@ -24,40 +24,41 @@ from ibi.errors import (
 from ibi.metadata.web_address import is_web_address
 
 ATTEMPTS: Final = 6
+"""How often a request is tried while the service is overloaded."""
 REST: Final = 1.0
-"""Seconds, for a service that was asked too much of."""
+"""Seconds to wait after the service answered that it is overloaded."""
 JSON: Final = "application/json"
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=300)
 _LONGEST_DETAIL: Final = 500
 _MOST_AT_ONCE: Final = 16
-"""Connections that are kept, for threads that ask at once."""
+"""Connections that are kept, for threads that send requests concurrently."""
 _WORDS: Final = (
-    (urllib3.exceptions.NameResolutionError, "nobody knows its name"),
+    (urllib3.exceptions.NameResolutionError, "its name cannot be resolved"),
     (urllib3.exceptions.TimeoutError, "it takes too long"),
-    (urllib3.exceptions.SSLError, "it cannot prove who it is"),
+    (urllib3.exceptions.SSLError, "there is no secure connection to it"),
     (urllib3.exceptions.HTTPError, "the connection broke"),
 )
-"""What went wrong; the first class that fits decides."""
+"""What went wrong, by exception; the first class that matches counts."""
 
 
 class RemoteApi:
-    """Speaks to one service, with a token if there is one."""
+    """Sends requests to one service, with a token if there is one."""
 
     service: ClassVar[str]
-    """What it is, for people: an archive, a resolver."""
+    """The kind of service, for messages: an archive, a resolver."""
     unusable: ClassVar[type[RequestError]]
     unreachable: ClassVar[type[ArchiveUnreachableError | ResolverUnreachableError]]
     refused: ClassVar[type[ArchiveRefusedError | ResolverRefusedError]]
 
     def __init__(self, address: str, token: str) -> None:
-        """Connect when needed."""
+        """Take the address and a token; no connection is made yet."""
         if not is_web_address(address):
             raise self.unusable(
                 f"{shown(address)} is not the address of {self.service}: "
                 "expected http://host[:port]."
             )
         if not token.isascii() or not token.isprintable():
-            raise self.unusable(f"The token for {self.service} is not one.")
+            raise self.unusable(f"The token for {self.service} has characters that no token has.")
         self.address = address.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(maxsize=_MOST_AT_ONCE, retries=False, timeout=_TIMEOUT)
@@ -69,7 +70,7 @@ class RemoteApi:
         body: object | None = None,
         query: Mapping[str, str] | None = None,
     ) -> Any:  # noqa: ANN401  # whatever it answers
-        """Send a request, and return what came as JSON; nothing if nothing came."""
+        """Send a request, and return the JSON of the answer; None if it is empty."""
         sent = None if body is None else msgspec.json.encode(body)
         return self._asked(method, path, sent, JSON, query)
 
@@ -81,7 +82,7 @@ class RemoteApi:
         media_type: str,
         query: Mapping[str, str] | None = None,
     ) -> Any:  # noqa: ANN401
-        """Ask; what was too much for one second is not for the next."""
+        """Send a request, again after a pause if the service is overloaded."""
         headers = {"Content-Type": media_type, "Accept": JSON}
         for attempt in range(ATTEMPTS):
             try:
@@ -112,13 +113,13 @@ class RemoteApi:
             )
         except urllib3.exceptions.HTTPError as failure:
             raise self.unreachable(self.address, reason_of(failure)) from failure
-        if answer.status >= HTTPStatus.MULTIPLE_CHOICES:  # whatever is no success
+        if answer.status >= HTTPStatus.MULTIPLE_CHOICES:  # everything but success
             raise self.refused(answer.status, detail_of(answer.data))
         return answer
 
 
 def reason_of(failure: urllib3.exceptions.HTTPError) -> str:
-    """Say in words why nothing was answered: those of the system, if it has any."""
+    """Return why there was no answer: the system's own message, if there is one."""
     words = next(words for kind, words in _WORDS if isinstance(failure, kind))
     cause = failure.__cause__
     while cause is not None and isinstance(cause.__cause__, OSError):
@@ -128,7 +129,7 @@ def reason_of(failure: urllib3.exceptions.HTTPError) -> str:
 
 
 def detail_of(body: bytes) -> str:
-    """Return the sentence of a problem document; empty if the body is none."""
+    """Return the message of a problem document; empty if the body is not one."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         problem = msgspec.json.decode(body, type=dict[str, Any])
         detail = str(problem.get("detail") or problem.get("title") or "")

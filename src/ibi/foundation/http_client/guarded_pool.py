@@ -1,6 +1,6 @@
-"""Connections to one other service, for threads: only to addresses that the guard allows.
+"""Connection pools for threads, to one service, at addresses that the guard allows.
 
-Nor is anybody listened to for ever who does not go on with what he says.
+A connection that stalls is given up.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ibi.errors import ArchiveRequestError, shown
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
 WINDOW: Final = 60.0
-"""Seconds of waiting, after which it is seen what they brought."""
+"""Seconds of waiting after which the progress of an answer is checked."""
 LEAST: Final = 64_000
-"""Bytes that they must have brought."""
+"""Bytes that must have come in a window."""
 MOST_LINES: Final = 1000
-"""In a row, with nothing of a body between them."""
+"""The largest number of lines in succession, without any part of a body in between."""
 _LONGEST_LINE: Final = 1 << 16
 
 
 class _StallGuard(io.RawIOBase):
-    """Reads from a connection, and gives up one that is too slow; rests of ours do not count."""
+    """Reads from a connection, and gives up if it is too slow; only time in reads counts."""
 
     def __init__(self, raw: io.RawIOBase, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -65,15 +65,14 @@ class _StallGuard(io.RawIOBase):
 
 
 class StallGuardReader(io.BufferedReader):
-    """The bytes of an answer, to be read as from any file."""
+    """A buffered reader of the bytes of an answer, which raises if they stall."""
 
     def __init__(self, raw: io.RawIOBase, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read from a connection."""
         super().__init__(_StallGuard(raw, clock))
         self._lines = 0
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read a line, not longer than lines are, and not one after the other for ever."""
+        """Read a line, limited in length, and limited in the number of lines in succession."""
         self._lines += 1
         if self._lines > MOST_LINES:
             raise ConnectionError("it sends lines without an end")
@@ -96,10 +95,9 @@ class StallGuardReader(io.BufferedReader):
 
 
 class StallGuardResponse(HTTPResponse):
-    """An answer that is given up unless it goes on."""
+    """An HTTP response that is given up if it stalls."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as a connection does
-        """Begin to read."""
         super().__init__(*args, **kwargs)
         self.fp = StallGuardReader(self.fp.detach())
 
@@ -140,11 +138,11 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
 def guarded_pool(
     address: str, guard: OutboundGuard, connections: int, tls: ssl.SSLContext | None = None
 ) -> urllib3.HTTPConnectionPool:
-    """Return connections to an http or https address; nothing is tried twice or redirected."""
+    """Return a pool of connections to an address; it neither retries nor follows redirections."""
     try:
         return _pool(address, guard, connections, tls)
     except (LocationParseError, ValueError):
-        msg = f"{shown(address)} is not the address of an archive: no host or port is such."
+        msg = f"{shown(address)} is not the address of an archive: its host or port is not valid."
         raise ArchiveRequestError(msg) from None
 
 
@@ -179,7 +177,7 @@ def _connected(connection: HTTPConnection, guard: OutboundGuard) -> socket.socke
             peer = guard.socket_to(place)
         except PermissionError:
             continue
-        except OSError as fault:  # a machine may know no IPv6
+        except OSError as fault:  # a machine may not support IPv6
             failure = fault
             continue
         try:
@@ -191,7 +189,7 @@ def _connected(connection: HTTPConnection, guard: OutboundGuard) -> socket.socke
             failure = fault
         else:
             return peer
-    if failure is None:  # it is not a matter of trying again
+    if failure is None:  # no address is allowed, so that another attempt would not help
         msg = (
             f"{shown(host)} is not at a public address: if it is one of yours, "
             "name its network under `allowed_networks` in archive.toml."

@@ -1,9 +1,9 @@
-"""Where the resolver may connect to: only to addresses that everybody could reach anyway.
+"""Protection against SSRF: connections go only to addresses that are public.
 
-Archives declare where they are, and the resolver calls them there. Without a guard they could make
-it call its own machine, the neighbours of it, or the metadata service of a cloud. What counts is
-the address of the socket, never a name or the spelling of a number: names are looked up once, the
-addresses are checked, and so is each one again in the moment in which its socket is made.
+Archives declare their own addresses, and the resolver connects to them. Without this guard they
+could make it connect to its own machine, to its neighbours, or to the metadata service of a cloud.
+What counts is the address of the socket, never a name or the spelling of a number: a name is looked
+up once, its addresses are checked, and each is checked again when its socket is made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 _Place: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
 
 # The registries of special-purpose addresses (RFC 6890, as IANA keeps them). `is_global` is not
-# enough: what it says of some of these differs between versions of Python.
+# enough: its result for some of these differs between versions of Python.
 _NOT_PUBLIC_4: Final = tuple(
     IPv4Network(network)
     for network in (
@@ -46,7 +46,7 @@ _NOT_PUBLIC_4: Final = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-# All unicast that was ever given out (RFC 4291, 2.4); the rest is special in one way or another.
+# All unicast ever assigned (RFC 4291, 2.4); the rest is special in one way or another.
 _UNICAST_6: Final = IPv6Network("2000::/3")
 _NOT_PUBLIC_6: Final = tuple(
     IPv6Network(network)
@@ -58,33 +58,33 @@ _NOT_PUBLIC_6: Final = tuple(
         "3fff::/20",  # documentation
     )
 )
-# What leads on to an IPv4 address, and how many bits follow that address in it. The prefix for
-# the local use of NAT64 (64:ff9b:1::/48) is not among them: nobody outside knows where it leads.
+# Prefixes that lead to an IPv4 address, with the number of bits that follow it. The prefix for
+# the local use of NAT64 (64:ff9b:1::/48) is left out: its destination is not known outside.
 _LEADS_TO_4: Final = (
     (IPv6Network("::ffff:0:0/96"), 0),  # mapped
     (IPv6Network("64:ff9b::/96"), 0),  # NAT64
     (IPv6Network("2002::/16"), 80),  # 6to4
 )
-# A look-up that hangs keeps its thread; those of other names must not wait for it.
+# Threads for look-ups: one that hangs keeps its thread, and must not delay those of other names.
 _LOOKUPS: Final = 64
 
 
 class OutboundGuard:
-    """Lets through what is public, and networks that the operator names."""
+    """Allows public addresses, and networks that the operator names."""
 
     def __init__(self, allowed_networks: Sequence[str] = ()) -> None:
-        """Keep the networks, which are written as 10.0.0.0/8."""
+        """Take the allowed networks, written as 10.0.0.0/8."""
         self._allowed = tuple(map(ip_network, allowed_networks))
 
     def allows(self, address: str) -> bool:
-        """Tell whether to connect to an IP address."""
+        """Return whether connections to an IP address are allowed."""
         read = _read(address)
         if read is None:
             return False
         return _is_public(read) or any(_unmapped(read) in network for network in self._allowed)
 
     def socket_to(self, place: _Place) -> socket.socket:
-        """Make the socket for one address; PermissionError if it is not to be connected to."""
+        """Return a socket for one address; PermissionError if the address is not allowed."""
         family, kind, protocol, _, address = place
         if not self.allows(address[0]):
             raise _refusal()
@@ -92,10 +92,9 @@ class OutboundGuard:
 
 
 class GuardedResolver(AbstractResolver):
-    """Looks names up in threads of its own; returns the addresses that are allowed."""
+    """Looks names up in threads of its own, and returns the addresses that are allowed."""
 
     def __init__(self, guard: OutboundGuard) -> None:
-        """Keep the guard."""
         self._guard = guard
         self._threads = ThreadPoolExecutor(_LOOKUPS, "names")
 
@@ -123,7 +122,7 @@ class GuardedResolver(AbstractResolver):
         return found
 
     async def close(self) -> None:
-        """Let the threads go, without waiting for those that hang."""
+        """End the threads, without waiting for those that hang."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -132,7 +131,7 @@ def _refusal() -> PermissionError:
 
 
 def _read(text: str) -> Address | None:
-    """Read an address; None for other texts, and for a zone, which means nothing elsewhere."""
+    """Parse an address; None for other texts, and for a zone, which means nothing elsewhere."""
     try:
         return ip_address(text) if "%" not in text else None
     except ValueError:

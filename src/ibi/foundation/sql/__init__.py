@@ -1,1 +1,1 @@
-"""Databases: SQLite and PostgreSQL, rows, and the way to the newest tables."""
+"""Databases: SQLite and PostgreSQL, rows, tokens, and migrations to the newest tables."""

@@ -1,4 +1,4 @@
-"""What ledger and catalogue need of a database; SQLite and PostgreSQL give it."""
+"""The interface of a database, which SQLite and PostgreSQL implement."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement with its parameters, and returns the rows.
+"""Executes one statement with its parameters, and returns the rows.
 
-They are written $1, $2 ..., each first in this order: SQLite takes them as names, and numbers them
-as they come.
+Parameters are written $1, $2 ..., their first occurrences in this order: SQLite treats them as
+names, and numbers them as they occur.
 """
 
 T = TypeVar("T")
 
 
 class Database(Protocol):
-    """A database that does transactions, and makes them durable before it says so."""
+    """A database with transactions that are durable once they are committed."""
 
     name: str
     history: str
-    """A SELECT of what changes when the storage goes on from an earlier state of itself."""
+    """A SELECT of a value that changes when the storage continues from an earlier state."""
     for_update: str
-    """What ends a SELECT that must keep others from the rows, where that needs saying."""
+    """The suffix of a SELECT that locks its rows, where that needs one."""
     before_tables: str
-    """A statement that keeps others from making the tables at the same time."""
+    """A statement that keeps other processes from creating the tables at the same time."""
     numbering: str
-    """A statement by which numbers go on after the greatest in `{table}` and `{column}`."""
+    """A statement after which numbers are generated from the greatest in `{table}.{column}` on."""
     emptying: str
-    """What empties a table, however long it is, before its name."""
+    """The beginning of a statement that empties a table of any size, to precede its name."""
     json_field: str
-    """An expression for what the JSON in a column has under a name: `{column}` and `{name}`."""
+    """An expression for a field of the JSON in a column: `{column}` and `{name}`."""
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
-        """Do the work, alone; durable when this returns, undone if it raises."""
+        """Run `work` in one transaction; durable when this returns, rolled back if it raises."""
         ...
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT beside whatever is being written, and return what is committed."""
+        """Run one SELECT concurrently with writers, and return committed rows."""
         ...
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT that may take long: nobody who reads or writes waits for it."""
+        """Run one SELECT that may take long, without delaying readers and writers."""
         ...
 
     def pause(self) -> None:
-        """Let go of it and let nobody in until `resume`: the process is about to fork."""
+        """Disconnect and block callers until `resume`: the process is about to fork."""
         ...
 
     def resume(self) -> None:
-        """Go on, in the parent and in the child."""
+        """Reconnect when needed, in the parent and in the child."""
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Disconnect."""
         ...

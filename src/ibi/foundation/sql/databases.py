@@ -1,4 +1,4 @@
-"""A database, by its place alone: a file of SQLite, or PostgreSQL."""
+"""Opens a database by its place: a file of SQLite, or the URL of a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_newest(place: str, migrations: Migrations) -> Database:
-    """Open a database, and bring the tables of a program to the newest version."""
+    """Open a database, and upgrade the tables of a program to the newest version."""
     from ibi.foundation.sql.schema_version import is_newest
 
     try:
@@ -23,8 +23,9 @@ def open_newest(place: str, migrations: Migrations) -> Database:
         raise StorageError(failure.ledger, failure.reason) from failure
     if is_newest(database, migrations):
         return database
-    # New tables are made by another SQLite than ours, which takes the log of the file with it when
-    # it leaves: nobody may have the file open then, and write to that log afterwards.
+    # New tables are made by another SQLite library than ours, which removes the write-ahead log of
+    # the file when it closes: no other connection may have the file open and write to that log
+    # later.
     database.close()
     from ibi.foundation.sql.upgrade import upgrade
 
@@ -33,7 +34,7 @@ def open_newest(place: str, migrations: Migrations) -> Database:
 
 
 def open_database(place: str) -> Database:
-    """Open a file of SQLite, made if need be, or a server; LedgerUnavailableError if it fails."""
+    """Open a SQLite file, created if absent, or a server; LedgerUnavailableError if it fails."""
     if not place.startswith(POSTGRESQL):
         return Sqlite(place)
     from ibi.foundation.sql.postgres import Postgres

@@ -1,7 +1,7 @@
-"""PostgreSQL, by asyncpg: many machines on one ledger.
+"""PostgreSQL, by asyncpg: many machines may share one ledger.
 
-Minting is plain threads, asyncpg is asyncio: a loop of its own, in a thread of its own, stands
-between them.
+The programs use threads and asyncpg uses asyncio: an event loop in a thread of its own connects
+them.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ from ibi.foundation.sql.database import Execute
 T = TypeVar("T")
 
 TIMEOUT: Final = 10.0
-"""Seconds for a connection or a statement; then the server counts as gone."""
+"""Seconds for a connection or a statement; then the server counts as unreachable."""
 LONGEST_SURVEY: Final = 120.0
-"""Seconds for a statement that nobody else waits for."""
+"""Seconds for a long statement, which delays no other."""
 READERS: Final = 4
-"""Connections that read at once. A server on another machine takes a while for each answer, and
-one reader would wait for the others' answers too."""
+"""Connections that read concurrently. A server on another machine takes a while for each answer,
+and a single reader would wait for the answers to others too."""
 
 _PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
 
 _SETTINGS: Final = {
     "application_name": "ibi",
-    # Whatever the server's default: a commit is durable when it says so.
+    # Whatever the server's default is: a commit is durable when it returns.
     "synchronous_commit": "on",
-    # A minter that was stopped in the middle of a transaction does not keep the others waiting.
+    # A minter that was stopped in the middle of a transaction must not block the others.
     "idle_in_transaction_session_timeout": "2000",
     "lock_timeout": "8000",
 }
 
 _READ_ONLY: Final = {"default_transaction_read_only": "on"}
 
-# asyncpg calls it an internal error when the server's last word comes between two statements.
+# asyncpg raises InternalClientError if the server disconnects between two statements.
 LOST: Final = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
     TimeoutError,
-    ValueError,  # a URL that is none
+    ValueError,  # an invalid URL
 )
 
 
 class Postgres:
-    """A database on a server. Threads that write take turns, and a few may read at once."""
+    """A database on a server. Threads that write take turns; a few may read concurrently."""
 
     # The timeline of the write-ahead log: a promoted replica and a restored backup begin a new one,
-    # and may lack what was committed last on the old.
+    # and may lack the last commits of the old one.
     history = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)"
     for_update = " FOR UPDATE"
-    # Two who create the same table at once collide, IF NOT EXISTS or not.
+    # Two processes that create the same table at once collide, even with IF NOT EXISTS.
     before_tables = "SELECT pg_advisory_xact_lock(1768057193)"
     numbering = (
         "SELECT setval(pg_get_serial_sequence('{table}', '{column}'), "
@@ -72,7 +72,7 @@ class Postgres:
     json_field = "(CAST({column} AS json) ->> '{name}')"
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
-        """Connect to the server; who only reads could not write if it would."""
+        """Connect to the server; if `read_only`, the server refuses writes."""
         self._url = url
         self._settings = {**_SETTINGS, **(_READ_ONLY if read_only else {})}
         self.name = without_password(url)
@@ -82,13 +82,13 @@ class Postgres:
         self._process = os.getpid()
         self._writer: asyncpg.Connection | None = None
         self._idle: list[asyncpg.Connection] = []
-        """By which nobody reads just now; the loop's thread alone takes from them."""
+        """Connections that are not in use; only the loop's thread takes from this list."""
         self._loop: asyncio.AbstractEventLoop | None = None
         with self._lock:
             self._run(self._connected())
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
-        """Do the work in one transaction; durable when this returns, undone if it raises."""
+        """Run `work` in one transaction; durable when this returns, rolled back if it raises."""
         with self._lock:
             connection = self._run(self._connected())
             try:
@@ -96,7 +96,7 @@ class Postgres:
                 result = work(lambda sql, *values: self._run(self._rows(connection, sql, values)))
                 self._run(connection.execute("COMMIT"))
             except (LedgerUnavailableError, KeyboardInterrupt):
-                # Whether it is durable is not known: the server decides, and the next one reads.
+                # Whether it is durable is unknown: the next transaction reads what the server has.
                 self._abandon()
                 raise
             except BaseException:
@@ -108,21 +108,21 @@ class Postgres:
             return result
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT, by a connection that waits for no writer."""
+        """Run one SELECT, on a connection that waits for no writer."""
         with self._reading:
-            # In one go: the way to the loop's thread and back takes longer than most reads.
+            # In one call: the way to the loop's thread and back takes longer than most reads.
             return self._run(self._fetched(sql, values))
 
     async def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         idle = self._idle
         connection = idle.pop() if idle else await self._connect()
-        # One that the server ended while nobody used it fails nobody: there is another.
+        # A connection that the server closed while it was idle is replaced by another.
         while connection.is_closed():
             connection = idle.pop() if idle else await self._connect()
         try:
             rows = await self._rows(connection, sql, values)
         except BaseException:
-            # What befell one may have befallen all, and nobody should find out one by one.
+            # What broke this connection has probably broken the idle ones too.
             for each in (connection, *idle):
                 each.terminate()
             idle.clear()
@@ -131,7 +131,7 @@ class Postgres:
         return rows
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT that may take long, by a connection and a loop of its own."""
+        """Run one SELECT that may take long, on a connection and a loop of its own."""
         try:
             return asyncio.run(self._surveyed(sql, values))
         except LOST as failure:
@@ -156,7 +156,7 @@ class Postgres:
         return [tuple(row) for row in await connection.fetch(sql, *values)]
 
     async def _connected(self) -> asyncpg.Connection:
-        """Return the connection by which is written."""
+        """Return the connection for writing."""
         if self._writer is None or self._writer.is_closed():
             self._writer = await self._connect()
         return self._writer
@@ -180,10 +180,10 @@ class Postgres:
             raise LedgerUnavailableError(self.name, _reason(failure)) from failure
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        """Return the loop that runs, which whoever comes first starts."""
+        """Return the running loop, started by the first caller."""
         with self._starting:
             if self._process != os.getpid():
-                # Forked without a word: the loop's thread is the parent's, and so are connections.
+                # Forked without `pause`: loop, thread and connections belong to the parent.
                 self._writer, self._idle, self._loop = None, [], None
                 self._process = os.getpid()
             if self._loop is None:
@@ -200,14 +200,14 @@ class Postgres:
             self._loop.call_soon_threadsafe(connection.terminate)
 
     def pause(self) -> None:
-        """Close the connections before a fork, and end the thread, which the child would lack."""
+        """Close the connections and end the thread before a fork: the child would not have it."""
         self._lock.acquire()
         for _ in range(READERS):
             self._reading.acquire()
         self._end()
 
     def resume(self) -> None:
-        """Connect again when it is needed."""
+        """Allow connections again, when they are needed."""
         for _ in range(READERS):
             self._reading.release()
         self._lock.release()
@@ -225,7 +225,7 @@ class Postgres:
             self._idle = []
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(TIMEOUT)
-            # The kernel's thread ends a little later, and OpenSSL holds a lock then: a child
+            # The kernel's thread ends a little later, and OpenSSL holds a lock until then: a child
             # that is forked meanwhile would wait for it for ever.
             task = Path(f"/proc/self/task/{self._thread.native_id}")
             while not self._thread.is_alive() and task.exists():
@@ -246,7 +246,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def without_password(url: str) -> str:
-    """Return a URL as it may stand in a message."""
+    """Return a URL without its password, for messages."""
     url = _PASSWORD.sub(r"\1...", url)
     try:
         parts = urlsplit(url)

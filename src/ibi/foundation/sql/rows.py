@@ -1,4 +1,4 @@
-"""Many rows by one statement: to a server each statement is a journey."""
+"""Statements for many rows at once: each statement to a server costs a round trip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ibi.foundation.sql.database import Execute
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a database can have a text: PostgreSQL has no NUL, none has half a character."""
+    """Return whether databases can store a text: PostgreSQL has no NUL, none has surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -20,13 +20,13 @@ def is_storable(text: str) -> bool:
 
 
 def place_in_order(text: str) -> str:
-    """Return a text with the same place in the order of those that a database can have."""
+    """Return a storable text that sorts in the same place among storable texts."""
     end = next((i for i, each in enumerate(text) if not is_storable(each)), len(text))
     return text[:end]
 
 
 def storable(text: str) -> str:
-    """Return a text, with a mark in the place of each character that no database can have."""
+    """Return a text with U+FFFD in the place of each character that databases cannot store."""
     if is_storable(text):
         return text
     return "".join(each if is_storable(each) else "\N{REPLACEMENT CHARACTER}" for each in text)
@@ -35,14 +35,14 @@ def storable(text: str) -> str:
 T = TypeVar("T")
 
 GROUP: Final = 100
-"""Rows to a statement: more gain nothing on a server, and SQLite looks for each parameter among
-all of them (1,000 rows took 54 ms at once, and 3 ms so)."""
+"""Rows per statement: more gain nothing on a server, and SQLite searches all parameters for each
+one (1,000 rows took 54 ms at once, and 3 ms in groups)."""
 
 
 def insert_rows(
     execute: Execute, into: str, rows: Sequence[tuple[object, ...]], then: str
 ) -> list[tuple[Any, ...]]:
-    """Insert rows into `table (columns)`; `then` says what of conflicts and what to return."""
+    """Insert rows into `table (columns)`; `then` handles conflicts and returns columns."""
     returned: list[tuple[Any, ...]] = []
     for group in groups(rows):
         values = marks(len(group), len(group[0]))
@@ -58,13 +58,13 @@ def delete_rows(execute: Execute, table: str, column: str, values: Sequence[obje
 
 
 def groups(rows: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Return rows by as many as go into a statement."""
+    """Return the rows in groups of as many as one statement takes."""
     return (rows[start : start + GROUP] for start in range(0, len(rows), GROUP))
 
 
 @lru_cache(maxsize=32)
 def marks(rows: int, columns: int) -> str:
-    """Write ($1, $2), ($3, $4) and so on."""
+    """Return placeholders: ($1, $2), ($3, $4) and so on."""
     firsts = range(1, rows * columns + 1, columns)
     return ", ".join(
         f"({', '.join(f'${number}' for number in range(first, first + columns))})"

@@ -1,6 +1,6 @@
-"""Whether a database has the newest tables, without loading what could make them.
+"""Checks whether a database has the newest tables, without loading the migration libraries.
 
-SQLAlchemy and Alembic take 27 MB and a second: what starts every day needs them once in a version.
+SQLAlchemy and Alembic take 27 MB and a second, and are needed only once per version.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ class Migrations:
     """The migrations of one program; the tables of several programs may share a database."""
 
     program: str
-    """Names the version table, and the program in errors."""
+    """The name of the program, for the version table and for errors."""
     package: str
-    """The package that has one module a migration, as Alembic reads them."""
+    """The package with one module for each migration, as Alembic reads them."""
     newest: str
-    """The last revision in the package; a test holds the two equal."""
+    """The last revision in the package; a test checks that."""
 
     @property
     def version_table(self) -> str:
-        """The table that has the revision which was applied last."""
+        """The table that holds the revision applied last."""
         return f"{self.program}_version"
 
 
 def is_newest(database: Database, migrations: Migrations) -> bool:
-    """Tell whether the tables are those of this program; no if there are none."""
+    """Return whether the tables are of the newest version; False if there are none."""
     select = f"SELECT version_num FROM {migrations.version_table}"  # noqa: S608  # our own names
     try:
         return database.read(select) == [(migrations.newest,)]

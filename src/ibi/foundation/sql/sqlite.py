@@ -22,24 +22,24 @@ BUSY_TIMEOUT: Final = 5000
 """Milliseconds to wait for another process that writes; a write takes a few."""
 
 _NEXT_TRY: Final = 0.02
-"""Seconds between two tries to have a file alone."""
+"""Seconds between two attempts to lock a file exclusively."""
 
-_FULL: Final = 65_536
-"""Bytes that SQLite cannot do with."""
+_MIN_FREE: Final = 65_536
+"""Bytes of free space below which an I/O error means that the disk is full."""
 
 
 class Sqlite:
-    """A database in a file. Threads take turns."""
+    """A database in a file. Threads that write take turns."""
 
-    history = "SELECT ''"  # a file has one
-    for_update = ""  # BEGIN IMMEDIATE keeps others away from the whole file
+    history = "SELECT ''"  # a file has only one
+    for_update = ""  # BEGIN IMMEDIATE locks the whole file
     before_tables = "SELECT 1"  # likewise
-    numbering = "SELECT 1"  # they do by themselves
+    numbering = "SELECT 1"  # SQLite does so by itself
     emptying = "DELETE FROM"
     json_field = "({column} ->> '{name}')"
 
     def __init__(self, path: Path | str, vfs: str | None = None) -> None:
-        """Open the file, and make it if need be; `vfs` names another way to the disk."""
+        """Open the file, created if absent; `vfs` names another file system layer of SQLite."""
         self._path = Path(path).absolute()
         self.name = str(self._path)
         self._vfs = vfs
@@ -55,7 +55,7 @@ class Sqlite:
             self._connected()
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
-        """Do the work alone on the file; durable when this returns, undone if it raises."""
+        """Run `work` with the file locked; durable when this returns, rolled back if it raises."""
         with self._lock:
             try:
                 connection = self._connected()
@@ -63,7 +63,7 @@ class Sqlite:
                 try:
                     result = work(lambda sql, *values: list(connection.execute(sql, values)))
                 except BaseException:
-                    if connection.in_transaction:  # a disk that fails ends it by itself
+                    if connection.in_transaction:  # a failing disk ends it already
                         connection.execute("ROLLBACK")
                     raise
                 connection.execute("COMMIT")
@@ -75,7 +75,7 @@ class Sqlite:
             return result
 
     def read(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT, by a connection that waits for no writer."""
+        """Run one SELECT, on a connection that waits for no writer."""
         with self._reading:
             try:
                 if self._reader is None:
@@ -91,7 +91,7 @@ class Sqlite:
         return reader
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Run one SELECT that may take long, by a connection of its own."""
+        """Run one SELECT that may take long, on a connection of its own."""
         try:
             with closing(self._open_reader()) as reader:
                 return list(reader.execute(sql, values))
@@ -106,7 +106,7 @@ class Sqlite:
 
     def _connected(self) -> apsw.Connection:
         if self._process != os.getpid():
-            # Forked without a word: the parent's connection must be neither used nor closed.
+            # Forked without `pause`: the parent's connection must be neither used nor closed.
             self._inherited, self._connection = self._connection, None
             self._process = os.getpid()
         if self._connection is not None:
@@ -120,7 +120,7 @@ class Sqlite:
         return self._connection
 
     def _check_file(self) -> None:
-        """Miss the file: what is written to one that was replaced is lost to all who come later."""
+        """Raise if the file was replaced: what is written to the old one would be lost."""
         if self._identity() != self._file:
             self._abandon()
             raise LedgerUnavailableError(self.name, "the file was replaced or removed")
@@ -128,14 +128,14 @@ class Sqlite:
     def _open(self) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READWRITE
         if not self._made:
-            # Only the first time: a file that is gone later must be missed, not made anew.
+            # Only the first time: a file that disappears later must not be created anew.
             self._path.parent.mkdir(parents=True, exist_ok=True)
             flags |= apsw.SQLITE_OPEN_CREATE
         connection = apsw.Connection(self.name, flags, vfs=self._vfs)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT)
-            _keep_log(connection, BUSY_TIMEOUT / 1000)
-            # FULL: the log is synced at every commit, and a commit says so only then.
+            _enable_wal(connection, BUSY_TIMEOUT / 1000)
+            # FULL: the log is synced at every commit, before the commit returns.
             connection.execute("PRAGMA synchronous = FULL")
             if self._failed:
                 _begin_new_log(connection)
@@ -149,15 +149,15 @@ class Sqlite:
     def _identity(self) -> tuple[int, int]:
         status = self._path.stat()
         if status.st_nlink > 1:
-            # SQLite keeps its log beside each name, and would not see the other's.
+            # SQLite names its log after the file, and would not see the log of the other name.
             raise LedgerUnavailableError(self.name, "it has a second name (a hard link)")
         return status.st_dev, status.st_ino
 
     def _reason(self, failure: Exception) -> str:
         if isinstance(failure, apsw.IOError):
-            # Some of its files SQLite cannot write are reported so when the disk is full.
+            # SQLite reports a full disk as an I/O error for some of its files.
             with suppress(OSError):
-                if shutil.disk_usage(self._path.parent).free < _FULL:
+                if shutil.disk_usage(self._path.parent).free < _MIN_FREE:
                     return "the disk is full"
         return _reason(failure)
 
@@ -168,13 +168,13 @@ class Sqlite:
                 connection.close(force=True)
 
     def pause(self) -> None:
-        """Close the file before a fork: a connection must not be used, nor closed, in the child."""
+        """Close the file before a fork: the child must neither use nor close a connection."""
         self._lock.acquire()
         self._abandon()
         self._abandon_reader()
 
     def resume(self) -> None:
-        """Open it again when it is needed."""
+        """Allow the file to be opened again, when it is needed."""
         self._lock.release()
 
     def close(self) -> None:
@@ -185,10 +185,10 @@ class Sqlite:
 
 
 class SqliteReader(Sqlite):
-    """A database in a file that another process writes; this one could not."""
+    """A database in a file that another process writes; this process only reads."""
 
     def _connected(self) -> apsw.Connection:
-        """Have one connection for everything, and make no file where there is none."""
+        """Return the one connection, which reads; create no file if there is none."""
         if self._reader is None:
             try:
                 self._reader = self._open_reader()
@@ -197,14 +197,14 @@ class SqliteReader(Sqlite):
         return self._reader
 
 
-def keep_log(path: str, patience: float) -> None:
-    """Make a file, if need be, a database that writes a log first, and stays so."""
+def enable_wal(path: str, patience: float) -> None:
+    """Switch a file to write-ahead logging, permanently; create it if absent."""
     with closing(apsw.Connection(path)) as connection:
-        _keep_log(connection, patience)
+        _enable_wal(connection, patience)
 
 
-def _keep_log(connection: apsw.Connection, patience: float) -> None:
-    # SQLite does not wait, whatever its timeout, for one who writes while it begins a log.
+def _enable_wal(connection: apsw.Connection, patience: float) -> None:
+    # SQLite ignores its busy timeout when it switches to a log while another process writes.
     end = time.monotonic() + patience
     while True:
         try:
@@ -218,9 +218,10 @@ def _keep_log(connection: apsw.Connection, patience: float) -> None:
 
 
 def _begin_new_log(connection: apsw.Connection) -> None:
-    """After a failed sync the kernel may take lost pages of the log for written.
+    """Begin a new log after a failed sync.
 
-    What is committed next must not build on them.
+    The kernel may regard lost pages of the old log as written, and later commits must not build
+    on them.
     """
     [(busy, *_)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     if busy:
@@ -233,7 +234,7 @@ _REASONS: Final[dict[type[Any], str]] = {
     apsw.IOError: "the disk reports an error",
     apsw.CantOpenError: "it cannot be opened there",
     apsw.ReadOnlyError: "it may not be written",
-    apsw.NotADBError: "it is no ledger, but some other file",
+    apsw.NotADBError: "it is not a ledger, but some other file",
     apsw.CorruptError: "it is damaged",
     apsw.PermissionsError: "it may not be opened",
 }

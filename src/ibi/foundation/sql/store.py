@@ -96,6 +96,6 @@ class SqlTokens:
 
 
 def storage_error(failure: LedgerUnavailableError) -> StorageError:
-    """Return what a storage says when its database does not answer."""
+    """Return the storage error for a failure of the database."""
     kind = StorageFullError if failure.reason == "the disk is full" else StorageError
     return kind(failure.ledger, failure.reason)

@@ -1,7 +1,7 @@
-"""The way to the newest tables, from whatever version is there.
+"""Migrations: the upgrade of tables from any version to the newest one.
 
-The `storage.migrations` of a program hold the steps; a test holds their sum equal to the tables of
-the program's `schema` on every database. SQLAlchemy and Alembic are used in these modules and
+The `storage.migrations` of a program hold the steps; a test checks that they add up to the tables
+of the program's `schema` on every database. SQLAlchemy and Alembic are used in these modules and
 nowhere else: reads go to the database directly.
 """
 
@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from ibi.errors import StorageError
 from ibi.foundation.sql.postgres import LOST, TIMEOUT, without_password
 from ibi.foundation.sql.schema_version import Migrations
-from ibi.foundation.sql.sqlite import keep_log
+from ibi.foundation.sql.sqlite import enable_wal
 
 _LOCK: Final = sa.text("SELECT pg_advisory_xact_lock(1768057194)")
 _PATIENCE: Final = 60
@@ -33,9 +33,9 @@ _PATIENCE: Final = 60
 
 
 def upgrade(place: str, migrations: Migrations, *, postgresql: bool, version: str = "") -> None:
-    """Bring the tables of a program at a path or a postgresql:// URL to the newest version.
+    """Upgrade the tables of a program at a path or a postgresql:// URL to the newest version.
 
-    Or to an older one, where rows of that version are about to be put in.
+    `version` names an older one, for a restore of rows of that version.
     """
     try:
         if postgresql:
@@ -43,21 +43,21 @@ def upgrade(place: str, migrations: Migrations, *, postgresql: bool, version: st
         else:
             _upgrade_sqlite(place, migrations, version)
     except (sa.exc.SQLAlchemyError, apsw.Error, CommandError, *LOST) as failure:
-        # SQLAlchemy tells the driver's own words, and then its own with the statement.
+        # SQLAlchemy's message has the driver's own message first, and then the statement.
         cause = getattr(failure, "orig", None) or failure
         reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
         raise StorageError(without_password(place) if postgresql else place, reason) from failure
 
 
 def _upgrade_sqlite(path: str, migrations: Migrations, version: str) -> None:
-    # Not from a text: a path may have any character that is a sign in a URL.
+    # Not from a text: a path may have any character that is special in a URL.
     url = sa.URL.create("sqlite", database=path)
     waiting = {"timeout": _PATIENCE}
     engine = sa.create_engine(url, poolclass=sa.pool.NullPool, connect_args=waiting)
-    keep_log(path, _PATIENCE)
+    enable_wal(path, _PATIENCE)
     with engine.connect() as connection:
-        # The driver begins transactions only before it writes rows: two who make tables at once
-        # would meet in the middle.
+        # The driver begins transactions only before it writes rows: two processes that make tables
+        # at the same time would collide.
         connection.connection.driver_connection.isolation_level = None  # type: ignore[union-attr]  # an open one has it
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         _run(connection, migrations, version)
@@ -65,7 +65,7 @@ def _upgrade_sqlite(path: str, migrations: Migrations, version: str) -> None:
 
 
 async def _upgrade_postgres(url: str, migrations: Migrations, version: str) -> None:
-    # The URL is read by asyncpg, as for all else: SQLAlchemy reads less of it, and otherwise.
+    # The URL is parsed by asyncpg, as elsewhere: SQLAlchemy supports less of it, and differently.
     engine = create_async_engine(
         "postgresql+asyncpg://",
         poolclass=sa.pool.NullPool,

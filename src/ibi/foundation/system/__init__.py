@@ -1,1 +1,1 @@
-"""The machine: clocks, disk, mail, names, shared memory."""
+"""The operating system: clocks, disk, locks, mail, DNS, shared memory."""

@@ -1,4 +1,4 @@
-"""The machine's clocks: the only place that knows what time it is."""
+"""The machine's clocks. No other module reads the time."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _UPTIME: Final = Path("/proc/uptime")
 _SECOND: Final = 1_000_000_000
 _YEAR: Final = 31_536_000 * _SECOND
 _SPIN: Final = 50_000
-"""Shorter waits are not worth a sleep, which takes longer than that to come back."""
+"""Nanoseconds below which a sleep would take longer than the wait itself."""
 
 
 def now() -> Instant:
-    """Return the present moment, to the nanosecond that the machine claims."""
+    """Return the present time, to the nanosecond that the machine reports."""
     seconds, nanoseconds = divmod(time.time_ns(), _SECOND)
     return Instant(seconds, f"{nanoseconds:09}".rstrip("0"))
 
 
 class SystemClock:
-    """The clocks of the machine that this runs on."""
+    """The clocks of this machine."""
 
     wall = staticmethod(time.time_ns)
 
     def __init__(self) -> None:
-        """Choose a clock that nobody can set.
+        """Choose an uptime clock, which cannot be set.
 
-        CLOCK_BOOTTIME goes on while the machine sleeps; the monotonic clock of Linux stands still
-        then, and every morning would look like a jump. A machine that has been on for as long as
-        POSIX time has is none: somebody shows this process a false time (libfaketime). The kernel
-        writes the true uptime into a file.
+        CLOCK_BOOTTIME includes the time in which the machine sleeps; the monotonic clock of Linux
+        does not, so that every morning would look like a jump. An uptime close to the POSIX time
+        itself is false: a library fakes the time for this process (libfaketime). Then the true
+        uptime is read from a file of the kernel.
         """
         self.uptime: Callable[[], int] = time.monotonic_ns
         if hasattr(time, "CLOCK_BOOTTIME"):
@@ -45,18 +45,18 @@ class SystemClock:
 
     @staticmethod
     def boot() -> str:
-        """Return the kernel's name for this run; empty where it has none."""
+        """Return the kernel's id of this boot; empty if it has none."""
         return _read(_BOOT)
 
     @staticmethod
     def sleep(nanoseconds: int) -> None:
-        """Wait about so long; who must know asks the clock again."""
+        """Wait for about this time; a caller that needs precision must read the clock again."""
         if nanoseconds > _SPIN:
             time.sleep(nanoseconds / _SECOND)
 
 
 def _uptime_of_the_kernel() -> int:
-    """Return the uptime as /proc has it, to a hundredth of a second."""
+    """Return the uptime from /proc, to a hundredth of a second."""
     return int(float(_UPTIME.read_text(encoding="ascii").split()[0]) * _SECOND)
 
 

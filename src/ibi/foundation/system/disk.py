@@ -1,4 +1,4 @@
-"""The disk: what it reports in the words of this program, and writes that last."""
+"""The disk: durable writes, checksums, and its errors as errors of this library."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _PIECE: Final = 1 << 20
 
 @dataclass(eq=False, slots=True)
 class Checksums:
-    """Of what has come so far."""
+    """Checksums of the data so far."""
 
     size: int = 0
     sha256: Any = field(default_factory=hashlib.sha256)
     sha512: Any = field(default_factory=hashlib.sha512)
 
     def update(self, data: bytes) -> None:
-        """Take some more."""
+        """Add data."""
         self.size += len(data)
         self.sha256.update(data)
         self.sha512.update(data)
 
 
 def checksums_of(path: Path) -> Checksums:
-    """Return those of what is in a file."""
+    """Return the checksums of a file."""
     sums = Checksums()
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
@@ -52,15 +52,15 @@ _SYNC: Final = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
 class Disk:
-    """The disk that a folder lies on."""
+    """The file system of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Open it, before anything is written."""
+        """Open the folder, which must be done before anything is written."""
         self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         finalize(self, os.close, self._descriptor)
 
     def sync(self) -> None:
-        """Wait until all that was written to it is there; OSError if something could not be."""
+        """Wait until all data written to it is durable; OSError if some could not be written."""
         if _SYNC is None:
             os.sync()
         elif _SYNC(self._descriptor):
@@ -80,12 +80,12 @@ _BAD_NAME: Final = {
 }
 
 _NOT_EMPTY: Final = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR}
-"""What is said of a folder that has something in it, or is gone, or became a file."""
+"""The errors of removing a folder that is not empty, is gone, or became a file."""
 
 
 @contextmanager
 def disk_errors(place: str, path: str = "") -> Iterator[None]:
-    """Say what a disk does wrong in the words of this program."""
+    """Convert errors of the disk into errors of this library."""
     try:
         yield
     except OSError as failure:
@@ -95,7 +95,7 @@ def disk_errors(place: str, path: str = "") -> Iterator[None]:
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file; its name is durable once its folder is synced."""
+    """Write a file durably; its name is durable only once its folder is synced."""
     with path.open("wb") as file:
         file.write(content)
         file.flush()
@@ -103,14 +103,14 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Write a file whole, in the place of what it was, or not at all."""
+    """Write a file atomically and durably, replacing an existing one."""
     new = path.with_name(f"{path.name}.new")
     write_durably(new, content)
     rename_durably(new, path)
 
 
 def prune(root: Path, path: str) -> None:
-    """Remove folders that a removed file leaves empty."""
+    """Remove the folders that the removal of a file leaves empty."""
     folders = path.split("/")[:-1]
     while folders:
         try:
@@ -123,7 +123,7 @@ def prune(root: Path, path: str) -> None:
 
 
 def fsync_nearest(path: Path, root: Path) -> None:
-    """Wait until a path is durably gone: sync the folder above it that is left."""
+    """Make the removal of a path durable: sync the nearest folder above it that still exists."""
     folder = path.parent
     while folder != root and not folder.is_dir():
         folder = folder.parent
@@ -132,7 +132,7 @@ def fsync_nearest(path: Path, root: Path) -> None:
 
 
 def fsync_up(folder: Path, root: Path) -> None:
-    """Wait until a folder, and each one above it up to a root, is on the disk."""
+    """Sync a folder, and each one above it up to a root."""
     while folder != root.parent:
         fsync_folder(folder)
         folder = folder.parent

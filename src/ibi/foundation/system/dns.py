@@ -1,4 +1,4 @@
-"""Texts of the domain name system (RFC 1035, 3.3.14)."""
+"""TXT records of the domain name system (RFC 1035, 3.3.14)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ibi.errors import ProofError
 
 
 class DnsTexts:
-    """Looks texts up: with the machine's own name servers, or with others."""
+    """Looks up TXT records, with the name servers of the machine or with others."""
 
     def __init__(self, nameservers: Sequence[str] = (), port: int = 53) -> None:
-        """Take the IP addresses of name servers; none stands for those of the machine."""
+        """Take the IP addresses of name servers; none for those of the machine."""
         self._nameservers = list(nameservers)
         self._port = port
 
     async def texts(self, name: str, seconds: float) -> list[str]:
-        """Return the TXT records of a name, each in one piece; ProofError if they cannot be had."""
+        """Return the TXT records of a name, each in one piece; ProofError if the look-up fails."""
         try:
-            # Made anew each time: the machine's name servers change, and nobody asks often.
+            # Made anew each time: the machine's name servers may change, and look-ups are rare.
             resolver = Resolver(configure=not self._nameservers)
             resolver.port = self._port
             if self._nameservers:
@@ -33,12 +33,12 @@ class DnsTexts:
             return []
         except Timeout:
             raise ProofError(
-                f"The name servers did not tell the texts of {name} in time."
+                f"The name servers did not return the TXT records of {name} in time."
             ) from None
         except (DNSException, OSError, ValueError):
-            raise ProofError(f"The name servers do not tell the texts of {name}.") from None
+            raise ProofError(f"The name servers do not return the TXT records of {name}.") from None
         return [
-            # A text longer than 255 bytes comes in pieces, which belong together.
+            # A text longer than 255 bytes comes in several strings.
             b"".join(record.strings).decode("utf-8", "replace")
             for record in answer
             if isinstance(record, TXTBase)

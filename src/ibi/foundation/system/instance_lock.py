@@ -1,4 +1,4 @@
-"""The folder of a running instance: held by one process, which says there where it answers."""
+"""The folder of an instance: the process that serves it locks it, and writes its address there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKEN: Final = "token"  # noqa: S105  # the name of a file
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Hold the folder; InstanceHeldError if another process does."""
+    """Lock the folder; InstanceHeldError if another process has locked it."""
     try:
         descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as failure:
@@ -38,7 +38,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def is_held(folder: Path) -> bool:
-    """Tell whether a process holds the folder."""
+    """Return whether a process has locked the folder."""
     try:
         with held(folder):
             return False
@@ -48,7 +48,7 @@ def is_held(folder: Path) -> bool:
 
 @contextmanager
 def serving(folder: Path, address: str) -> Iterator[None]:
-    """Say where the instance answers, for as long as it does."""
+    """Write the address of the instance into its folder, as long as it is served."""
     path = folder / _SERVING
     path.write_text(address, encoding="utf-8")
     try:
@@ -58,14 +58,14 @@ def serving(folder: Path, address: str) -> Iterator[None]:
 
 
 def serving_at(folder: Path) -> str:
-    """Return where the instance of a folder answers; empty if none runs."""
+    """Return the address of the instance of a folder; empty if none is running."""
     with suppress(OSError):
         return (folder / _SERVING).read_text(encoding="utf-8").strip()
     return ""
 
 
 def keep_token(folder: Path, secret: str) -> None:
-    """Keep the token of those who may read the folder: its owner."""
+    """Write the token into a file that only the owner of the folder can read."""
     path = folder / _TOKEN
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -73,7 +73,7 @@ def keep_token(folder: Path, secret: str) -> None:
 
 
 def token_of(folder: Path) -> str:
-    """Return that token; empty if there is none, or it is not for us."""
+    """Return the token in the folder; empty if there is none, or it is not readable."""
     with suppress(OSError):
         return (folder / _TOKEN).read_text(encoding="utf-8").strip()
     return ""

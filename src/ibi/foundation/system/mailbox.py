@@ -1,8 +1,8 @@
-"""Messages as a mail server hands them over: one by a pipe, or many in an mbox file or a Maildir.
+"""E-mail messages as a mail server delivers them: one by a pipe, or many in an mbox or a Maildir.
 
-An alias `|ibi resolver mail` gives each message to a program of its own. Whatever a stranger sends
-is read as far as it makes sense; parsers of mail have raised almost anything, so that here only
-ResolverRequestError remains.
+An alias `|ibi resolver mail` starts a program for each message. Foreign messages are read as far as
+they are valid; the parsers of the standard library have raised almost any exception, so that all
+are converted to ResolverRequestError here.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ibi.errors import ResolverRequestError, shown
 from ibi.wire.percent_encoding import text_of
 
 LARGEST: Final = 1024 * 1024
-"""Bytes of a message: a registration has a few hundred, and what programs add to it some more."""
+"""The largest message in bytes: a registration has a few hundred, and mail programs add more."""
 LONGEST_HEADER: Final = 4096
-"""Characters that are read of a header: its parser takes quadratic time for hostile ones."""
+"""Characters of a header that are read: its parser takes quadratic time for hostile ones."""
 MOST_PARTS: Final = 100
-"""Lines that may divide a message into parts: they also bound how deep those are nested."""
+"""The largest number of lines that may separate parts, which also limits their nesting."""
 _NOT_OF_MAIL: Final = ("punycode", "idna")
-"""What Python takes for charsets, and takes quadratic time for."""
+"""Codecs of Python that are not charsets, and that take quadratic time."""
 
 Message: TypeAlias = tuple[str, str, str]
-"""Subject, the address of the sender, and text; empty where there is none."""
+"""Subject, sender's address and text; empty if absent."""
 
 
 class _BoundedHeaders(EmailPolicy):
-    """Reads headers as RFC 5322 has them, and no further than there is sense in them."""
+    """Parses headers by RFC 5322, up to the longest length."""
 
     def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  # as it is there
         return super().header_fetch_parse(name, value[:LONGEST_HEADER])
@@ -47,8 +47,8 @@ _POLICY: Final = _BoundedHeaders()
 def messages(source: BinaryIO | Path) -> Iterator[Message]:
     """Yield the messages of a pipe, of an mbox file or of a Maildir.
 
-    Those that programs send on their own are left out: nobody answers them (RFC 3834, 2). In a box
-    so are those that are too large or that make no sense, because others come after them.
+    Messages that programs sent automatically are left out: they must not be answered (RFC 3834, 2).
+    In a mailbox so are those that are too large or not valid, because others follow.
     """
     if isinstance(source, Path):
         for octets in _in_box(source):
@@ -98,13 +98,13 @@ def _read(octets: bytes) -> Iterator[Message]:
             f"The message has too many parts: a registration has {MOST_PARTS} at the most."
         )
     try:
-        # The class is the policy's, which the types do not say of a policy of one's own.
+        # The class comes from the policy, which the types do not express for a policy of one's own.
         message = cast("EmailMessage", message_from_bytes(octets, policy=_POLICY))
         automatic = str(message.get("Auto-Submitted", "no")).partition(";")[0].strip().lower()
         read = str(message.get("Subject", "")), _sender(message), _text(message)
     except Exception:  # noqa: BLE001  # see above
         raise ResolverRequestError(
-            "The message makes no sense: expected one of RFC 5322, with plain text."
+            "The message cannot be read: expected one of RFC 5322, with plain text."
         ) from None
     if automatic == "no":
         yield read
@@ -125,5 +125,5 @@ def _text(message: EmailMessage) -> str:
     try:
         charset = codecs.lookup(part.get_content_charset("utf-8")).name
         return octets.decode("utf-8" if charset in _NOT_OF_MAIL else charset)
-    except (LookupError, ValueError):  # a charset that nobody knows, or that it is not in
+    except (LookupError, ValueError):  # an unknown charset, or a wrong one
         return text_of(octets)

@@ -1,12 +1,12 @@
-"""Files strictly beneath a folder, whatever somebody has put in the way.
+"""Safe opening of files beneath a folder: no link is followed, whatever is in the tree.
 
-A path is walked one name at a time, each looked up in the folder that the last one opened, and no
-link is followed: what is checked is what is opened, also while another process swaps folders for
-links. A link, a device or a pipe in the tree counts as not there.
+A path is walked one name at a time, each looked up in the folder that was opened before, and no
+link is followed: what is checked is what is opened, even while another process replaces folders by
+links. A link, a device or a pipe in the tree counts as absent.
 
-A second hard link of a file is not refused: backups by `rsync --link-dest` or `cp -al` are made of
-them, and whoever can make one in the tree can write to the tree. Nothing is ever written through
-one, because a file is only written when it is new.
+A second hard link of a file is not refused: backups by `rsync --link-dest` or `cp -al` consist of
+them, and a process that can make one in the tree can write to the tree. Nothing is ever written
+through one, because a file is only written when it is new.
 """
 
 from __future__ import annotations
@@ -25,26 +25,25 @@ _FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def storage_error(place: str, failure: OSError) -> StorageError:
-    """Say what failed at a place."""
+    """Return the error of this library for a failure at a place."""
     kind = StorageFullError if failure.errno in _FULL else StorageError
     return kind(place, (failure.strerror or str(failure)).lower())
 
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# To open a pipe would wait for its other end, to open a terminal might make it ours.
+# Opening a pipe would wait for its other end; opening a terminal might make it the controlling one.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _IN_THE_WAY: Final = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.ENODEV}
-"""What a link, a device or a file where a folder should be is reported as."""
+"""The errors of opening a link, a device, or a file in the place of a folder."""
 
 
 @contextmanager
 def storage_errors(place: Path) -> Iterator[None]:
-    """Turn what the disk reports into errors of ours.
+    """Convert errors of the disk into errors of this library.
 
-    That a file is there, or is not, is no failure of the disk: FileExistsError and
-    FileNotFoundError pass.
+    FileExistsError and FileNotFoundError are not failures of the disk and pass unchanged.
     """
     try:
         yield
@@ -71,9 +70,9 @@ def open_beneath(root: Path, parts: Sequence[str]) -> int:
 
 
 def create_beneath(root: Path, parts: Sequence[str]) -> int:
-    """Make a new file and its folders, and open it for writing; FileExistsError if it is there.
+    """Create a new file and its folders, and open it for writing; FileExistsError if it exists.
 
-    So it is too if a file or a link stands where a folder should be.
+    A file or a link in the place of a folder is a FileExistsError too.
     """
     name = _checked(parts)
     with storage_errors(root), folder_beneath(root, parts[:-1], make=True) as folder:
@@ -81,7 +80,7 @@ def create_beneath(root: Path, parts: Sequence[str]) -> int:
 
 
 def has_file(folder: int, name: str) -> bool:
-    """Tell whether a regular file, and no link to one, lies in an open folder."""
+    """Return whether a regular file, not a link to one, is in an open folder."""
     try:
         return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -89,7 +88,7 @@ def has_file(folder: int, name: str) -> bool:
 
 
 def fsync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+    """Wait until the names in a folder are durable."""
     with storage_errors(path):
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -99,9 +98,9 @@ def fsync_folder(path: Path) -> None:
 
 
 def rename_durably(source: Path, target: Path) -> None:
-    """Give a file or folder another name at once, and wait until that is on the disk.
+    """Rename a file or folder atomically, and wait until that is durable.
 
-    What is in it must be there already. A file in the place of the target is replaced.
+    Its content must be durable already. An existing file at the target is replaced.
     """
     with storage_errors(target):
         source.replace(target)
@@ -111,9 +110,9 @@ def rename_durably(source: Path, target: Path) -> None:
 
 
 def _checked(parts: Sequence[str]) -> str:
-    """Return the last part; refuse all that would lead elsewhere.
+    """Return the last part; raise if a part would lead out of the folder.
 
-    `check_path` has been here before for whatever comes from outside: this is the second lock.
+    `check_path` has already checked paths from outside: this is a second defence.
     """
     for part in parts:
         if part in {"", ".", ".."} or "/" in part or "\0" in part:
@@ -127,9 +126,9 @@ def _checked(parts: Sequence[str]) -> str:
 def folder_beneath(
     root: Path, parts: Sequence[str], *, make: bool = False, lasting: int = 0
 ) -> Iterator[int]:
-    """Walk down from a root, which itself may be a link: its administrator chose it.
+    """Open a folder beneath a root, which itself may be a link: its administrator chose it.
 
-    `make` makes the folders that are not there, durably; so many of the first are known to last.
+    `make` creates missing folders, durably; the first `lasting` ones are known to be durable.
     """
     folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -146,7 +145,7 @@ def _inner(folder: int, part: str, *, make: bool) -> int:
     if make:
         with suppress(FileExistsError):
             os.mkdir(part, 0o755, dir_fd=folder)
-        # Even if it was there: a crash may have come between making it and this.
+        # Even if it existed: a crash may have happened between its creation and this.
         os.fsync(folder)
     try:
         return os.open(part, _FOLDER, dir_fd=folder)

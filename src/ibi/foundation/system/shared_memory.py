@@ -1,4 +1,4 @@
-"""What processes forked from one see alike: a number, or a text, that one of them changes."""
+"""Memory shared by forked processes: a number, or a text, that one of them changes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _LONGEST: Final = 4096
 
 
 class SharedCount:
-    """One process adds to it, and all see it at once."""
+    """A counter that one process increases and all forked processes can read."""
 
     def __init__(self) -> None:
-        """Begin with zero, before processes are forked."""
+        """Start at zero; must be created before processes are forked."""
         self._memory = mmap.mmap(-1, _NUMBER.size)
 
     @property
     def value(self) -> int:
-        """How often was added to it."""
+        """The present count."""
         found: int = _NUMBER.unpack_from(self._memory)[0]
         return found
 
@@ -31,20 +31,20 @@ class SharedCount:
 
 
 class SharedText:
-    """One process writes it, and all read it at once.
+    """A text that one process writes and all forked processes can read.
 
-    It lies in one of two places, and the count of writings says in which: who reads while it is
-    written reads the one before.
+    It has two slots, and the number of writes selects the valid one: a process that reads during a
+    write reads the previous text.
     """
 
     def __init__(self) -> None:
-        """Begin with no text, before processes are forked."""
+        """Start with an empty text; must be created before processes are forked."""
         self._memory = mmap.mmap(-1, 2 * (_NUMBER.size + _LONGEST))
         self._written = SharedCount()
         self._seen = (0, "")
 
     def read(self) -> str:
-        """Return what was written last."""
+        """Return the text written last."""
         written = self._written.value
         while written != self._seen[0]:
             start = self._place(written)
@@ -57,7 +57,7 @@ class SharedText:
         return self._seen[1]
 
     def write(self, text: str) -> None:
-        """Write it, in the place of what was there before."""
+        """Replace the text."""
         if text == self.read():
             return
         content = text.encode()

@@ -1,4 +1,4 @@
-"""Messages to administrators, by SMTP (RFC 5321)."""
+"""E-mail to administrators, by SMTP (RFC 5321)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ibi.errors import MailError
 from ibi.wire.mail_address import is_mail_address
 
 SECONDS: Final = 20.0
-"""How long the mail server may take for each answer."""
-# Letters beyond ASCII are encoded, so that every server takes them.
+"""Seconds that the mail server may take for each answer."""
+# Letters beyond ASCII are encoded, so that every server accepts them.
 _POLICY: Final = SMTP_POLICY.clone(cte_type="7bit")
 
 
 class SmtpMailer:
-    """Sends messages through one mail server, a connection each."""
+    """Sends messages through one mail server, with a connection for each."""
 
     def __init__(
         self,
@@ -40,32 +40,32 @@ class SmtpMailer:
         seconds: float = SECONDS,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Take the server's HOST:PORT, and the address that messages are from.
+        """Take the server's HOST:PORT, and the sender's address.
 
-        Where the server offers a secure connection, it is used, and its certificate must be good
-        by what the machine trusts, unless told otherwise. On this machine any certificate will
-        do: nobody is in between.
+        If the server offers STARTTLS it is used, and the certificate must be valid for the
+        machine's trust store, unless another context is given. For a server on this machine any
+        certificate is accepted, because there is no network in between.
         """
         host, _, port = place.rpartition(":")
         if not host or not (port.isascii() and port.isdigit()):
             raise MailError("the mail server is not set as HOST:PORT")
         if not is_mail_address(sender):
-            raise MailError("the address that messages are from is no e-mail address")
+            raise MailError("the sender's address is not an e-mail address")
         self._host, self._port = host.strip("[]"), int(port)
         self._sender = sender
         self._seconds = seconds
         self._tls = tls or _context(self._host)
 
     def send(self, recipient: str, subject: str, text: str) -> None:
-        """Send one; MailError if the mail server does not take it."""
+        """Send one message; MailError if the mail server does not accept it."""
         message = _message(self._sender, recipient, subject, text)
         try:
-            self._hand_over(message, recipient)
+            self._deliver(message, recipient)
         except (SMTPException, OSError, ValueError) as failure:
             raise MailError(_words(failure)) from None
 
-    def _hand_over(self, message: EmailMessage, recipient: str) -> None:
-        # The name that smtplib would look up for its greeting may take longer than all the rest.
+    def _deliver(self, message: EmailMessage, recipient: str) -> None:
+        # The look-up of a name for the greeting, as smtplib does it, may take longer than the rest.
         domain = _domain(self._sender)
         server = SMTP(self._host, self._port, local_hostname=domain, timeout=self._seconds)
         try:
@@ -74,7 +74,7 @@ class SmtpMailer:
                 server.starttls(context=self._tls)
             # `send_message` would write ">From" for a line that begins with "From".
             server.sendmail(self._sender, [recipient], message.as_bytes())
-            # It has the message: how it says goodbye changes nothing about that.
+            # The server has accepted the message: errors of the farewell do not matter.
             with suppress(SMTPException, OSError):
                 server.quit()
         finally:
@@ -82,17 +82,17 @@ class SmtpMailer:
 
 
 class NoMailer:
-    """Stands where no mail server is set."""
+    """Refuses all messages, because no mail server is configured."""
 
     def send(self, recipient: str, subject: str, text: str) -> None:
-        """Say that no message can be sent."""
+        """Raise MailError."""
         del recipient, subject, text
         raise MailError("no mail server is set (smtp)")
 
 
 def _message(sender: str, recipient: str, subject: str, text: str) -> EmailMessage:
     if not is_mail_address(recipient):
-        raise MailError("the recipient's is no e-mail address")
+        raise MailError("the recipient's address is not an e-mail address")
     if not subject.isprintable():  # a line end would begin another header
         raise MailError("the subject is not one line")
     message = EmailMessage(_POLICY)
@@ -101,7 +101,7 @@ def _message(sender: str, recipient: str, subject: str, text: str) -> EmailMessa
     message["Subject"] = subject
     message["Date"] = datetime.now(UTC)
     message["Message-ID"] = make_msgid(domain=_domain(sender))
-    # RFC 3834, 5: so that no program answers, and the two go on for ever.
+    # RFC 3834, 5: so that no program replies, and two programs do not loop.
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     return message
@@ -128,13 +128,13 @@ def _is_loopback(host: str) -> bool:
 
 _WORDS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (TimeoutError, "the mail server did not answer in time"),
-    (SMTPRecipientsRefused, "the mail server does not take messages to this recipient"),
-    (SMTPSenderRefused, "the mail server does not take messages from this resolver"),
-    (SMTPConnectError, "the mail server does not take connections"),
+    (SMTPRecipientsRefused, "the mail server does not accept messages to this recipient"),
+    (SMTPSenderRefused, "the mail server does not accept messages from this resolver"),
+    (SMTPConnectError, "the mail server does not accept connections"),
     (SMTPServerDisconnected, "the mail server broke off, or did not answer in time"),
     (SMTPResponseException, "the mail server refused it"),
-    (SMTPException, "the mail server does not speak as one does"),
-    (ssl.SSLCertVerificationError, "the certificate of the mail server is not good"),
+    (SMTPException, "the mail server does not follow the protocol"),
+    (ssl.SSLCertVerificationError, "the certificate of the mail server is not valid"),
     (ssl.SSLError, "there is no secure connection to the mail server"),
     (OSError, "there is no connection to the mail server"),
     (Exception, "it cannot be written as a message"),
@@ -142,5 +142,5 @@ _WORDS: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 def _words(failure: Exception) -> str:
-    """Say what happened in words of ours: a server's may hold anything."""
+    """Return a message of our own: a server's may contain anything."""
     return next(words for kind, words in _WORDS if isinstance(failure, kind))
