@@ -79,7 +79,7 @@ class Client:
 
 
 @pytest.fixture
-def bell() -> Iterator[FdChannel]:
+def channel() -> Iterator[FdChannel]:
     with closing(FdChannel()) as hung:
         yield hung
 
@@ -89,12 +89,12 @@ async def _nothing() -> bytes:
 
 
 async def _handed(app: ASGIApp, client: Client) -> None:
-    with closing(FdChannel()) as bell:
-        door = ForwardedServer(bell, _nothing, app)
+    with closing(FdChannel()) as channel:
+        door = ForwardedServer(channel, _nothing, app)
         door.open()
         try:
             async with asyncio.timeout(60):
-                await Forwarder(bell)(SCOPE, client.receive, client.send)
+                await Forwarder(channel)(SCOPE, client.receive, client.send)
         finally:
             await door.close(30)
 
@@ -153,7 +153,7 @@ def test_the_keeper_hears_that_a_client_is_gone() -> None:
     assert heard == ["http.request", "http.request", "http.disconnect"]
 
 
-def test_nothing_piles_up_for_a_client_that_takes_nothing(bell: FdChannel) -> None:
+def test_nothing_piles_up_for_a_client_that_takes_nothing(channel: FdChannel) -> None:
     sent = 0
 
     class Slow(Client):
@@ -170,10 +170,10 @@ def test_nothing_piles_up_for_a_client_that_takes_nothing(bell: FdChannel) -> No
             sent += 1
 
     async def run() -> None:
-        door = ForwardedServer(bell, _nothing, app)
+        door = ForwardedServer(channel, _nothing, app)
         door.open()
         client = Slow()
-        handing = asyncio.create_task(Forwarder(bell)(SCOPE, client.receive, client.send))
+        handing = asyncio.create_task(Forwarder(channel)(SCOPE, client.receive, client.send))
         before = -1
         while len(client.took) < 2 or before != sent:
             before = sent
@@ -187,26 +187,28 @@ def test_nothing_piles_up_for_a_client_that_takes_nothing(bell: FdChannel) -> No
     assert sent < 100
 
 
-def test_a_keeper_that_does_not_come_to_the_door_is_away(bell: FdChannel) -> None:
+def test_a_keeper_that_does_not_come_to_the_door_is_away(channel: FdChannel) -> None:
     async def run() -> None:
         client = Client()
         with pytest.raises(WriterUnavailableError):
-            await Forwarder(bell, 0.01)(SCOPE, client.receive, client.send)
+            await Forwarder(channel, 0.01)(SCOPE, client.receive, client.send)
         assert client.took == []
 
     asyncio.run(run())
 
 
-def test_who_rings_while_nobody_keeps_the_archive_is_answered_by_the_next(bell: FdChannel) -> None:
+def test_who_rings_while_nobody_keeps_the_archive_is_answered_by_the_next(
+    channel: FdChannel,
+) -> None:
     async def app(_: Scope, __: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"late"})
 
     async def run() -> bytes:
         client = Client()
-        handing = asyncio.create_task(Forwarder(bell)(SCOPE, client.receive, client.send))
+        handing = asyncio.create_task(Forwarder(channel)(SCOPE, client.receive, client.send))
         await asyncio.sleep(0.05)
-        door = ForwardedServer(bell, _nothing, app)
+        door = ForwardedServer(channel, _nothing, app)
         door.open()
         await handing
         await door.close(1)
@@ -233,15 +235,15 @@ def test_a_keeper_that_dies_is_away_or_its_answer_is_cut_off(*, has_begun: bool)
             _run(_handed(app, client))
 
 
-def test_too_many_at_the_door_are_told_so_at_once(bell: FdChannel) -> None:
+def test_too_many_at_the_door_are_told_so_at_once(channel: FdChannel) -> None:
     async def run() -> None:
         waiting: list[socket] = []
         with suppress(BlockingIOError):
             while True:
-                waiting.append(bell.ring())
+                waiting.append(channel.connect())
         client = Client()
         with pytest.raises(WriterUnavailableError):
-            await Forwarder(bell)(SCOPE, client.receive, client.send)
+            await Forwarder(channel)(SCOPE, client.receive, client.send)
         for each in waiting:
             each.close()
 
@@ -261,13 +263,13 @@ def test_everybody_tells_of_all_who_answer() -> None:
 
     async def run() -> str:
         with ExitStack() as stack:
-            bells = {name: stack.enter_context(closing(FdChannel())) for name in registries}
-            return await ask(bells)
+            channels = {name: stack.enter_context(closing(FdChannel())) for name in registries}
+            return await ask(channels)
 
-    async def ask(bells: dict[str, FdChannel]) -> str:
-        door = ForwardedServer(bells["2"], telling("2"))  # and nobody answers at that of 3
+    async def ask(channels: dict[str, FdChannel]) -> str:
+        door = ForwardedServer(channels["2"], telling("2"))  # and nobody answers at that of 3
         door.open()
-        page = await WorkerMetrics("1", bells, 0.5).page(registries["1"])
+        page = await WorkerMetrics("1", channels, 0.5).page(registries["1"])
         await door.close(1)
         return page.decode()
 

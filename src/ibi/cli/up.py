@@ -13,7 +13,7 @@ import click
 
 from ibi.client.archive import RemoteArchive
 from ibi.foundation.cli.options import data_option, refuse_closed_output
-from ibi.foundation.processes.server import address_of, end_in_order, run_together
+from ibi.foundation.processes.server import address_of, interrupt_on_sigterm, run_together
 from ibi.foundation.settings_file import usual_place
 from ibi.foundation.system.instance_lock import token_of
 from ibi.identifier.limits import MAX_PORT
@@ -61,7 +61,7 @@ def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -
     The first start makes both. Every other command finds them in their folder.
     """
     refuse_closed_output()
-    end_in_order()
+    interrupt_on_sigterm()
     place = (folder or usual_place("archive").parent).absolute()
     with opened(place, InstallationRequest(**wanted)) as installation:  # type: ignore[arg-type]  # by click
         start = _Start(installation, is_usual=folder is None, wants_demo=demo)

@@ -29,7 +29,7 @@ def at_work(path: Path, leash: ControlChannel) -> None:
     begun = path.with_name(f"{path.name}.{os.getpid()}")
     begun.write_text(str(os.getpid()), "ascii")
     begun.replace(path)
-    leash.say(READY)
+    leash.send(READY)
     while os.getppid() == supervisor:
         time.sleep(0.02)
 

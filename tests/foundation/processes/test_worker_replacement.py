@@ -49,12 +49,12 @@ def _scope(path: str) -> dict[str, object]:
 class _Door(ForwardedServer):
     """Tells by a file that it was shut."""
 
-    def __init__(self, bell: FdChannel, app: Starlette, told: Path) -> None:
-        super().__init__(bell, _numbers, app)
+    def __init__(self, channel: FdChannel, app: Starlette, told: Path) -> None:
+        super().__init__(channel, _numbers, app)
         self._told = told
 
-    def shut(self) -> None:
-        super().shut()
+    def stop_accepting(self) -> None:
+        super().stop_accepting()
         self._told.touch()
 
 
@@ -85,24 +85,27 @@ def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
     ours, theirs = socket.socketpair()
     shut = tmp_path / "shut"
 
-    def keep(bell: FdChannel) -> None:
+    def keep(channel: FdChannel) -> None:
         app = _slow_and_quick()
-        door = _Door(bell, app, shut)
+        door = _Door(channel, app, shut)
         ArchiveWriter(app, door, ControlChannel(theirs), lambda: None, lambda: None).run()
 
     with (
         closing(ours),
         closing(theirs),
-        closing(FdChannel()) as bell,
-        child_process(partial(keep, bell)) as process,
+        closing(FdChannel()) as channel,
+        child_process(partial(keep, channel)) as process,
     ):
         assert ours.recv(1) == READY
-        assert asyncio.run(_ask_while_retiring(bell, process, shut)) == (b"begun, done", b"quick")
+        assert asyncio.run(_ask_while_retiring(channel, process, shut)) == (
+            b"begun, done",
+            b"quick",
+        )
         assert process.end() == 0
 
 
 async def _ask_while_retiring(
-    bell: FdChannel, process: ChildProcess, shut: Path
+    channel: FdChannel, process: ChildProcess, shut: Path
 ) -> tuple[bytes, bytes]:
     begun = asyncio.Event()
 
@@ -118,7 +121,7 @@ async def _ask_while_retiring(
             if took[-1]:
                 begun.set()
 
-        await Forwarder(bell, PATIENCE)(_scope(path), receive, send)
+        await Forwarder(channel, PATIENCE)(_scope(path), receive, send)
         return b"".join(took)
 
     async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
@@ -168,13 +171,13 @@ def test_who_finishes_something_at_leisure_ends_when_all_do(
     place = listener.getsockname()
     left = tmp_path / "left"
 
-    def work(bell: FdChannel) -> None:
+    def work(channel: FdChannel) -> None:
         ours.close()
         run_worker(
-            _endless(left), listener, ControlChannel(theirs), ForwardedServer(bell, _numbers)
+            _endless(left), listener, ControlChannel(theirs), ForwardedServer(channel, _numbers)
         )
 
-    with closing(FdChannel()) as bell, child_process(partial(work, bell)) as process:
+    with closing(FdChannel()) as channel, child_process(partial(work, channel)) as process:
         theirs.close()
         listener.close()
         assert ours.recv(1) == READY

@@ -11,12 +11,12 @@ from starlette.types import Receive, Scope, Send
 
 from ibi.errors import WriterUnavailableError
 from ibi.foundation.interprocess.frames import (
+    ACCEPTED,
     BODY,
+    BODY_WANTED,
     END,
-    HERE,
     REQUEST,
     START,
-    WANTED,
     FdChannel,
     Head,
     encode,
@@ -46,7 +46,7 @@ class Forwarder:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request on, and its answer back; WriterUnavailableError if nobody answers."""
         try:
-            reader, writer = await asyncio.open_unix_connection(sock=self._writer.ring())
+            reader, writer = await asyncio.open_unix_connection(sock=self._writer.connect())
         except OSError:
             raise WriterUnavailableError(RETRY_AFTER) from None
         try:
@@ -59,7 +59,7 @@ class Forwarder:
     async def _await_keeper(self, reader: StreamReader) -> None:
         try:
             async with asyncio.timeout(self._patience):
-                if await reader.read(1) == HERE:
+                if await reader.read(1) == ACCEPTED:
                     return
         except (TimeoutError, OSError):
             pass
@@ -95,7 +95,7 @@ class _Relay:
     async def _answer(self) -> None:
         while True:
             kind, content = await read_frame(self._reader)
-            if kind == WANTED and self._body is None:
+            if kind == BODY_WANTED and self._body is None:
                 self._body = asyncio.create_task(self._hand_on_body())
             elif kind == START:
                 start = read_start(content)

@@ -84,14 +84,14 @@ class ArchiveWriter:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(RETIRE, self._retiring.set)
-        self._control.attend(self._hear)
+        self._control.on_message(self._hear)
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._app.router.lifespan_context(self._app))
             except Exception:  # noqa: BLE001  # the log has it
                 raise RequestError("The service could not start: its log says why.") from None
             self._door.open()
-            self._control.say(READY)
+            self._control.send(READY)
             await self._until_told()
             await self._door.close(_FINISHING)
 
@@ -105,7 +105,7 @@ class ArchiveWriter:
 
     async def _close(self) -> None:
         await asyncio.to_thread(self._on_close)
-        self._control.say(CLOSING)
+        self._control.send(CLOSING)
 
     async def _until_told(self) -> None:
         """Go on until the end, or until another takes the place at a good moment.
@@ -128,7 +128,7 @@ class ArchiveWriter:
         """Tell whether nothing is under way: who comes from then on waits for another keeper."""
         if self._door.oldest() > _SHORT:
             return False
-        self._door.shut()
+        self._door.stop_accepting()
         if await self._door.finish(_MOMENT):
             return True
         self._door.open()  # something takes long after all
@@ -163,13 +163,13 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         import_module(name)
     log_to_stderr()
     names = [str(number) for number in range(1, count + 1)]
-    bells = {name: FdChannel() for name in (_KEEPER, *names)}
+    channels = {name: FdChannel() for name in (_KEEPER, *names)}
     word = WriterStatus()
     posts = [
-        WorkerSlot(_KEEPER, partial(_keep, folder, listener, bells[_KEEPER], word), alone=True)
+        WorkerSlot(_KEEPER, partial(_keep, folder, listener, channels[_KEEPER], word), alone=True)
     ]
     posts += [
-        WorkerSlot(name, partial(_read, folder, listener, WorkerMetrics(name, bells), word))
+        WorkerSlot(name, partial(_read, folder, listener, WorkerMetrics(name, channels), word))
         for name in names
     ]
     address = address_of(listener)
@@ -181,7 +181,7 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
 def _keep(
     folder: Path,
     listener: socket.socket,
-    bell: FdChannel,
+    channel: FdChannel,
     word: WriterStatus,
     control: ControlChannel,
 ) -> None:
@@ -190,7 +190,7 @@ def _keep(
     with closing(Instance(read_archive(folder))) as opened:
         word.of(opened)
         app, announcer = archive_app(opened)
-        door = ForwardedServer(bell, metrics_of(app), app)
+        door = ForwardedServer(channel, metrics_of(app), app)
         ArchiveWriter(
             app, door, control, partial(_announce, opened, announcer), announcer.stop
         ).run()
@@ -215,9 +215,9 @@ def _read(
 ) -> None:
     """Be a reader."""
     settings = read_archive(folder)
-    readers = len(processes.bells) - 1
+    readers = len(processes.channels) - 1
     share = replace(settings, requests_a_second=max(1, settings.requests_a_second // readers))
     with closing(ReaderInstance(share, word)) as opened:
-        app = reader_app(opened, Forwarder(processes.bells[_KEEPER]))
+        app = reader_app(opened, Forwarder(processes.channels[_KEEPER]))
         join(app, processes)
-        run_worker(app, listener, control, ForwardedServer(processes.bell, metrics_of(app)))
+        run_worker(app, listener, control, ForwardedServer(processes.channel, metrics_of(app)))

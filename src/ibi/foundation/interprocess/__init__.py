@@ -1,1 +1,1 @@
-"""What processes of one service say to each other."""
+"""Messages between the processes of one service: sockets, frames, forwarded requests, metrics."""

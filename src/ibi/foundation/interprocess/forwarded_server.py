@@ -1,4 +1,4 @@
-"""Where processes of one service answer each other."""
+"""The server of requests that other processes of the same service forward."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from msgspec import MsgspecError
 from starlette.types import ASGIApp, Message
 
 from ibi.foundation.interprocess.frames import (
+    ACCEPTED,
     BODY,
+    BODY_WANTED,
     END,
-    HERE,
-    NUMBERS,
+    METRICS,
     REQUEST,
     START,
-    WANTED,
     FdChannel,
     Start,
     encode,
@@ -33,39 +33,38 @@ from ibi.foundation.interprocess.worker_metrics import Numbers
 
 _LOG: Final = structlog.get_logger()
 MOST: Final = 4000
-"""Answered at once; others wait at the door."""
+"""The largest number of requests served concurrently; further ones wait in the channel."""
 
 
 class ForwardedServer:
-    """Answers who rings: with numbers, and with an application if there is one for them."""
+    """Answers forwarded requests: for metrics, and for an application if there is one."""
 
-    def __init__(self, bell: FdChannel, numbers: Numbers, app: ASGIApp | None = None) -> None:
-        """Answer at a bell, once it is open."""
-        self._bell = bell
+    def __init__(self, channel: FdChannel, numbers: Numbers, app: ASGIApp | None = None) -> None:
+        self._channel = channel
         self._numbers = numbers
         self._app = app
         self._answering: dict[asyncio.Task[None], float] = {}
         self._is_open = False
 
     def open(self) -> None:
-        """Begin to answer, in the loop that runs."""
+        """Begin to accept requests, in the running loop."""
         self._is_open = True
-        asyncio.get_running_loop().add_reader(self._bell.fileno(), self._answer)
+        asyncio.get_running_loop().add_reader(self._channel.fileno(), self._answer)
 
-    def shut(self) -> None:
-        """Leave who rings from now on to whoever opens next, be it this one."""
+    def stop_accepting(self) -> None:
+        """Leave further requests in the channel, for the next process that accepts, or this one."""
         self._is_open = False
-        self._leave_alone()
+        self._pause()
 
     async def finish(self, seconds: float) -> bool:
-        """Wait for what is under way, for so long at most; tell whether all of it has ended."""
+        """Wait up to so many seconds for requests in progress; return whether all have ended."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=seconds)
         return not self._answering
 
     async def close(self, seconds: float) -> None:
-        """Leave who rings from now on to others; finish what is under way, within so long."""
-        self.shut()
+        """Stop accepting requests; cancel those still in progress after so many seconds."""
+        self.stop_accepting()
         if not await self.finish(seconds):
             late = [*self._answering]
             for task in late:
@@ -73,21 +72,21 @@ class ForwardedServer:
             await asyncio.gather(*late, return_exceptions=True)
 
     def oldest(self) -> float:
-        """Return for how many seconds the oldest request has been under way."""
+        """Return how many seconds the oldest request has been in progress."""
         return time.monotonic() - min(self._answering.values(), default=time.monotonic())
 
-    def _leave_alone(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._bell.fileno())
+    def _pause(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._channel.fileno())
 
     def _answer(self) -> None:
-        connection = self._bell.answer()
+        connection = self._channel.accept()
         if connection is None:
             return
         task = asyncio.create_task(self._serve(connection))
         self._answering[task] = time.monotonic()
         task.add_done_callback(self._answered)
         if len(self._answering) >= MOST:
-            self._leave_alone()
+            self._pause()
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         del self._answering[task]
@@ -97,18 +96,18 @@ class ForwardedServer:
     async def _serve(self, connection: socket) -> None:
         reader, writer = await asyncio.open_unix_connection(sock=connection)
         try:
-            writer.write(HERE)
+            writer.write(ACCEPTED)
             kind, content = await read_frame(reader)
-            if kind == NUMBERS:
-                writer.write(frame(NUMBERS, await self._numbers()))
+            if kind == METRICS:
+                writer.write(frame(METRICS, await self._numbers()))
                 await writer.drain()
             elif kind == REQUEST and self._app is not None:
                 cycle = _Cycle(reader, writer)
                 await self._app(read_head(content).scope(), cycle.receive, cycle.send)
         except (EOFError, OSError, MsgspecError):
-            pass  # who rang is gone, or is none of ours
-        except Exception as bug:  # noqa: BLE001  # or it would be said when the task is forgotten
-            _LOG.error("a request that was handed on failed", error=repr(bug))
+            pass  # the other process is gone, or sent no valid request
+        except Exception as bug:  # noqa: BLE001  # otherwise asyncio would report it much later
+            _LOG.error("a forwarded request failed", error=repr(bug))
         finally:
             writer.close()
             with suppress(OSError):
@@ -116,7 +115,7 @@ class ForwardedServer:
 
 
 class _Cycle:
-    """A request that was handed on, and its answer."""
+    """A forwarded request, and its answer."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
@@ -124,10 +123,10 @@ class _Cycle:
         self._is_wanted = False
 
     async def receive(self) -> Message:
-        """Return the next part of the body, and that the client is gone when it is."""
+        """Return the next part of the body, or that the client has disconnected."""
         if not self._is_wanted:
             self._is_wanted = True
-            self._writer.write(frame(WANTED))
+            self._writer.write(frame(BODY_WANTED))
         kind, content = b"", b""
         with suppress(EOFError, OSError):
             kind, content = await read_frame(self._reader)
@@ -138,7 +137,7 @@ class _Cycle:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, unless who rang is gone."""
+        """Send a part of the answer, unless the other process is gone."""
         if message["type"] == "http.response.start":
             start = Start(message["status"], list(message.get("headers", [])))
             self._writer.write(frame(START, encode(start)))

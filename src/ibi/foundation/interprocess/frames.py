@@ -1,7 +1,7 @@
-"""A request that one process hands on to another, and its answer, as frames.
+"""Frames of a request that one process forwards to another, and of its answer.
 
-What was read of a request is handed on as it was read: no second parser sees its bytes, which
-could take them for something else than the first.
+The parsed request is forwarded, not its bytes: a second parser could interpret them differently
+from the first.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ from typing import Any, Final
 import msgspec
 from starlette.types import Scope
 
-_CLOSED_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # where there is such a thing
+_CLOSED_ON_EXEC: Final = getattr(socket, "MSG_CMSG_CLOEXEC", 0)  # where the system has it
 
 
 class FdChannel:
-    """Made before processes are forked; each of them may ring, and one of them answers."""
+    """Passes connections between forked processes: each may connect, and one of them accepts.
+
+    It must be created before the processes are forked.
+    """
 
     def __init__(self) -> None:
-        """Hang it."""
         self._outside, self._inside = socket.socketpair()
         for end in (self._outside, self._inside):
             end.settimeout(0)
 
-    def ring(self) -> socket.socket:
-        """Return a connection to who will answer; OSError if too many wait at the door."""
+    def connect(self) -> socket.socket:
+        """Return a connection to the accepting process; OSError if too many are waiting."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -38,11 +40,11 @@ class FdChannel:
         return ours
 
     def fileno(self) -> int:
-        """Return what can be read from when somebody rings."""
+        """Return the descriptor that is readable when a connection is waiting."""
         return self._inside.fileno()
 
-    def answer(self) -> socket.socket | None:
-        """Return the connection to who rang; None if nobody does."""
+    def accept(self) -> socket.socket | None:
+        """Return the next connection; None if none is waiting."""
         try:
             _, descriptors, _, _ = socket.recv_fds(self._inside, 1, 1, _CLOSED_ON_EXEC)
         except BlockingIOError:
@@ -50,33 +52,33 @@ class FdChannel:
         return socket.socket(fileno=descriptors[0]) if descriptors else None
 
     def close(self) -> None:
-        """Take it down."""
+        """Close both ends."""
         self._outside.close()
         self._inside.close()
 
 
-HERE: Final = b"h"
-"""The first byte of all: somebody came to the door."""
+ACCEPTED: Final = b"h"
+"""The first byte of the accepting process: it has accepted the connection."""
 
-# Of who rings:
+# Frames of the connecting process:
 REQUEST: Final = b"Q"
-NUMBERS: Final = b"N"
-"""Asks for the metrics of who answers, and is the answer to that."""
-# Of who answers:
-WANTED: Final = b"W"
-"""The body of the request is wanted: nobody need send it before, or at all (RFC 9110, 10.1.1)."""
+METRICS: Final = b"N"
+"""A request for the metrics of the accepting process, and the answer to it."""
+# Frames of the accepting process:
+BODY_WANTED: Final = b"W"
+"""The body of the request is wanted: it need not be sent before, or at all (RFC 9110, 10.1.1)."""
 START: Final = b"S"
-# Of both:
+# Frames of both:
 BODY: Final = b"B"
 END: Final = b"E"
 
 LARGEST: Final = 1 << 20
-"""Bytes of a frame; heads are bounded to much less (`bounded_http`), and bodies are divided."""
+"""The largest frame in bytes; heads are limited to much less (`bounded_http`), bodies are split."""
 _HEAD: Final = Struct(">cI")
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """What was read of a request before its body."""
+    """The parsed head of a request."""
 
     method: str
     http_version: str
@@ -86,12 +88,12 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     query: bytes
     headers: list[tuple[bytes, bytes]]
     client: tuple[str, int] | None
-    """Who is connected. It is believed: only a process of ours can say it."""
+    """The address of the client. It is trusted, because only a process of this service sends it."""
     server: tuple[str, int | None] | None
 
     @classmethod
     def of(cls, scope: Scope) -> Head:
-        """Write down a request."""
+        """Return the head of a request, from its ASGI scope."""
         client, server = scope.get("client"), scope.get("server")
         return cls(
             scope["method"],
@@ -106,7 +108,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
         )
 
     def scope(self) -> dict[str, Any]:
-        """Return it as an application takes it."""
+        """Return the request as an ASGI scope."""
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -121,19 +123,19 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
             "client": self.client,
             "server": self.server,
             "state": {},
-            HANDED_ON: True,
+            FORWARDED: True,
         }
 
 
 class Start(msgspec.Struct, frozen=True, array_like=True):
-    """What an answer begins with."""
+    """The beginning of an answer."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
 
 
-HANDED_ON: Final = "ibi.handed_on"
-"""Stands in the scope of a request that came by another process, which has it in its log."""
+FORWARDED: Final = "ibi.forwarded"
+"""A key in the scope of a forwarded request, which the forwarding process logs."""
 
 encode: Final = msgspec.msgpack.Encoder().encode
 read_head: Final = msgspec.msgpack.Decoder(Head).decode
@@ -141,12 +143,12 @@ read_start: Final = msgspec.msgpack.Decoder(Start).decode
 
 
 def frame(kind: bytes, content: bytes = b"") -> bytes:
-    """Write a frame."""
+    """Return a frame."""
     return _HEAD.pack(kind, len(content)) + content
 
 
 def frames(kind: bytes, content: bytes) -> bytes:
-    """Write as many frames as a content needs."""
+    """Return as many frames as the content needs."""
     if len(content) <= LARGEST:
         return frame(kind, content)
     parts = (content[start : start + LARGEST] for start in range(0, len(content), LARGEST))
@@ -154,7 +156,7 @@ def frames(kind: bytes, content: bytes) -> bytes:
 
 
 async def read_frame(reader: StreamReader) -> tuple[bytes, bytes]:
-    """Read a frame; EOFError if the other side is gone, or does not speak like this."""
+    """Read a frame; EOFError if the other side is gone, or the frame is not valid."""
     kind, length = _HEAD.unpack(await reader.readexactly(_HEAD.size))
     if length > LARGEST:
         raise EOFError

@@ -1,7 +1,7 @@
-"""What all processes of one service tell Prometheus, whichever of them is asked.
+"""The Prometheus metrics of all processes of one service, whichever of them is asked.
 
-Each has numbers of its own, under a label of its own: those of a process that was replaced begin
-anew, which Prometheus understands of one number, and not of a sum of several.
+Each process has metrics of its own, under a label of its own: those of a replaced process start
+again at zero, which Prometheus handles for one counter, but not for the sum of several.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from prometheus_client.registry import Collector
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ibi.foundation.interprocess.frames import HERE, NUMBERS, FdChannel, frame, read_frame
+from ibi.foundation.interprocess.frames import ACCEPTED, METRICS, FdChannel, frame, read_frame
 
 PATIENCE: Final = 2.0
-"""Seconds in which a process has to tell its numbers; who does not is left out."""
+"""Seconds in which a process must send its metrics; otherwise it is left out."""
 
 
 class _Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -37,14 +37,14 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
 
 
 Numbers: TypeAlias = Callable[[], Awaitable[bytes]]
-"""Writes down the numbers of this process, as of now."""
+"""Returns the present metrics of this process, encoded."""
 
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _DECODE: Final = msgspec.msgpack.Decoder(list[_Family]).decode
 
 
 def numbers(registry: CollectorRegistry) -> bytes:
-    """Write down the numbers of this process."""
+    """Return the metrics of this process, encoded for another process."""
     return _ENCODE(
         [
             _Family(
@@ -58,22 +58,22 @@ def numbers(registry: CollectorRegistry) -> bytes:
     )
 
 
-def page_of(told: Mapping[str, bytes]) -> bytes:
-    """Return the page for Prometheus, of the numbers of processes by their names."""
+def page_of(received: Mapping[str, bytes]) -> bytes:
+    """Return the page for Prometheus, from the encoded metrics of each process by its name."""
     families: dict[str, Metric] = {}
-    for worker, content in sorted(told.items()):
+    for worker, content in sorted(received.items()):
         for family in _DECODE(content):
             made = Metric(family.name, family.what, family.kind)
             metric = families.setdefault(family.name, made)
             for sample in family.samples:
                 metric.add_sample(sample.name, {**sample.labels, "worker": worker}, sample.value)
     registry = CollectorRegistry()
-    registry.register(_Told(families.values()))
+    registry.register(_Received(families.values()))
     return generate_latest(registry)
 
 
-class _Told(Collector):
-    """Metrics that were told."""
+class _Received(Collector):
+    """Metrics that other processes sent."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = metrics
@@ -83,35 +83,35 @@ class _Told(Collector):
 
 
 class WorkerMetrics:
-    """All processes of a service, of which this is one."""
+    """The metrics of all processes of a service, of which this process is one."""
 
     def __init__(
-        self, name: str, bells: Mapping[str, FdChannel], patience: float = PATIENCE
+        self, name: str, channels: Mapping[str, FdChannel], patience: float = PATIENCE
     ) -> None:
-        """Know one's own name, and the bells of all by theirs."""
+        """Take the name of this process, and the channels to all processes by their names."""
         self._patience = patience
         self.name = name
-        self.bells = bells
+        self.channels = channels
 
     @property
-    def bell(self) -> FdChannel:
-        """One's own."""
-        return self.bells[self.name]
+    def channel(self) -> FdChannel:
+        """The channel of this process."""
+        return self.channels[self.name]
 
     async def page(self, own: CollectorRegistry) -> bytes:
-        """Return the page for Prometheus, of all who answer in time."""
-        others = [name for name in self.bells if name != self.name]
-        answers = await asyncio.gather(*(self._ask(self.bells[name]) for name in others))
-        told = {name: answer for name, answer in zip(others, answers, strict=True) if answer}
-        return page_of({**told, self.name: numbers(own)})
+        """Return the page for Prometheus, from all processes that answer in time."""
+        others = [name for name in self.channels if name != self.name]
+        answers = await asyncio.gather(*(self._ask(self.channels[name]) for name in others))
+        received = {name: answer for name, answer in zip(others, answers, strict=True) if answer}
+        return page_of({**received, self.name: numbers(own)})
 
-    async def _ask(self, bell: FdChannel) -> bytes:
+    async def _ask(self, channel: FdChannel) -> bytes:
         with suppress(OSError, EOFError, TimeoutError):
             async with asyncio.timeout(self._patience):
-                reader, writer = await asyncio.open_unix_connection(sock=bell.ring())
+                reader, writer = await asyncio.open_unix_connection(sock=channel.connect())
                 try:
-                    writer.write(frame(NUMBERS))
-                    if await reader.readexactly(1) == HERE:
+                    writer.write(frame(METRICS))
+                    if await reader.readexactly(1) == ACCEPTED:
                         _, content = await read_frame(reader)
                         return content
                 finally:
@@ -120,28 +120,28 @@ class WorkerMetrics:
 
 
 def tell(app: Starlette, own: Numbers) -> None:
-    """Let an application tell numbers to whichever colleague asks."""
+    """Set the function that returns the metrics of an application."""
     app.state.numbers = own
 
 
 def metrics_of(app: Starlette) -> Numbers:
-    """Return what an application tells."""
+    """Return the function that returns the metrics of an application."""
     own: Numbers = app.state.numbers
     return own
 
 
 def join(app: Starlette, processes: WorkerMetrics) -> None:
-    """Let an application speak for all."""
+    """Let an application answer with the metrics of all processes."""
     app.state.processes = processes
 
 
 async def page_for(
     request: Request, own: CollectorRegistry, common: CollectorRegistry | None = None
 ) -> bytes:
-    """Return the page for Prometheus: of this process, or of all if it is one of several.
+    """Return the page for Prometheus: of this process, or of all processes of the service.
 
-    What all of them have in common is told once.
+    Metrics that all of them have in common are added once.
     """
-    processes: WorkerMetrics | None = getattr(request.app.state, "colleagues", None)
+    processes: WorkerMetrics | None = getattr(request.app.state, "processes", None)
     page = generate_latest(own) if processes is None else await processes.page(own)
     return page if common is None else page + generate_latest(common)

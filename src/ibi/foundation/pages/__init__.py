@@ -1,1 +1,1 @@
-"""Pages for people: templates, languages, formats, links."""
+"""HTML pages: the template engine, base templates, style sheet, translations, formats, links."""

@@ -1,4 +1,4 @@
-"""Dates, sizes and numbers as people of a language write them."""
+"""Dates, sizes and numbers in the notation of a language."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from ibi.metadata.dates import Moment, read_date
 
 _NANO: Final = 1_000_000_000
 _LAST_SECOND: Final = 253_402_300_799
-"""Of the year 9999, with which calendars of programs end."""
+"""The last second of the year 9999, the end of Python's calendar."""
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 class Formats:
-    """How values are written in one language."""
+    """Writes values in one language."""
 
     def __init__(self, code: str) -> None:
-        """Choose the language."""
         self._locale = Locale(code)
 
     def moments(self, text: str) -> list[tuple[str, str]]:
-        """Return each end of a date of a record: as a program reads it, and as people do.
+        """Return each end of a date of a record, for programs and for people.
 
-        What is no date is shown as it is; so is the year 0, which HTML has no time for.
+        An invalid date is returned as it is; so is the year 0, which HTML's time element lacks.
         """
         try:
             return [self._moment(moment) for moment in read_date(text)]
@@ -50,19 +49,19 @@ class Formats:
         return moment.text, format_date(day, "long", locale=self._locale)
 
     def instant(self, nanoseconds: int) -> tuple[str, str]:
-        """Return an instant of POSIX time: as a program reads it, and as people do."""
+        """Return an instant of POSIX time, for programs and for people."""
         moment = datetime.fromtimestamp(nanoseconds // _NANO, UTC)
         shown = format_datetime(moment, "long", tzinfo=UTC, locale=self._locale)
         return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0"), shown
 
     def moment_of(self, instant: Instant) -> tuple[str, str]:
-        """Return the instant of a label, which may lie after all calendars."""
+        """Return the instant of a label, which may lie beyond Python's calendar."""
         if not 0 <= instant.seconds <= _LAST_SECOND:
             return "", instant.iso8601
         return self.instant(instant.seconds * _NANO)
 
     def ago(self, nanoseconds: int) -> str:
-        """Return how long ago something was that took place so many nanoseconds before now."""
+        """Return how long ago an event was, given in nanoseconds before now."""
         passed = timedelta(seconds=-max(nanoseconds // _NANO, 1))
         return format_timedelta(passed, add_direction=True, locale=self._locale)
 
@@ -72,7 +71,7 @@ class Formats:
         return f"{number}\N{NO-BREAK SPACE}s"
 
     def size(self, size: int) -> str:
-        """Return a size in the unit that suits it, decimal as disks are sold."""
+        """Return a size in the largest unit that fits, decimal as for disks."""
         for unit, symbol in _SIZES:
             if size >= unit:
                 number = format_decimal(size / unit, "#,##0.#", self._locale)
@@ -80,11 +79,11 @@ class Formats:
         return format_unit(size, "digital-byte", "long", locale=self._locale)
 
     def number(self, number: int) -> str:
-        """Return a number with its thousands told apart."""
+        """Return a number with separated thousands."""
         return format_decimal(number, locale=self._locale)
 
     def language(self, tag: str) -> str:
-        """Return the name of a language, or the tag of one that has none here."""
+        """Return the name of a language, or its tag if the name is unknown."""
         code, _, country = tag.partition("-")
         name = self._locale.languages.get(code.lower())
         if name is None:

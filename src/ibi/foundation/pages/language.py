@@ -1,7 +1,7 @@
-"""In which language a page is: what there is, what a reader chose, and the words of each.
+"""The language of a page: which are offered, which the reader prefers, and their translations.
 
-The message ids are the English text. A translation lies in `locale/` as its translators wrote it,
-and is read when the service starts.
+The message ids are the English texts. A translation is a .po file in `locale/`, which is read when
+the service starts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ibi.identifier.language import Language, LanguagePreference
 ENGLISH: Final = Language("en")
 OFFERED: Final = (ENGLISH, Language("pt"), Language("pt", "BR"))
 CHOICES: Final = (("en", "English"), ("pt", "Português"))
-"""What a page offers by a link: each language in its own words."""
+"""The languages that a page offers as links, each by its own name."""
 
 
 def preference_of(accept_language: str, chosen: str = "") -> LanguagePreference:
-    """Return what a reader prefers: the language chosen by a link, then what the browser says.
+    """Return the reader's preference: the language chosen by a link, then those of the browser.
 
-    A choice that names no language is none: no page is refused for it.
+    An invalid choice is ignored, so that no page fails for it.
     """
     preference = LanguagePreference.parse(accept_language)
     try:
@@ -36,12 +36,12 @@ def preference_of(accept_language: str, chosen: str = "") -> LanguagePreference:
 
 
 def page_language(preference: LanguagePreference) -> Language:
-    """Return the language of a page for a reader; English for whom no other is better."""
+    """Return the language of a page for a reader; English if none of the others is preferred."""
     return preference.look_up(OFFERED) or ENGLISH
 
 
 def translations(code: str) -> NullTranslations:
-    """Return the words of a language; those of English are the message ids."""
+    """Return the translations into a language; for English, the message ids."""
     if code == ENGLISH.code:
         return NullTranslations()
     with files("ibi.foundation.pages").joinpath("locale", f"{code}.po").open("rb") as source:

@@ -1,4 +1,4 @@
-"""Where the links of a page lead."""
+"""The links of pages."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from ibi.metadata.web_address import is_web_address
 from ibi.model.label_pair import Forms
 
 _SAFE_IN_PATH: Final = "/%:@!$&'()*+,;="
-"""What stays as it is in a path that is encoded already (RFC 3986, 3.3)."""
+"""Characters that stay in a path that is encoded already (RFC 3986, 3.3)."""
 _NOT_REPEATED: Final = "registrationkey"
-"""The pair that no page repeats, of an archive that sent its request to the wrong address."""
+"""A pair that no page repeats: an archive may have sent it to the wrong address."""
 
 LANGUAGE: Final = "lang"
 """The pair by which a reader chooses the language of a page."""
 LANGUAGE_OF_ITEM: Final = "ibiurl.language"
-"""The same in a persistent URL, whose other pairs belong to the item."""
+"""The same pair in a persistent URL, whose other pairs belong to the item."""
+# The resolver's own pages; every other path there is a persistent URL.
 HOME: Final = "/"
 ARCHIVES: Final = "/archives"
 EXPLAIN: Final = "/explain"
 REGISTER: Final = "/register"
-"""The resolver's own pages; all else on it is a persistent URL."""
 
 
 class Links:
-    """The links of one archive or resolver; `base` is its public address."""
+    """The links of one archive or resolver; `base` is its public address.
+
+    `persistent_base` returns the beginning of persistent URLs: a resolver's address, or `base`.
+    """
 
     def __init__(self, base: str, persistent_base: Callable[[], str] | None = None) -> None:
-        """`persistent_base` returns where persistent URLs begin: at a resolver, or here."""
         self.base = base.rstrip("/")
         self._persistent_base = persistent_base or (lambda: self.base)
         self.root = urlsplit(self.base).path
@@ -43,15 +45,15 @@ class Links:
         return PersistentUrl(label).at(self._persistent_base())
 
     def file(self, forms: Forms, path: str) -> str:
-        """Return where a file of an item lies."""
+        """Return the path of a file of an item."""
         return f"{self.root}/col/{quote(forms.label.spelling, '/@')}/doc/{_quoted(path)}"
 
     def address(self, path: str) -> str:
-        """Return a path of this site as an address for programs elsewhere."""
+        """Return a path of this site as a URL."""
         return f"{self.base.removesuffix(self.root)}{path}"
 
     def found_in(self, text: str) -> str:
-        """Return where a foreign text leads: a web address or a label; empty for all others."""
+        """Return the link for a foreign text that is a web address or a label; empty for others."""
         if is_web_address(text):
             return text
         try:
@@ -65,7 +67,7 @@ class Links:
 
     @staticmethod
     def chosen(here: str) -> str:
-        """Return the language that was chosen by a link for this page; empty if none was."""
+        """Return the language that was chosen for this page by a link; empty if none was."""
         offered = {code for code, _ in CHOICES}
         for name, value in parse_qsl(here.partition("?")[2]):
             code = value.partition("-")[0].lower()
@@ -74,19 +76,19 @@ class Links:
         return ""
 
     def own(self, path: str, here: str) -> str:
-        """Return another page of this site, in the language that was chosen for this one."""
+        """Return another page of this site, in the language chosen for this one."""
         chosen = self.chosen(here)
         pair = f"{'&' if '?' in path else '?'}{LANGUAGE}={chosen}" if chosen else ""
         return f"{self.root}{path}{pair}"
 
     def after(self, here: str, path: str) -> str:
-        """Return the page of the list that goes on after a file."""
+        """Return the page of the list of files that continues after a file."""
         return self._changed(here, after=path)
 
     def _changed(self, here: str, **changes: str) -> str:
-        """Return the address of a path and query with some pairs of the query set.
+        """Return the URL of a path and query with some pairs of the query replaced.
 
-        With the site's own address before it, or a path of two slashes would lead elsewhere.
+        It includes the site's address, because a path of two slashes would lead to another host.
         """
         path, _, query = here.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
@@ -100,12 +102,12 @@ class ResolverLinks(Links):
     """The links of a resolver."""
 
     def in_language(self, here: str, code: str) -> str:
-        """Return the same page in another language; no item gets a pair that is not its own."""
+        """Return the same page in another language; an item only gets the pair meant for it."""
         is_own = here.partition("?")[0] in {"", HOME, ARCHIVES, EXPLAIN, REGISTER}
         return self._changed(here, **{LANGUAGE if is_own else LANGUAGE_OF_ITEM: code})
 
     def open(self, address: str) -> str:
-        """Return where something is resolved; nothing can make another host of it."""
+        """Return the path at which something is resolved, always on this host."""
         return f"{self.root}/{_quoted(address.lstrip('/'), _SAFE_IN_PATH + '?')}"
 
     def explain(self, asked: str, here: str) -> str:
@@ -113,10 +115,10 @@ class ResolverLinks(Links):
         return self.own(f"{EXPLAIN}?url={_quoted(asked)}", here)
 
     def describe(self, text: str, here: str) -> str:
-        """Return the page that says what a text is."""
+        """Return the page that describes a text."""
         return self.own(f"{HOME}?q={_quoted(text)}", here)
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    """Percent-encode a text, also one that was made of bytes that are no UTF-8."""
+    """Percent-encode a text, also one decoded from bytes that are not UTF-8."""
     return quote(text, safe, errors="surrogateescape")

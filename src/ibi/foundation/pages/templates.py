@@ -1,4 +1,4 @@
-"""Templates of pages, in every language, with all that they show escaped."""
+"""Templates of pages in all languages, with automatic escaping."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from ibi.identifier.language import LanguagePreference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemView:
-    """Why there is no other page."""
+    """A problem shown as a page."""
 
     status: int
     title: str = ""
     detail: str = ""
-    """Both in English, as the problem document has them."""
+    """Title and detail are in English, as in the problem document."""
     retry_after: int = 0
-    """Seconds; 0 if coming again is of no use."""
+    """Seconds after which to try again; 0 if that would not help."""
 
 
 STYLE_SHEET: Final = "/static/ibi.css"
-"""Below the archive's address."""
+"""The path of the style sheet, below the site's address."""
 
 
 SECURITY_POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""The Content-Security-Policy that every page is made for."""
+"""The Content-Security-Policy that all pages obey."""
 
 
-# HTML, 13.2.3.5: control characters are errors, and half a character cannot be sent at all.
+# HTML, 13.2.3.5: control characters are errors, and surrogates cannot be encoded.
 _UNFIT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, and the language that it is in."""
+    """A page, and its language."""
 
     html: str
     language: str
@@ -59,10 +59,10 @@ def style_sheet() -> bytes:
 
 
 class Templates:
-    """The templates of one site in all languages; whatever they show is escaped."""
+    """The templates of one site in all languages; all values are escaped."""
 
     def __init__(self, site: str, links: Links, names: Mapping[str, object]) -> None:
-        """Read templates and translations; `names` are what else the templates call by name."""
+        """Load templates and translations; `names` are further names that templates use."""
         shared = {"site": site, "links": links, "choices": CHOICES, "style_sheet": STYLE_SHEET}
         self._words = {code: translations(code) for code, _ in CHOICES}
         self._environments = {
@@ -73,11 +73,11 @@ class Templates:
         }
 
     def told(self, sentence: str, preference: LanguagePreference) -> str:
-        """Return a sentence that is made elsewhere in the reader's language, if it is known."""
+        """Return a sentence from outside the templates in the reader's language, if translated."""
         return _told(self._words[page_language(preference).code], sentence)
 
     def page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
-        """Make the page of a view; `here` is the path and query at which it is shown."""
+        """Return the page for a view; `here` is its own path and query."""
         language = page_language(preference)
         template = self._environments[language.code].get_template(name)
         html = template.render(view=view, page_language=str(language), here=here)
@@ -101,5 +101,5 @@ def _environment(words: NullTranslations, names: Mapping[str, object]) -> Enviro
 
 
 def _told(words: NullTranslations, sentence: str) -> str:
-    """Translate a text that is not a template's own: unlike _() this marks nothing as safe."""
-    return words.gettext(sentence) if sentence else ""  # The empty id is the catalogue's header.
+    """Translate a text from outside the templates: unlike _() this marks nothing as safe."""
+    return words.gettext(sentence) if sentence else ""  # the empty id is the catalogue's header

@@ -1,1 +1,1 @@
-"""Processes: how a service is run, by one of them or by several."""
+"""Running a service: the HTTP server, and the supervisor of several worker processes."""

@@ -1,4 +1,4 @@
-"""How a service of ours is run: in the foreground, until SIGINT or SIGTERM."""
+"""Runs a service in the foreground, until SIGINT or SIGTERM."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ibi.foundation.settings_file import place_to_listen
 from ibi.foundation.web.bounded_http import BoundedHttp
 
 MOST_CONNECTIONS: Final = 4000
-"""More are told that the service is unavailable: one process has a bounded number of files."""
+"""Further connections are answered 503: one process has a bounded number of files."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedApp:
-    """An application, and where it is served."""
+    """An application, and the socket on which it is served."""
 
     app: ASGIApp
     listener: socket.socket
@@ -35,7 +35,7 @@ class ServedApp:
 
     @property
     def config(self) -> uvicorn.Config:
-        """How it is served."""
+        """The configuration of its server."""
         raise_file_limit()
         return uvicorn.Config(
             self.app,
@@ -45,8 +45,8 @@ class ServedApp:
             ws="none",
             limit_concurrency=MOST_CONNECTIONS,
             server_header=False,
-            proxy_headers=False,  # whose word is taken on an address is a setting of ours
-            log_level="critical",  # what goes wrong is said once, by the application
+            proxy_headers=False,  # which proxies are trusted is a setting of ours
+            log_level="critical",  # the application itself logs errors, once
             timeout_graceful_shutdown=5,
         )
 
@@ -58,54 +58,53 @@ def run(
     on_stop: Callable[[], None],
     http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
-    """Serve an application; `on_ready` when it answers, `on_stop` before it stops to."""
+    """Serve an application; call `on_ready` once it answers, and `on_stop` before it stops."""
     log_to_stderr()
-    end_in_order()
+    interrupt_on_sigterm()
     server = Server(ServedApp(app, listener, http).config, on_ready, on_stop)
-    with suppress(KeyboardInterrupt), saying_so():  # how a service is ended, and no failure
+    with suppress(KeyboardInterrupt), report_startup_failure():  # an interrupt is the normal end
         server.run(sockets=[listener])
 
 
 def raise_file_limit() -> None:
-    """Let this process have as many files as connections need, and calls to others besides."""
+    """Raise the limit of open files to what connections and outgoing requests need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * MOST_CONNECTIONS
     if soft != resource.RLIM_INFINITY and soft < wanted:
         granted = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
-        with suppress(ValueError, OSError):  # then it is as it is
+        with suppress(ValueError, OSError):  # then the limit stays
             resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
 
 
 @contextmanager
-def saying_so() -> Generator[None, None, None]:
-    """Say that a service could not start: the server only exits, and the log has the reason."""
+def report_startup_failure() -> Generator[None, None, None]:
+    """Raise an error if a service could not start: uvicorn only exits, and logs the reason."""
     try:
         yield
     except SystemExit:
         raise RequestError("The service could not start: its log says why.") from None
 
 
-def end_in_order() -> None:
-    """Let SIGTERM end this process as SIGINT does: what must be given back is given back.
+def interrupt_on_sigterm() -> None:
+    """Let SIGTERM end this process as SIGINT does, so that `finally` blocks run.
 
-    uvicorn ends in order too, but raises the signal that it was ended by once more then.
+    uvicorn shuts down in order too, but then raises the signal again.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 class Server(uvicorn.Server):
-    """Says when it is ready, and that it stops."""
+    """A server that calls back when it is ready, and before it stops."""
 
     def __init__(
         self, config: uvicorn.Config, on_ready: Callable[[], None], on_stop: Callable[[], None]
     ) -> None:
-        """Call `on_ready` when it answers, `on_stop` before it stops to."""
         super().__init__(config)
         self._on_ready = on_ready
         self._on_stop = on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say so."""
+        """Start, and call `on_ready`."""
         await super().startup(sockets)
         if self.started:
             self._on_ready()
@@ -113,7 +112,7 @@ class Server(uvicorn.Server):
                 sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say so, and stop."""
+        """Call `on_stop`, and stop."""
         self._on_stop()
         await super().shutdown(sockets)
 
@@ -125,10 +124,10 @@ def run_together(
     *,
     verbose: bool = True,
 ) -> None:
-    """Serve applications that need each other, in one loop.
+    """Serve applications that need each other, in one event loop.
 
-    `on_ready` begins when all of them answer, and may ask them; `on_stop` runs while all of them
-    still do. Only who is `verbose` logs what went well.
+    `on_ready` starts when all of them answer, and may send them requests; `on_stop` runs while all
+    still answer. Without `verbose`, only warnings and errors are logged.
     """
     log_to_stderr(logging.INFO if verbose else logging.WARNING)
     loop_factory = services[0].config.get_loop_factory()
@@ -137,7 +136,7 @@ def run_together(
 
 
 class _ServerGroup:
-    """Servers that begin and end together."""
+    """Servers that start and stop together."""
 
     def __init__(self, services: Sequence[ServedApp]) -> None:
         self._answering = {service.listener: asyncio.Event() for service in services}
@@ -160,7 +159,7 @@ class _ServerGroup:
         ]
         attending = asyncio.create_task(self._attend(on_ready))
         try:
-            # Whichever ends by itself has failed, and all end with it.
+            # A task that ends by itself has failed, and all others end with it.
             await asyncio.wait((attending, *serving), return_when=asyncio.FIRST_COMPLETED)
         finally:
             attending.cancel()
@@ -184,14 +183,14 @@ class _ServerGroup:
         beginning.cancel()
 
     def _stop(self) -> None:
-        """End in order; who insists does not wait for readers."""
+        """Stop in order; a second signal does not wait for open connections."""
         for server in self._servers.values():
             server.force_exit = self._stopping.is_set()
         self._stopping.set()
 
 
 class _GroupedServer(Server):
-    """A server that leaves signals to the company."""
+    """A server that leaves signals to its group."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -199,22 +198,22 @@ class _GroupedServer(Server):
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return where a listener is reached on this machine."""
+    """Return the URL of a listener on this machine."""
     address, port = listener.getsockname()[:2]
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
 def listening_at(listen: str) -> socket.socket:
-    """Listen at ADDRESS:PORT."""
+    """Return a socket that listens at ADDRESS:PORT; RequestError if that fails."""
     bare, port = place_to_listen(listen)
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((bare, port))
-        # At once: until somebody listens, another process could begin to at the same port.
+        # At once: until it listens, another process could begin to listen at the same port.
         listener.listen()
-    except (OSError, TypeError, UnicodeError) as failure:  # no text that could be a name, too
+    except (OSError, TypeError, UnicodeError) as failure:  # also if the text cannot be a name
         listener.close()
         msg = f"Cannot listen at {shown(listen)}: {getattr(failure, 'strerror', None) or failure}."
         raise RequestError(msg) from None
@@ -222,7 +221,7 @@ def listening_at(listen: str) -> socket.socket:
 
 
 class _Log:
-    """Standard error, if it can be written: a log on a full disk is no reason to fail a reader."""
+    """Standard error, ignoring errors: a log on a full disk must not fail a request."""
 
     @staticmethod
     def write(text: str) -> None:
@@ -238,15 +237,15 @@ class _Log:
 
 
 def log_to_stderr(level: int = logging.INFO, **known: object) -> None:
-    """Write the log to standard error; what is `known` stands in every line of it."""
+    """Write the log to standard error; `known` values are added to every line."""
 
-    def told(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+    def added(_: object, __: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
         return {**event, **known}
 
     people = sys.stderr is not None and sys.stderr.isatty()
     renderer = structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
     begun: list[structlog.types.Processor] = [
-        *([told] if known else ()),
+        *([added] if known else ()),
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
@@ -256,7 +255,7 @@ def log_to_stderr(level: int = logging.INFO, **known: object) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Log())),
     )
-    # What the server and other libraries say goes the same way: one line each, whatever is in it.
+    # Log lines of the server and other libraries get the same format: one line each.
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(foreign_pre_chain=begun, processor=renderer)

@@ -1,8 +1,8 @@
-"""Several processes for one service: who starts them, replaces who dies, and ends them all.
+"""The supervisor of several worker processes: starts them, replaces dead ones, and ends all.
 
-They are forked when everything is imported, and before there is a thread, an event loop or a
-database: so they share the memory of the program. Listening sockets belong to the supervisor; a
-connection that nobody has accepted yet is lost with no worker.
+They are forked after all imports, and before there is a thread, an event loop or a database, so
+that they share the memory of the program. Listening sockets belong to the supervisor: a connection
+that is not accepted yet is not lost with a worker.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 
 LONG_ENOUGH: Final = 10.0
-"""Seconds after which a worker did not die at once: the next one may do as well as it did."""
+"""Seconds that a worker must live for its death not to count as immediate."""
 LONGEST: Final = 30.0
-"""Seconds until a worker is replaced, if each one before it died at once."""
+"""The longest delay in seconds until a worker is replaced whose predecessors died at once."""
 _RESTART: Final = Backoff(SECOND // 2, int(LONGEST * SECOND))
 
 
 def restart_delay(deaths: int) -> float:
-    """Return the seconds to wait after so many in a row died at once.
+    """Return the seconds to wait after so many workers in succession died at once.
 
-    The first is replaced without delay: readers wait for it. What kills each one in turn, a full
-    disk for one, is given time to go away.
+    The first is replaced without delay, because readers wait for it. A cause that kills each one in
+    turn, such as a full disk, gets time to go away.
     """
     if deaths <= 1:
         return 0.0
     return _RESTART.wait(deaths - 2) / SECOND
 
 
-_HEARD: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
 @contextmanager
-def written() -> Iterator[socket.socket]:
-    """Have signals written to a socket, each a byte of its number."""
+def signals_to_socket() -> Iterator[socket.socket]:
+    """Write signals to a socket, each as one byte with its number."""
     waking, woken = socket.socketpair()
     woken.settimeout(0)
     with closing(waking), closing(woken):
-        before = {number: signal.signal(number, lambda *_: None) for number in _HEARD}
+        before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         previous = signal.set_wakeup_fd(woken.fileno(), warn_on_full_buffer=False)
         try:
             yield waking
@@ -74,78 +74,79 @@ def written() -> Iterator[socket.socket]:
 
 
 def fork() -> int:
-    """Fork, as the system does; what the child is told waits until it begins to `hear`.
+    """Fork with signals blocked in the child, which `restore_signals` unblocks there.
 
-    By the handlers of its parent, and the socket that they share, the parent alone would hear it.
+    Otherwise the inherited handlers would write the child's signals to the socket of the parent.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     pid = -1
     try:
         pid = os.fork()
     finally:
         if pid:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     return pid
 
 
-def hear() -> None:
-    """Let signals mean in the child what they mean to any process, those before now too."""
+def restore_signals() -> None:
+    """Restore the default signal handlers in the child, and deliver blocked signals."""
     signal.set_wakeup_fd(-1)
-    for number in _HEARD:
+    for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it is the parent's
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
 _LOG: Final = structlog.get_logger()
 _BEGINNING: Final = 120.0
-"""Seconds in which a process that takes the place of another has to be ready."""
+"""Seconds in which a replacement must be ready."""
 _LEAVING: Final = 10.0
-"""Seconds for which the next one is not replaced while this one finishes what is under way."""
+"""Seconds to wait for a replaced worker to end before the next one is replaced."""
 _ENDING: Final = 30.0
-"""Seconds in which who was told to end has to."""
+"""Seconds in which a worker must end after SIGTERM."""
 _CLOSING: Final = 6.0
-"""Seconds in which it has to be told that all is about to end."""
-_TURN: Final = 1.0
+"""Seconds for the announcement that the service is about to end."""
+_POLL: Final = 1.0
+"""The longest wait of one poll in seconds."""
 
 
 @dataclass(slots=True, eq=False)
 class Supervisor:
-    """Keeps all posts filled."""
+    """Keeps all worker slots filled."""
 
     slots: Sequence[WorkerSlot]
     on_ready: Callable[[], None]
-    """Once: everybody answers."""
+    """Called once, when all workers answer."""
     check: Callable[[], object]
-    """Raises IbiError if nobody could take the place of another now."""
+    """Raises IbiError if no worker could be started now."""
     _at: dict[WorkerSlot, WorkerProcess] = field(default_factory=dict)
     _all: list[WorkerProcess] = field(default_factory=list)
     _deaths: dict[WorkerSlot, int] = field(default_factory=dict)
-    """How many in a row died at once."""
+    """How many workers in succession died at once, by slot."""
     _due: dict[WorkerSlot, float] = field(default_factory=dict)
-    """When posts that are empty are filled again."""
+    """When empty slots are to be filled again."""
     _is_open: bool = False
     _ending: int = 0
-    _renewing: bool = False
+    _replacing: bool = False
     _waking: socket.socket = field(init=False)
 
     def run(self) -> None:
-        """Fill all posts, and keep them filled until SIGTERM or SIGINT."""
+        """Fill all slots, and keep them filled until SIGTERM or SIGINT."""
         gc.collect()
-        gc.freeze()  # what the collector does not touch stays shared
-        with written() as self._waking:
+        gc.freeze()  # memory that the collector does not touch stays shared
+        with signals_to_socket() as self._waking:
             try:
                 self._begin()
                 while not self._ending:
-                    if self._renewing:
-                        self._renew()
-                    self._turn()
+                    if self._replacing:
+                        self._replace_all()
+                    self._poll()
             finally:
                 self._end()
 
     def _begin(self) -> None:
-        """Begin with the first alone: it brings the database to the newest version."""
+        """Start the first worker alone, because it upgrades the database; then the others."""
         first, *others = self.slots
         for slots in ((first,), others):
             for slot in slots:
@@ -159,9 +160,9 @@ class Supervisor:
                     raise click.exceptions.Exit(abs(process.code or 1))
         self._is_open = True
         for process in self._all:
-            process.say(GO)
+            process.send(GO)
         for process in [each for each in self._at.values() if each not in self._all]:
-            self._miss(process)  # it answered, and died before all others did
+            self._schedule_restart(process)  # it was ready, and died before the others were
         self.on_ready()
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -170,7 +171,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
-                stream.flush()  # or it would be written twice
+                stream.flush()  # otherwise both processes would write it
         pid = fork()
         if pid == 0:
             self._become(slot, ours, theirs)
@@ -181,18 +182,18 @@ class Supervisor:
         return process
 
     def _become(self, slot: WorkerSlot, ours: socket.socket, theirs: socket.socket) -> None:
-        """Be a worker, and nothing else: what the supervisor holds is given back by it alone."""
+        """Run as a worker, and then exit without releasing what the supervisor holds."""
         code = 1
         try:
-            os.setpgrp()  # who types Ctrl-C ends the supervisor, and that ends us in its order
-            hear()
-            # As long as anybody holds the other end, nobody notices that the supervisor is gone.
+            os.setpgrp()  # Ctrl-C goes to the supervisor only, which ends the workers in order
+            restore_signals()
+            # While any copy of the other end is open, a worker cannot notice that it was closed.
             for held in (ours, self._waking, *(process.line for process in self._all)):
                 held.close()
             conclude(lambda: slot.work(ControlChannel(theirs)))
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:  # noqa: BLE001  # as the interpreter does, which we leave from here
+        except BaseException:  # noqa: BLE001  # as the interpreter does, which is left here
             sys.excepthook(*sys.exc_info())
         finally:
             for stream in (sys.stdout, sys.stderr):
@@ -202,56 +203,57 @@ class Supervisor:
             os._exit(code)
 
     def _until(self, is_so: Callable[[], bool], seconds: float = float("inf")) -> bool:
-        """Wait until something is so, for so long at most, and unless all is to end."""
+        """Poll until a condition holds; False after so many seconds, or when the service ends."""
         end = time.monotonic() + seconds
         while not is_so():
             if self._ending or time.monotonic() >= end:
                 return False
-            self._turn(end - time.monotonic())
+            self._poll(end - time.monotonic())
         return True
 
-    def _turn(self, seconds: float = _TURN) -> None:
-        """Fill what is due, wait for whatever happens next, and take note of it."""
+    def _poll(self, seconds: float = _POLL) -> None:
+        """Fill slots that are due, wait for events, and handle them."""
         now = time.monotonic()
         for slot in [slot for slot, due in self._due.items() if due <= now and not self._ending]:
             del self._due[slot]
             self._at[slot] = self._start(slot)
         lines = {process.line: process for process in self._all if process.line.fileno() >= 0}
-        heard, _, _ = select.select([self._waking, *lines], [], [], max(0.0, min(seconds, _TURN)))
-        for each in heard:
+        readable, _, _ = select.select(
+            [self._waking, *lines], [], [], max(0.0, min(seconds, _POLL))
+        )
+        for each in readable:
             if each is self._waking:
-                self._note(each.recv(4096))
+                self._handle_signals(each.recv(4096))
             else:
-                self._hear(lines[each])
+                self._receive(lines[each])
         for process in [process for process in self._all if process.has_ended()]:
             process.line.close()
             self._all.remove(process)
-            if self._at.get(process.slot) is process and not process.is_told:
-                self._miss(process)
+            if self._at.get(process.slot) is process and not process.is_ending:
+                self._schedule_restart(process)
 
-    def _note(self, told: bytes) -> None:
-        """Take note of signals, each a byte of its number."""
-        for number in told:
+    def _handle_signals(self, numbers: bytes) -> None:
+        for number in numbers:
             if number == signal.SIGHUP:
-                self._renewing = True
+                self._replacing = True
             elif number != signal.SIGCHLD:
                 self._ending += 1
 
-    def _hear(self, process: WorkerProcess) -> None:
-        said = b""
+    def _receive(self, process: WorkerProcess) -> None:
+        message = b""
         with suppress(OSError):
-            said = process.line.recv(1)
-        if said == READY:
+            message = process.line.recv(1)
+        if message == READY:
             process.is_ready = True
             if self._is_open:
-                process.say(GO)
-        elif said == CLOSING:
+                process.send(GO)
+        elif message == CLOSING:
             process.is_closing = True
         else:
-            process.line.close()  # it ends, or has
+            process.line.close()  # the worker has ended, or is ending
 
-    def _miss(self, process: WorkerProcess) -> None:
-        """See to it that somebody takes the place of who died."""
+    def _schedule_restart(self, process: WorkerProcess) -> None:
+        """Schedule a replacement for a worker that died."""
         lived = time.monotonic() - process.began
         if not self._is_open or self._ending:
             return
@@ -268,13 +270,13 @@ class Supervisor:
             seconds_until_then=pause,
         )
 
-    def _renew(self) -> None:
-        """Replace all, one after the other; whoever cannot be replaced stays, and so do others.
+    def _replace_all(self) -> None:
+        """Replace all workers, one after the other, until one cannot be replaced.
 
-        Who is alone at his post comes last: he has to end before it shows whether another can
-        begin, and by then it has shown of others.
+        A worker that must be alone comes last: it has to end before its replacement can be tried,
+        and by then the others have shown that workers can start.
         """
-        self._renewing = False
+        self._replacing = False
         try:
             self.check()
         except IbiError as fault:
@@ -289,13 +291,13 @@ class Supervisor:
         _LOG.info("workers were replaced")
 
     def _replace(self, slot: WorkerSlot) -> bool:
-        """Start another before the one that is there ends."""
+        """Start another worker before the present one ends."""
         new = self._start(slot)
         self._until(new.is_settled, _BEGINNING)
         if not new.is_ready or new.has_ended():
             new.end(signal.SIGKILL)
             return False
-        # Who is there by now: the one before may have died meanwhile.
+        # The present worker: the previous one may have died meanwhile.
         old, self._at[slot] = self._at[slot], new
         self._due.pop(slot, None)
         old.end(RETIRE)
@@ -303,7 +305,7 @@ class Supervisor:
         return True
 
     def _replace_alone(self, slot: WorkerSlot) -> bool:
-        """Start another when the one that is there has ended: who comes meanwhile waits."""
+        """Start another worker after the present one has ended; requests wait meanwhile."""
         old = self._at[slot]
         old.end(RETIRE)
         if not self._until(old.has_ended):
@@ -314,32 +316,32 @@ class Supervisor:
         return new.is_ready
 
     def _end(self) -> None:
-        """End all, those who are alone at their post last."""
+        """End all workers, those that must be alone last."""
         self._ending = max(self._ending, 1)
-        insisted = self._ending
-        self._announce()
+        signals = self._ending
+        self._announce_end()
         for is_last in (False, True):
             leaving = [each for each in self._all if each.slot.alone is is_last]
             for process in leaving:
                 process.end(signal.SIGTERM)
             end = time.monotonic() + _ENDING
             while any(not process.has_ended() for process in leaving):
-                self._turn(0.5)
-                if self._ending > insisted:
-                    insisted = self._ending
+                self._poll(0.5)
+                if self._ending > signals:
+                    signals = self._ending
                     for process in leaving:
                         process.end(signal.SIGINT)
                 if time.monotonic() > end and not is_last:
                     for process in leaving:
                         process.end(signal.SIGKILL)
 
-    def _announce(self) -> None:
-        """Let it be told that all is about to end, while everybody still answers."""
-        telling = [each for each in self._all if each.slot.alone and each.is_ready]
-        for process in telling:
-            process.say(CLOSING)
+    def _announce_end(self) -> None:
+        """Let a worker announce the end of the service, while all workers still answer."""
+        announcing = [each for each in self._all if each.slot.alone and each.is_ready]
+        for process in announcing:
+            process.send(CLOSING)
         end = time.monotonic() + _CLOSING
         while time.monotonic() < end:
-            if all(process.is_closing or process.has_ended() for process in telling):
+            if all(process.is_closing or process.has_ended() for process in announcing):
                 return
-            self._turn(end - time.monotonic())
+            self._poll(end - time.monotonic())

@@ -1,4 +1,4 @@
-"""One of several processes that answer at one address."""
+"""A worker: one of several processes that serve one address."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.processes.server import (
     ServedApp,
     Server,
-    end_in_order,
+    interrupt_on_sigterm,
     log_to_stderr,
-    saying_so,
+    report_startup_failure,
 )
 from ibi.foundation.processes.worker_slot import LOST, READY, RETIRE, ControlChannel
 from ibi.foundation.web.bounded_http import BoundedHttp
 
 RETIRING: Final = 600.0
-"""Seconds in which a worker that others have taken the place of finishes what is under way."""
+"""Seconds in which a worker that was replaced may finish the requests in progress."""
 FINISHING: Final = 5.0
-"""Seconds for it if all end, as with one process."""
+"""Seconds for the same if the whole service ends, as with a single process."""
 PARTING: Final = 1.0
-"""Seconds in which whoever is connected to it is told so, before who says nothing is cut off."""
+"""Seconds to answer the last requests of open connections, before idle ones are closed."""
 
 
 def run_worker(
@@ -37,21 +37,21 @@ def run_worker(
     door: ForwardedServer,
     http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
-    """Serve an application beside others that do, who come by another door."""
+    """Serve an application beside other workers, which forward requests to `door`."""
     log_to_stderr(process=os.getpid())
-    end_in_order()
+    interrupt_on_sigterm()
     server = _Worker(ServedApp(app, listener, http).config, control, door)
-    with suppress(KeyboardInterrupt), saying_so():
+    with suppress(KeyboardInterrupt), report_startup_failure():
         server.run(sockets=[listener])
 
 
 class _Worker(Server):
-    """A server that others can take the place of, without anybody noticing."""
+    """A server that can be replaced by another process without loss of requests."""
 
     def __init__(
         self, config: uvicorn.Config, control: ControlChannel, door: ForwardedServer
     ) -> None:
-        super().__init__(config, lambda: control.say(READY), lambda: None)
+        super().__init__(config, lambda: control.send(READY), lambda: None)
         self._control = control
         self._door = door
         self._is_retiring = False
@@ -60,7 +60,7 @@ class _Worker(Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = loop = asyncio.get_running_loop()
         loop.add_signal_handler(RETIRE, self._retire)
-        self._control.attend(self._hear)
+        self._control.on_message(self._receive)
         self._door.open()
         await super().startup(sockets)
 
@@ -69,22 +69,22 @@ class _Worker(Server):
         self.config.timeout_graceful_shutdown = int(RETIRING)
         self._end()
 
-    def _hear(self, word: bytes) -> None:
-        if word == LOST:
+    def _receive(self, message: bytes) -> None:
+        if message == LOST:
             self._end()
-            self._hurry()
+            self._limit_retirement()
 
     def _end(self) -> None:
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        """End sooner: who was finishing something at leisure is wanted to end now."""
+        """Shut down, and do not wait any longer for requests in progress if retiring."""
         super().handle_exit(sig, frame)  # type: ignore[arg-type]  # as uvicorn has it
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._hurry)
+            self._loop.call_soon_threadsafe(self._limit_retirement)
 
-    def _hurry(self) -> None:
-        """Take no more time than who does not retire: all end, or the supervisor is gone."""
+    def _limit_retirement(self) -> None:
+        """Limit the time of a retiring worker: the service ends, or the supervisor is gone."""
         if self._is_retiring and self._loop is not None:
             self._loop.call_later(FINISHING, self._cut_off)
 
@@ -101,7 +101,7 @@ class _Worker(Server):
         await super().shutdown(sockets)
 
     async def _part(self) -> None:
-        """Accept nobody any more, and answer for the last time whoever asks again."""
+        """Accept no more connections, and answer one last request on each open one."""
         for server in self.servers:
             server.close()
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Posts that processes fill, and the processes that fill them, as their supervisor sees them."""
+"""Slots for worker processes, the processes in them, and their channel to the supervisor."""
 
 from __future__ import annotations
 
@@ -13,75 +13,74 @@ from dataclasses import dataclass, field
 from typing import Final
 
 READY: Final = b"r"
-"""Said by a worker: it answers."""
+"""Sent by a worker: it answers."""
 GO: Final = b"g"
-"""Said by the supervisor: everybody does."""
+"""Sent by the supervisor: all workers answer."""
 CLOSING: Final = b"c"
-"""Said by the supervisor: all is about to end; and by a worker: it has told whom it had to."""
+"""Sent by the supervisor: the service is about to end; by a worker: it has announced that."""
 LOST: Final = b""
-"""Said by nobody: the supervisor is gone."""
+"""Read instead of a message when the supervisor is gone."""
 RETIRE: Final = signal.SIGUSR1
-"""Others answer by now: finish what is under way, however long it takes, and end."""
+"""The signal to a replaced worker: finish the requests in progress, however long, and end."""
 
 
 class ControlChannel:
-    """A worker's end of it."""
+    """The worker's end of its channel to the supervisor."""
 
     def __init__(self, line: socket.socket) -> None:
-        """Take the socket that leads to the supervisor."""
         self._line = line
         line.settimeout(0)
 
-    def say(self, word: bytes) -> None:
-        """Say a word to the supervisor."""
-        with suppress(OSError):  # it is gone, which is noticed elsewhere
-            self._line.send(word)
+    def send(self, message: bytes) -> None:
+        """Send a message to the supervisor."""
+        with suppress(OSError):  # its death is noticed elsewhere
+            self._line.send(message)
 
-    def attend(self, hear: Callable[[bytes], None]) -> None:
-        """Have told, in the loop that runs, what the supervisor says; LOST if it is gone."""
+    def on_message(self, callback: Callable[[bytes], None]) -> None:
+        """Call back in the running loop with each message of the supervisor, LOST if it is gone."""
         loop = asyncio.get_running_loop()
 
         def listen() -> None:
-            word = LOST
+            message = LOST
             with suppress(OSError):
-                word = self._line.recv(1)
-            if word == LOST:
+                message = self._line.recv(1)
+            if message == LOST:
                 loop.remove_reader(self._line)
-            hear(word)
+            callback(message)
 
         loop.add_reader(self._line, listen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkerSlot:
-    """What one process does, and others after it."""
+    """A place for one worker process at a time."""
 
     name: str
     work: Callable[[ControlChannel], None]
-    """Runs in a process of its own, until its end."""
+    """Runs in the worker process, until its end."""
     alone: bool = False
-    """Whether there must never be two at it; all others end before it does."""
+    """Whether there must never be two at once; all other workers end before it does."""
 
 
 @dataclass(slots=True, eq=False)
 class WorkerProcess:
-    """A process at a post."""
+    """A worker process, as its supervisor sees it."""
 
     slot: WorkerSlot
     pid: int
     line: socket.socket
-    """Leads to it."""
+    """The supervisor's end of the channel to it."""
     began: float = field(default_factory=time.monotonic)
     is_ready: bool = False
     is_closing: bool = False
-    """Whether it told others that all is about to end."""
-    is_told: bool = False
+    """Whether it has announced the end of the service."""
+    is_ending: bool = False
     """Whether it was told to end."""
     code: int | None = None
-    """How it ended."""
+    """Its exit code, negative for a signal; None while it runs."""
 
     def has_ended(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether it has ended, without waiting."""
         if self.code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -89,23 +88,23 @@ class WorkerProcess:
         return self.code is not None
 
     def is_settled(self) -> bool:
-        """Tell whether it is known that it answers, or never will."""
+        """Return whether it answers, or has ended."""
         return self.is_ready or self.has_ended()
 
-    def say(self, word: bytes) -> None:
-        """Say a word to it."""
-        with suppress(OSError):  # it ends, or has
-            self.line.send(word)
+    def send(self, message: bytes) -> None:
+        """Send a message to it."""
+        with suppress(OSError):  # it has ended, or is ending
+            self.line.send(message)
 
     def end(self, number: int) -> None:
-        """Tell it to end, by a signal."""
-        self.is_told = True
+        """End it by a signal."""
+        self.is_ending = True
         if not self.has_ended():
             os.kill(self.pid, number)
 
     @property
     def ended_by(self) -> str:
-        """How it ended, for people."""
+        """How it ended: a signal or an exit code, for people."""
         if self.code is not None and self.code < 0:
             return signal.Signals(-self.code).name
         return f"exit code {self.code}"

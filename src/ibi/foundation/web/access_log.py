@@ -11,7 +11,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ibi.errors import printable
-from ibi.foundation.interprocess.frames import HANDED_ON
+from ibi.foundation.interprocess.frames import FORWARDED
 
 _LOG: Final = structlog.get_logger()
 _LONGEST: Final = 500
@@ -31,7 +31,7 @@ class AccessLog:
         if scope["type"] == "lifespan":
             # The log is set up by now. To make one anew for each line takes as long as the line.
             self._log = _LOG.bind()
-        if scope["type"] != "http" or HANDED_ON in scope:
+        if scope["type"] != "http" or FORWARDED in scope:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()

@@ -40,9 +40,9 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         import_module(name)
     log_to_stderr()
     names = [str(number) for number in range(1, count + 1)]
-    bells = {name: FdChannel() for name in names}
+    channels = {name: FdChannel() for name in names}
     posts = [
-        WorkerSlot(name, partial(_resolve, folder, listener, WorkerMetrics(name, bells)))
+        WorkerSlot(name, partial(_resolve, folder, listener, WorkerMetrics(name, channels)))
         for name in names
     ]
     address = address_of(listener)
@@ -55,8 +55,10 @@ def _resolve(
     folder: Path, listener: socket.socket, processes: WorkerMetrics, control: ControlChannel
 ) -> None:
     """Be a worker."""
-    instance_ = ResolverInstance(read_resolver(folder), workers=len(processes.bells))
+    instance_ = ResolverInstance(read_resolver(folder), workers=len(processes.channels))
     with closing(instance_) as opened:
         app, http = resolver_app(opened)
         join(app, processes)
-        run_worker(app, listener, control, ForwardedServer(processes.bell, metrics_of(app)), http)
+        run_worker(
+            app, listener, control, ForwardedServer(processes.channel, metrics_of(app)), http
+        )
