@@ -110,7 +110,7 @@ def _complete_archive(archive: Instance) -> dict[Path, str]:
     folder, settings = archive.settings.folder, archive.settings
     tokens: dict[Path, str] = {}
     if not (folder / ARCHIVE_FILE).exists():
-        record = record_from({"titles": [settings.name], "types": ["ServedApp"]})
+        record = record_from({"titles": [settings.name], "types": ["Service"]})
         archive.archive.create_service(record, settings.administrator)
         tokens[folder] = local_token(
             folder, archive.catalogue.tokens, archive.clock, ARCHIVE_SCOPES
