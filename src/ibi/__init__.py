@@ -1,4 +1,4 @@
-"""Internet Based Identifiers: read, write, take apart and mint labels of ABNT NBR 16066:2012."""
+"""Internet Based Identifiers: parse, write, describe and mint labels of ABNT NBR 16066:2012."""
 
 from typing import TYPE_CHECKING
 
@@ -89,13 +89,13 @@ _LATER = {
     "open_minter": "ibi.minting.wiring",
     "open_pool": "ibi.minting.wiring",
 }
-"""Imported when first used: whoever only reads labels needs no database."""
+"""Names that are imported at first use: a program that only parses labels needs no database."""
 
 
 def __getattr__(name: str) -> object:
     if name not in _LATER:
         msg = f"module 'ibi' has no attribute {name!r}"
         raise AttributeError(msg)
-    from importlib import import_module  # noqa: PLC0415  # as late as what it imports
+    from importlib import import_module  # noqa: PLC0415  # as late as the modules it imports
 
     return getattr(import_module(_LATER[name]), name)

@@ -1,4 +1,4 @@
-"""`ibi` and `python -m ibi`."""
+"""The entry point of `ibi` and of `python -m ibi`."""
 
 from ibi.cli import main
 

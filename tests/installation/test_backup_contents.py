@@ -103,10 +103,10 @@ def test_sound_tables_agree() -> None:
 @pytest.mark.parametrize(
     ("table", "keep", "fault"),
     [
-        ("item", slice(0, 1), "a row of the item 7, which is not there"),
-        ("item", slice(1, 2), "a row of the item 3, which is not there"),
-        ("item", slice(0, 0), "which is not there"),
-        ("name", slice(0, 5), "its names are others"),
+        ("item", slice(0, 1), "a row of the item 7, which does not exist"),
+        ("item", slice(1, 2), "a row of the item 3, which does not exist"),
+        ("item", slice(0, 0), "which does not exist"),
+        ("name", slice(0, 5), "its names differ"),
         ("name", slice(1, None), "it is reserved, and not among the names"),
         ("file", slice(0, 1), "its target file is not among its files"),
     ],

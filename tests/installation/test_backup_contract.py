@@ -415,7 +415,7 @@ def test_an_interrupted_backup_is_never_taken_for_whole(site: Site, tmp_path: Pa
     again = site.back_up(target)
     assert again.copied == 0
     assert partial_in(target) == []
-    with pytest.raises(StorageError, match="not whole"):
+    with pytest.raises(StorageError, match="incomplete"):
         read_record(target)
 
 
@@ -472,7 +472,7 @@ def test_rows_that_contradict_each_other_are_found(site: Site, tmp_path: Path) -
     fill(site.small)
     database = opened(site.place)
     for statement, fault in (
-        ("INSERT INTO archive_file VALUES (999, 'x', 0, '', '', 0, '')", "which is not there"),
+        ("INSERT INTO archive_file VALUES (999, 'x', 0, '', '', 0, '')", "which does not exist"),
         ("INSERT INTO archive_name VALUES ('x', 3)", "its names"),
         ("UPDATE archive_item SET state = 'Copy' WHERE id = 3", "differ"),
         ("DELETE FROM archive_name WHERE item IS NULL", "reserved"),

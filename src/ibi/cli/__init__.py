@@ -1,4 +1,4 @@
-"""The command line: one module a command."""
+"""The command line `ibi`: the commands for a whole installation, and those of each program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Finds a command in the module of its name, and loads no other: a web server takes long."""
+    """Loads only the module of the command that is run: a web server takes long to load."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -63,7 +63,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line on stderr, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # What the terminal's encoding lacks is escaped, not a reason to stop.
+            # Characters that the terminal's encoding lacks are escaped.
             stream.reconfigure(errors="backslashreplace")
     colour = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
     conclude(lambda: ibi.main(prog_name="ibi", standalone_mode=False, color=colour))

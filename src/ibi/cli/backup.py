@@ -1,4 +1,4 @@
-"""`ibi backup`: all of an installation, at one moment, while it runs or not."""
+"""The command `ibi backup`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ Examples:
 @data_option("an archive, a resolver, or both")
 @click.option("--ledger", default="", metavar="PLACE", help="Only this ledger, of a minter alone.")
 @click.option(
-    "--quick", is_flag=True, help="Take files of the last backup for whole by their time."
+    "--quick", is_flag=True, help="Compare with the last backup by size and time, not by content."
 )
 @json_option
 def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_json: bool) -> None:
     """Back up an archive, a resolver, or both, into a new folder in TARGET.
 
     They may run meanwhile. Files that the last backup in TARGET has are not copied again, but
-    read and given a second name. If a file is damaged already, the exit code is 1 and it is
-    named; all the rest is backed up.
+    compared and hard-linked. A file that is damaged already is named, and the exit code is 1;
+    everything else is backed up.
     """
-    with progress_of("Items") as tell:
+    with progress_of("Items") as progress:
         folders = {} if ledger else _folders(folder)
-        made = back_up(folders, target.absolute(), ledger=ledger, quick=quick, progress=tell)
+        made = back_up(folders, target.absolute(), ledger=ledger, quick=quick, progress=progress)
     lacking = [
         f"{part}/{key}" for part, record in made.record.parts.items() for key in record.lacking
     ]
@@ -99,13 +99,13 @@ def _text(made: BackedUp) -> str:
 
 @contextmanager
 def progress_of(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far something is, to those who look."""
+    """Show a progress bar, on a terminal only; yield the function that updates it."""
     with click.progressbar(
         length=1, label=label, show_pos=True, file=sys.stderr, hidden=not is_terminal()
     ) as bar:
 
-        def tell(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             bar.length = max(1, total)
             bar.update(done - bar.pos)
 
-        yield tell
+        yield update

@@ -1,4 +1,4 @@
-"""`ibi describe`: what a label says."""
+"""The command `ibi describe`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ibi.identifier.description import Description
 
 _LONGEST_LINE: Final = 4 * (MAX_TEXT + 1)
-"""In bytes: no line with a text that could be read is longer, in any script."""
+"""The longest line in bytes: no line with a valid text is longer, in any script."""
 
 _CHUNK: Final = 65_536
 
@@ -41,18 +41,18 @@ Examples:
 
 
 class _Chunks(Protocol):
-    """Standard input, as bytes that come when they come."""
+    """Standard input in chunks of bytes, as they arrive."""
 
     def read1(self, size: int, /) -> bytes: ...
 
 
 _Request: TypeAlias = tuple[str, str, int]
-"""A text to describe, the check character beside it or none, the line it stood on or 0."""
+"""A text, its check character or an empty text, and its line number or 0."""
 
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
-@click.option("--strict", is_flag=True, help="Take a label and nothing else: no clean-ups.")
+@click.option("--strict", is_flag=True, help="Accept a label and nothing else: no clean-ups.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
 @click.option(
     "--check",
@@ -61,12 +61,12 @@ _Request: TypeAlias = tuple[str, str, int]
     "TEXT or after a blank on its line.",
 )
 def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool) -> None:
-    """Say what a label says: who made it, when, and in which form.
+    """Describe labels: the host or address, the time and the form of each.
 
-    TEXT is a label of any form, as it is or as it is found in the wild: in a persistent URL, in
+    TEXT is a label of any form, alone or as it is found in the wild: in a persistent URL, in
     brackets, broken over lines. Without TEXT, labels are read from standard input, one a line.
 
-    The exit code is 1 if any TEXT is no label.
+    The exit code is 1 if any TEXT is not a label.
     """
     refuse_closed_output()
     show: _Lines | _Tables = _Lines(check=check) if as_json else _Tables(check=check)
@@ -78,7 +78,7 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
     elif sys.stdin.isatty():
         requests, typed = _typed(check=check), True
     else:
-        # A pipe that another program left non-blocking would seem to end whenever it is empty.
+        # A pipe that another program left non-blocking would seem to end when it is empty.
         os.set_blocking(sys.stdin.fileno(), True)
         requests = _lines(cast("_Chunks", sys.stdin.buffer), check=check)
     now = clock.now()
@@ -94,12 +94,12 @@ def describe(texts: tuple[str, ...], *, strict: bool, as_json: bool, check: bool
             show.fault(request, error)
         else:
             show.description(described)
-    # Whoever was asked has seen what was wrong; a session that ended well is no failure.
+    # In an interactive session the user has seen the errors: it is not a failure.
     click.get_current_context().exit(0 if good or typed else 1)
 
 
 def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
-    """Take each argument as a text; with `check`, a single character belongs to the one before."""
+    """Yield each argument as a text; with `check`, a single character belongs to the one before."""
     waiting: str | None = None
     for text in map(_readable, texts):
         if check and len(text) == 1 and waiting is not None:
@@ -114,22 +114,22 @@ def _arguments(texts: tuple[str, ...], *, check: bool) -> Iterator[_Request]:
 
 
 def _lines(stream: _Chunks, *, check: bool) -> Iterator[_Request]:
-    """Take each line of standard input as a text; blank lines say nothing."""
+    """Yield each line of standard input as a text, except for blank lines."""
     for number, text in enumerate(chain.from_iterable(_texts(stream)), 1):
         if text and not text.isspace():
             yield _request(text, check=check, line=number) if check else (text, "", number)
 
 
 def _texts(stream: _Chunks) -> Iterator[list[str]]:
-    """Yield lines as they come, many at a time; of one without end, only its beginning."""
+    """Yield lines as they arrive, many at a time; of a line without end, only its beginning."""
     begun = b""
     while chunk := stream.read1(_CHUNK):
         complete, end, rest = (begun + chunk).rpartition(b"\n")
         if end:
             yield _decoded(complete)
-            # Whoever writes lines and waits for the answers gets them now.
+            # A program that writes lines and waits for the answers gets them now.
             sys.stdout.flush()
-        # The beginning says what the line is; the rest of it is read and forgotten.
+        # The beginning is enough for an error message; the rest of the line is discarded.
         begun = rest[:_LONGEST_LINE]
     if begun:
         yield _decoded(begun)
@@ -140,7 +140,7 @@ def _decoded(lines: bytes) -> list[str]:
 
 
 def _typed(*, check: bool) -> Iterator[_Request]:
-    """Ask a person for one text after another, until there is none."""
+    """Prompt for one text after another, until one is empty."""
     prompt = "ibi> "
     if sys.stdout.isatty():
         with suppress(ImportError):
@@ -162,7 +162,7 @@ def _typed(*, check: bool) -> Iterator[_Request]:
 
 
 def _readable(text: str) -> str:
-    """Return the text with a mark for every byte that the terminal's encoding does not know."""
+    """Return the text with U+FFFD for bytes that are not valid in the terminal's encoding."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -174,7 +174,7 @@ def _request(text: str, *, check: bool, line: int = 0) -> _Request:
 
 
 class _Lines:
-    """For programs: one JSON object a line, for a bad text one that says what is wrong."""
+    """Output for programs: one JSON object a line, with the error for an invalid text."""
 
     def __init__(self, *, check: bool) -> None:
         self._check = check
@@ -200,21 +200,21 @@ class _Lines:
     def _line(self, shown: dict[str, Any]) -> bytes:
         if shown["given"].isprintable():
             return self._encode(shown) + b"\n"
-        # Control characters and the like are written as \\u..., or a terminal would obey them.
+        # Control characters are written as \\u..., because a terminal would obey them.
         return json.dumps(shown, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 class _Tables:
-    """For people: a table a label, in colour on a terminal only."""
+    """Output for people: a table for each label, coloured on a terminal only."""
 
     def __init__(self, *, check: bool) -> None:
-        del check  # People see it always.
+        del check  # the check character is always shown
 
     def description(self, described: Description) -> None:
         rows = list(_rows(described))
         width = max(len(name) for name, _ in rows)
         for name, value in rows:
-            # Styled apart from its padding, or the escape sequences would count as width.
+            # Styled without its padding, because escape sequences would count as width.
             padding = " " * (width - len(name) + 2)
             click.echo(click.style(name, dim=True) + padding + click.style(value, **_style(name)))
         click.echo()

@@ -1,4 +1,4 @@
-"""`ibi doctor`: what is wrong with an installation, and what to do about it."""
+"""The command `ibi doctor`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @data_option("both, or of one of them")
-@click.option("--server", default="", metavar="URL", help="Whose clock is right.")
+@click.option("--server", default="", metavar="URL", help="A server whose clock is right.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
 def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
-    """Look at an installation, running or not, and say what to do; change nothing.
+    """Check an installation, running or not, and give advice; change nothing.
 
-    One line for each thing: ok, a warning, or a failure; with a failure the exit code is 1.
+    One line for each check: ok, a warning, or a failure; with a failure the exit code is 1.
     """
     if server and not is_web_address(server):
         raise click.UsageError(f"{shown(server)} is no address: expected http://host[:port].")
@@ -54,6 +54,6 @@ def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
     }
     files = {"resolver": RESOLVER_FILE, "archive": ARCHIVE_FILE}
     there = [part for part, place in places.items() if (place / files[part]).exists()]
-    # Of an installation of one, nobody misses the other.
+    # If only one of the programs is installed, the other is not missed.
     for part in there or places:
         yield from instance_findings(part, places[part].absolute())

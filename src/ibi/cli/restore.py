@@ -1,4 +1,4 @@
-"""`ibi restore`: an installation made again from a backup, or the backup only looked at."""
+"""The command `ibi restore`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ibi.installation.backup.verification import faults_of
 
 _SECOND: Final = 1_000_000_000
 _SHOWN: Final = 20
-"""Labels that are named; the others are counted."""
+"""How many labels are listed; the others are counted."""
 
 _EXAMPLES: Final = """\b
 Examples:
@@ -36,7 +36,7 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False),
     help="Where to restore to: a new folder, or an empty one.",
 )
-@click.option("--verify", is_flag=True, help="Look at every file and row first; alone: only that.")
+@click.option("--verify", is_flag=True, help="Check every file and row first; alone: only that.")
 @click.option("--catalogue", default="", metavar="URL", help="A postgresql:// URL.")
 @click.option("--ledger", default="", metavar="URL", help="Likewise; or the path of a new ledger.")
 @click.option("--database", default="", metavar="URL", help="Likewise, of a resolver.")
@@ -47,17 +47,17 @@ def restore(
     """Restore a backup, the newest if SOURCE has several, into the folder DATA.
 
     Databases become files in that folder, unless URLs of empty ones are given. The instance that
-    was backed up must not run any more: labels go on after now, and two would give out the same.
+    was backed up must not run any more: labels continue after now, and both would issue the same.
     With --verify, nothing is restored if anything is damaged: it is named, and the exit code is 1.
     """
     if folder is None and not verify and not wanted["ledger"]:
-        raise click.UsageError("Say where to restore to with --data, or only --verify.")
+        raise click.UsageError("Name a folder to restore to with --data, or use --verify alone.")
     backup = backup_at(source.absolute())
     if verify:
         _verify(backup, is_all=folder is None and not wanted["ledger"], as_json=as_json)
     if folder is not None:
-        with progress_of("Items") as tell:
-            restored = restored_from(backup, folder.absolute(), RestoreRequest(**wanted), tell)
+        with progress_of("Items") as progress:
+            restored = restored_from(backup, folder.absolute(), RestoreRequest(**wanted), progress)
         _show(restored, backup, as_json=as_json)
     elif wanted["ledger"]:
         after = _time(restore_minter(backup, wanted["ledger"]))
@@ -65,9 +65,9 @@ def restore(
 
 
 def _verify(backup: Path, *, is_all: bool, as_json: bool) -> None:
-    """Look at a backup; end here if it is damaged, and say so if that was all that was asked."""
-    with progress_of("Files") as tell:
-        faults = list(faults_of(backup, tell))
+    """Verify a backup; exit if it is damaged, and report the result if nothing else was asked."""
+    with progress_of("Files") as progress:
+        faults = list(faults_of(backup, progress))
     for fault in faults:
         click.echo(printable(fault), err=True)
     if faults or is_all:
@@ -105,7 +105,7 @@ def _show(restored: Restored, backup: Path, *, as_json: bool) -> None:
 
 
 def _warn(restored: Restored, taken: str) -> None:
-    """Say what a backup cannot know."""
+    """Warn of what may have changed since the backup."""
     after = _time(restored.minting_after)
     click.echo(f"Labels go on after {after}, by the clock of this machine: is it right?", err=True)
     if restored.originals:

@@ -1,4 +1,4 @@
-"""`ibi up`: a resolver and an archive that know each other, by one command."""
+"""The command `ibi up`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ibi.installation.programs import Installation, opened
 from ibi.installation.settings import InstallationRequest, is_local
 
 _SOON: Final = 0.02
-"""Seconds between two looks at whether the resolver includes the archive."""
+"""Seconds between two checks whether the resolver includes the archive."""
 _INCLUDED: Final = frozenset({"included", "unconfirmed"})
 
 _EXAMPLES: Final = """\b
@@ -40,15 +40,15 @@ Examples:
     type=click.IntRange(1, MAX_PORT - 1),
     default=8800,
     show_default=True,
-    help="Of the resolver; the archive has the next one.",
+    help="The port of the resolver; the archive has the next one.",
 )
-@click.option("--demo", is_flag=True, help="Put a few items into it, once, that show what it does.")
-@click.option("--resolver-address", default="", metavar="URL", help="Where readers find it.")
+@click.option("--demo", is_flag=True, help="Add a few items, once, that show what it does.")
+@click.option("--resolver-address", default="", metavar="URL", help="Its public address.")
 @click.option(
     "--archive-address",
     default="",
     metavar="URL",
-    help="Where readers find it; labels are minted under its host.",
+    help="Its public address; labels are minted under its host.",
 )
 @click.option("--ip", default="", help="The public IP address of that host.  [default: by DNS]")
 @click.option(
@@ -58,7 +58,7 @@ Examples:
 def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -> None:
     """Run a resolver and an archive that is linked to it, until SIGINT or SIGTERM.
 
-    The first start makes both. Every other command finds them in their folder.
+    The first start creates both. Every other command finds them in their folder.
     """
     refuse_closed_output()
     interrupt_on_sigterm()
@@ -70,7 +70,7 @@ def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -
 
 
 class _Start:
-    """What is done and said once both answer."""
+    """The steps after both programs answer."""
 
     def __init__(self, installation: Installation, *, is_usual: bool, wants_demo: bool) -> None:
         self._installation = installation
@@ -80,7 +80,7 @@ class _Start:
         self._archive = address_of(installation.archive.listener)
 
     async def run(self) -> None:
-        """Wait until the resolver includes the archive, fill it if that is wanted, and say so."""
+        """Wait until the resolver includes the archive, add the demo items, and print messages."""
         self._installation.announcer.start()
         await self._inclusion()
         demo = Demo(
@@ -91,8 +91,8 @@ class _Start:
             await demo.fill()
         if is_local(self._installation.settings):
             _say(
-                "Labels are minted under archive.localhost and 127.0.0.1: good for a try, and for "
-                "nobody else."
+                "Labels are minted under archive.localhost and 127.0.0.1: good for a try only, "
+                "because every machine can mint the same."
             )
         if self._installation.tokens:
             self._welcome()
@@ -101,7 +101,7 @@ class _Start:
             addresses = self._installation.link.resolver, self._installation.settings.address
             for line in demo.tour(*addresses):
                 _say(f"  {line}")
-        # Last: whoever waits for it finds all the rest said.
+        # Last: a program that waits for this line finds everything else done.
         click.echo(f"ready resolver={self._resolver} archive={self._archive}")
         sys.stdout.flush()
 
@@ -120,7 +120,7 @@ class _Start:
             await asyncio.sleep(_SOON)
 
     def _welcome(self) -> None:
-        """Say, once, what was made and what to try."""
+        """Print, once, what was created and what to try."""
         command = _command()
         data = "" if self._is_usual else f" --data {shlex.quote(str(self._installation.folder))}"
         _say(f"\nMade in {self._installation.folder}. Tokens that may do everything, kept there:")
@@ -136,7 +136,7 @@ class _Start:
 
 
 def _command() -> str:
-    """Return how this program is called from another terminal."""
+    """Return the command that starts this program from another terminal."""
     called = Path(sys.argv[0]).absolute()
     found = shutil.which("ibi")
     is_found = found is not None and Path(found).resolve() == called.resolve()

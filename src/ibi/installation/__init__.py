@@ -1,1 +1,1 @@
-"""An archive and a resolver as one installation: set up, checked, backed up."""
+"""Several programs as one installation: a resolver and an archive set up, checked and backed up."""

@@ -1,4 +1,4 @@
-"""Fills an archive with the items of a demonstration, once, whatever interrupts it."""
+"""Fills an archive with the items of a demonstration; the next start completes what is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ibi.installation import demo_items
 from ibi.installation.demo_items import ITEMS, DemoItem
 
 _FILE: Final = "demo.json"
-"""In the folder of the archive: the label of each item, by its name."""
+"""A file in the folder of the archive: the label of each item, by its name."""
 _NOTE: Final = "demo"
 
 _TOUR: Final = (
@@ -36,22 +36,22 @@ _TOUR: Final = (
     ("draft", "", "an item that was deleted"),
     ("copy", "", "a copy of an item that another archive has"),
 )
-"""What to ask of which item, and what it shows."""
+"""Items with what to append to their labels, and what that shows."""
 
 
 class Demo:
     """The demonstration in one archive."""
 
     def __init__(self, archive: RemoteArchive, folder: Path) -> None:
-        """Fill an archive; what it was given is remembered in its folder."""
+        """Take an archive; the labels of the items are stored in its folder."""
         self._archive = archive
         self._path = folder / _FILE
         self._labels: dict[str, str] = {}
 
     async def fill(self) -> None:
-        """Deposit all items that are not there, under labels that were reserved for them.
+        """Deposit all missing items, under labels that were reserved for them.
 
-        A start that is killed in between leaves labels without items; the next one fills them.
+        A start that is killed in between leaves labels without items; the next one adds them.
         """
         await asyncio.to_thread(self._reserve)
         for item in ITEMS:
@@ -59,7 +59,7 @@ class Demo:
         await asyncio.to_thread(self._bring_copy)
 
     def tour(self, resolver: str, archive: str) -> Iterator[str]:
-        """Return addresses to look at, each with what it shows."""
+        """Yield URLs to open, each with what it shows."""
         stops = [(f"{resolver}/{self._labels[name]}{asked}", text) for name, asked, text in _TOUR]
         stops.append((f"{archive}/{self._labels['draft']}", "why, and what replaces it"))
         question = quote(f"{self._labels['note']}!+(pt)", safe="/!")
@@ -80,7 +80,7 @@ class Demo:
         keep(self._path, msgspec.json.encode(self._labels).decode())
 
     def _bring_copy(self) -> None:
-        """Bring an item as it comes in a bag; nothing is done if it is here."""
+        """Import a Copy as from a bag; do nothing if it is here."""
         self._labels["copy"] = demo_items.FORMS.short.spelling
         [found] = self._archive.ask("POST", "imports", {"items": [demo_items.brought()]})["items"]
         if found["outcome"] == "open":
@@ -88,7 +88,7 @@ class Demo:
             self._archive.ask("POST", "imports/completion", {"imports": [end]})
 
     def _provide(self, item: DemoItem) -> None:
-        found = self._look(item)
+        found = self._get(item)
         if found is None:
             self._deposit(item)
         if item.deleted and (found is None or found["state"] != "Deleted"):
@@ -98,7 +98,7 @@ class Demo:
     def _place(self, item: DemoItem) -> str:
         return f"items/{quote(self._labels[item.name], safe='')}"
 
-    def _look(self, item: DemoItem) -> dict[str, Any] | None:
+    def _get(self, item: DemoItem) -> dict[str, Any] | None:
         try:
             found: dict[str, Any] = self._archive.ask("GET", self._place(item))
         except ArchiveRefusedError as refusal:

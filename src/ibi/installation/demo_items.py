@@ -15,7 +15,7 @@ from ibi.metadata.json_record import record_from
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
 
-# Labels of 004, Example 7.1: an archive of INPE gave them out.
+# Labels of 004, Example 7.1, which an archive of INPE issued.
 FORMS: Final = Forms.of("sid.inpe.br/mtc-m19/2013/09.04.12.27.57", "8JMKD3MGP7W/3EPGUE5")
 _METADATA: Final = Forms.of("sid.inpe.br/mtc-m19/2013/09.04.12.27.58")
 _MINTED: Final = 1_378_297_677_000_000_000
@@ -34,7 +34,7 @@ _RECORD: Final = {
 
 
 def brought() -> dict[str, Any]:
-    """Return the item as it is brought to an archive."""
+    """Return the item as it is imported into an archive."""
     sums = Checksums()
     sums.update(_TEXT)
     facts = (sums.size, sums.sha256.hexdigest(), sums.sha512.hexdigest())
@@ -54,7 +54,7 @@ def files() -> dict[str, bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoItem:
-    """An item to be deposited; others are meant by their names."""
+    """An item to be deposited; it refers to others by their names."""
 
     name: str
     record: Mapping[str, Any]
@@ -64,7 +64,7 @@ class DemoItem:
     edition_of: str = ""
     translation_of: str = ""
     deleted: str = ""
-    """The reason for which it is deleted again."""
+    """The reason for which it is deleted again; empty if it is not."""
     replaced_by: str = ""
 
 
@@ -242,4 +242,4 @@ ITEMS: Final = (
         replaced_by="note-3",
     ),
 )
-"""In the order in which they are deposited."""
+"""All items, in the order in which they are deposited."""

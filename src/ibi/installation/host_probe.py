@@ -1,6 +1,6 @@
-"""An installation, looked at from outside: its files, databases, names and addresses.
+"""Inspection of an installation from outside: its files, databases, names and addresses.
 
-Nothing here changes anything, not even by opening a database.
+Nothing here changes anything: even databases are opened without writing.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _BUSY: Final = 5000
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What came of asking an address."""
+    """The answer of an address."""
 
     facts: dict[str, Any]
     """The JSON of the answer; empty if it was none."""
     clock: float | None
-    """What time the server has, in seconds of POSIX time."""
+    """The server's clock, in seconds of POSIX time; None if unknown."""
     reason: str = ""
-    """Why nothing was heard."""
+    """Why there was no answer; empty if there was one."""
 
 
 def mode_of(path: Path) -> int | None:
-    """Return who may do what with a file; None if there is none that we may look at."""
+    """Return the permissions of a file; None if it is not accessible."""
     try:
         return path.stat().st_mode & 0o777
     except OSError:
@@ -45,12 +45,12 @@ def mode_of(path: Path) -> int | None:
 
 
 def is_writable(folder: Path) -> bool:
-    """Tell whether this user may make files in a folder."""
+    """Return whether this user may create files in a folder."""
     return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
 
 
 def free_bytes(folder: Path) -> int:
-    """Return how many bytes a disk has left for this user."""
+    """Return how many bytes of a disk are free for this user."""
     return shutil.disk_usage(folder).free
 
 
@@ -60,7 +60,7 @@ def last_change(folder: Path) -> float:
 
 
 def addresses_of(host: str) -> tuple[str, ...]:
-    """Return the IP addresses of a name; none if nobody knows it."""
+    """Return the IP addresses of a name; none if it cannot be resolved."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -69,7 +69,7 @@ def addresses_of(host: str) -> tuple[str, ...]:
 
 
 def rows_of(place: str, select: str) -> list[tuple[Any, ...]]:
-    """Read from a database, at a path or a postgresql:// URL; OSError says why that fails."""
+    """Read from a database, at a path or a postgresql:// URL; OSError if that fails."""
     try:
         if place.startswith(_POSTGRESQL):
             return _rows_of_server(place, select)
@@ -81,7 +81,7 @@ def rows_of(place: str, select: str) -> list[tuple[Any, ...]]:
 def _rows_of_file(path: Path, select: str) -> list[tuple[Any, ...]]:
     if not path.exists():
         raise FileNotFoundError("it is not there")
-    # Who reads a file beside its log makes one if there is none. Without a log the file is all.
+    # SQLite creates a log when it opens a file in that mode. Without a log the file is complete.
     how = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags)
@@ -102,7 +102,7 @@ def _rows_of_server(place: str, select: str) -> list[tuple[Any, ...]]:
 
 
 def probe(url: str) -> ProbeResult:
-    """Ask an address what it is, without a token."""
+    """Get the JSON at a URL, without a token."""
     with urllib3.PoolManager(retries=False, timeout=_TIMEOUT) as pool:
         try:
             answer = pool.request(
@@ -114,7 +114,7 @@ def probe(url: str) -> ProbeResult:
             )
             body = answer.read(_LARGEST, decode_content=False)
             answer.close()
-        except (urllib3.exceptions.HTTPError, UnicodeError):  # the latter, of a name that is none
+        except (urllib3.exceptions.HTTPError, UnicodeError):  # the latter for an invalid name
             return ProbeResult({}, None, "it does not answer")
     try:
         facts = msgspec.json.decode(body, type=dict[str, Any])

@@ -1,4 +1,4 @@
-"""What `ibi doctor` looks at of a resolver or an archive, whether it runs or not."""
+"""The checks of `ibi doctor` for a resolver or an archive, whether it runs or not."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _LITTLE: Final = 1 << 30
 _TOO_LITTLE: Final = 100 << 20
 _SECOND: Final = 1_000_000_000
 _SKEW: Final = 60.0
-"""Seconds that files may seem to come from the future."""
+"""Seconds by which files may seem to come from the future."""
 OLD: Final = 7200
-"""Seconds after which a digest counts no more; a test holds it equal to the resolver's bound."""
+"""Seconds after which a digest is ignored; a test checks that the resolver uses the same limit."""
 _NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
 
 
 def instance_findings(part: ProgramName, folder: Path) -> Iterator[Finding]:
-    """Look at the instance in a folder."""
+    """Check the instance in a folder."""
     file = ARCHIVE_FILE if part == "archive" else RESOLVER_FILE
     if not (folder / file).exists():
         yield Finding(
@@ -128,7 +128,7 @@ def _ledger(settings: ArchiveSettings) -> Finding:
 
 
 def _names(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
-    """Look up the names in public: that of the address, and that in labels."""
+    """Look up the public names: that of the address, and that in labels."""
     hosts = {urlsplit(settings.address).hostname or ""}
     if isinstance(settings, ArchiveSettings):
         hosts.add(settings.host)
@@ -141,7 +141,7 @@ def _names(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> I
         found = host_probe.addresses_of(host)
         own = getattr(settings, "ip", "")
         if not found:
-            text = f"nobody knows {host}"
+            text = f"{host} cannot be resolved"
             yield Finding(part, "name", "failure", text, "make a DNS record for it")
         elif own and own not in found:
             text = f"{host} is {', '.join(found)}, and `ip` in {ARCHIVE_FILE} is {own}"
@@ -182,7 +182,7 @@ def _running(part: ProgramName, settings: ArchiveSettings | ResolverSettings) ->
             yield from digest_findings(archives)
             yield _conflicts(len(resolver.ask("GET", "conflicts")["conflicts"]))
     except IbiError as refusal:
-        yield Finding(part, "service", "warning", f"it does not tell more: {refusal}")
+        yield Finding(part, "service", "warning", f"further checks failed: {refusal}")
 
 
 def _public(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Finding:
@@ -193,7 +193,7 @@ def _public(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> 
 
 
 def _is_itself(settings: ArchiveSettings | ResolverSettings, address: str) -> bool:
-    """Tell whether this very instance answers at an address."""
+    """Return whether this very instance answers at an address."""
     if isinstance(settings, ResolverSettings):
         facts = host_probe.probe(f"{address}/api/v1/resolver").facts
         own = (settings.name, settings.address, settings.service)
@@ -224,7 +224,7 @@ def _links(links: list[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _upkeep(known: dict[str, Any]) -> Iterator[Finding]:
-    """Look at what an archive itself knows to be wrong with what it holds."""
+    """Check what an archive has recorded about damaged files and missing Originals."""
     damaged, missing = known["damaged"], known["copies"]["missing"]
     if damaged:
         advice = "'ibi archive audit --repair' mends them from a copy elsewhere"
@@ -248,7 +248,7 @@ def _archives(archives: list[dict[str, Any]]) -> Finding:
 
 
 def digest_findings(archives: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Look at who is asked for everything, because what it said that it holds is too old."""
+    """Check for archives that are asked about every item, because their digests are too old."""
     held = [each for each in archives if each.get("digest", {}).get("whole")]
     bound = datetime.now(UTC) - timedelta(seconds=OLD)
     old = [

@@ -1,4 +1,4 @@
-"""What `ibi doctor` looks at of a machine: its Python, what is installed, its clock."""
+"""The checks of `ibi doctor` for a machine: Python, installed packages, clock."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Verdict: TypeAlias = Literal["ok", "warning", "failure"]
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at, and what to do about it."""
+    """The result of one check, with advice."""
 
     part: str
-    """The machine, the resolver or the archive."""
+    """What was checked: the machine, the resolver or the archive."""
     check: str
     verdict: Verdict
     text: str
     advice: str = ""
 
     def __str__(self) -> str:
-        """Write it in one line."""
+        """Return the finding as one line."""
         text = f"{self.verdict:7}  {self.part} {self.check}: {self.text}"
         return f"{text}; {self.advice}" if self.advice else text
 
@@ -35,20 +35,21 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 _PART: Final = "machine"
 _OLDEST_PYTHON: Final = (3, 11)
 _EARLIEST: Final = 1_767_225_600
-"""2026-01-01: this program is younger."""
+"""2026-01-01, before which this program did not exist."""
 _LATEST: Final = 4_102_444_800
-"""2100-01-01."""
+"""2100-01-01, after which a clock is assumed to be wrong."""
 _NOTICED: Final = 2.0
-"""Seconds: the header Date has no fraction, and an answer takes its time."""
+"""Seconds of a difference between clocks that are ignored, for the resolution of `Date`."""
 _WRONG: Final = 60.0
+"""Seconds of a difference between clocks from which on it is a failure."""
 
-# What our own requirements look like: name, extras, the least version, and when it is needed.
+# The form of our own requirements: name, extras, least version, and condition.
 _REQUIREMENT: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[a-z,]*\])?(?:>=([0-9.]+))?(?:;.*)?")
 _NUMBERS: Final = re.compile("[0-9]+")
 
 
 def machine_findings(server: str) -> Iterator[Finding]:
-    """Look at this machine; its clock is compared with that of a server, if there is one."""
+    """Check this machine; its clock is compared with that of a server, if one is given."""
     yield _python()
     yield _dependencies()
     yield _clock(time.time())
@@ -95,11 +96,11 @@ def _clock(now: float) -> Finding:
 
 
 def _clock_of(server: str) -> Finding:
-    heard = probe(server)
-    if heard.clock is None:
-        reason = heard.reason or "it says no time"
-        return Finding(_PART, "clock", "warning", f"{server} was not heard: {reason}")
-    distance = time.time() - heard.clock
+    found = probe(server)
+    if found.clock is None:
+        reason = found.reason or "it sends no date"
+        return Finding(_PART, "clock", "warning", f"that of {server} is unknown: {reason}")
+    distance = time.time() - found.clock
     if abs(distance) <= _NOTICED:
         return Finding(_PART, "clock", "ok", f"as that of {server}")
     side = "ahead of" if distance > 0 else "behind"

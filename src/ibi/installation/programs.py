@@ -1,6 +1,6 @@
-"""A resolver and an archive in one folder, that know each other.
+"""A resolver and an archive in one folder, linked to each other.
 
-Whatever is found half made, because the first start was killed, is completed at the next.
+What a first start left incomplete, because it was killed, is completed by the next.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ibi.resolver.wiring.app import ResolverInstance
 from ibi.resolver.wiring.app import resolver_app as wired_resolver_app
 
 _WHO: Final = "up"
-"""Who acts, in the histories."""
+"""The actor in the histories of both programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Both, opened and listening; nothing is served yet."""
+    """A resolver and an archive, opened and listening; nothing is served yet."""
 
     folder: Path
     resolver: ServedApp
@@ -48,14 +48,14 @@ class Installation:
     announcer: Announcer
     links: CatalogueLinks
     link: Link
-    """Of the archive to the resolver, as it stood before the start."""
+    """The link of the archive to the resolver, as it was before the start."""
     tokens: Mapping[Path, str]
-    """Of instances that were made just now, by the folder in which each is kept."""
+    """The tokens of instances that were just made, by the folder in which each is stored."""
 
 
 @contextmanager
 def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
-    """Open what is in a folder, made if it is not there; InstanceHeldError if it is served."""
+    """Open the installation in a folder, made if absent; InstanceHeldError if it is served."""
     _refuse_an_instance(folder)
     places = (folder / "resolver", folder / "archive")
     with ExitStack() as stack:
@@ -63,7 +63,7 @@ def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
             with made(place, "an installation"):
                 stack.enter_context(instance_lock.held(place))
         settings = resolver_settings(places[0], wanted), archive_settings(places[1], wanted)
-        # Before anything is made or moved: a port may be taken.
+        # Before anything is made or moved: a port may be in use.
         listeners = [stack.enter_context(listening_at(each.listen)) for each in settings]
         resolver = stack.enter_context(closing(ResolverInstance(settings[0])))
         archive = stack.enter_context(closing(Instance(settings[1])))
@@ -96,7 +96,7 @@ def _refuse_an_instance(folder: Path) -> None:
 
 
 def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
-    """Make what is missing of a resolver; return its token if it was made now."""
+    """Make what is missing of a resolver; return its token if it is new."""
     folder = resolver.settings.folder
     tokens: dict[Path, str] = {}
     if not (folder / RESOLVER_FILE).exists():
@@ -106,7 +106,7 @@ def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
 
 
 def _complete_archive(archive: Instance) -> dict[Path, str]:
-    """Make what is missing of an archive; return its token if it was made now."""
+    """Make what is missing of an archive; return its token if it is new."""
     folder, settings = archive.settings.folder, archive.settings
     tokens: dict[Path, str] = {}
     if not (folder / ARCHIVE_FILE).exists():
@@ -120,13 +120,13 @@ def _complete_archive(archive: Instance) -> dict[Path, str]:
 
 
 def _keep(path: Path, text: str) -> None:
-    """Write settings that changed; last of all, because a folder with settings is an instance."""
+    """Write settings that changed, after everything else: a folder with settings is an instance."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         keep(path, text)
 
 
 async def _linked(resolver: ResolverInstance, archive: Instance) -> Link:
-    """Register the archive and link it, unless it is; the link follows the resolver's address."""
+    """Register and link the archive, unless it is; the link follows the resolver's address."""
     links = CatalogueLinks(archive.catalogue.links)
     registry = Registry(resolver.store.archives, resolver.store.feed, resolver.clock)
     await registry.open()
@@ -149,12 +149,12 @@ async def _link(
     is_registered = registered is not None and registered.confirmed != 0
     own = [link for link in links.all() if link.resolver == address]
     key = own[0].key if own else new_registration_key(secrets.randbelow)
-    # A key that the operator took away is not given back by the way.
+    # A key that the operator revoked must not be restored silently.
     if registered is not None and registered.confirmed and registered.key:
         own = [link for link in links.all() if fits(link.key, registered.key)]
         key = own[0].key if own else await registry.rotate(registered.id, _WHO)
     link = Link(address, key, settings.service_label, since=archive.clock.wall())
-    # The archive's side first: what it has not yet been registered by, it is the next time.
+    # The archive's side first: a registration that is still missing is made by the next start.
     links.save(link)
     for old in own:
         if old.resolver != address:

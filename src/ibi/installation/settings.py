@@ -1,4 +1,4 @@
-"""The settings of a resolver and an archive that run together: made once, moved when asked."""
+"""The settings of a resolver and an archive that run together: created once, changed on request."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LOCAL_IP: Final = "127.0.0.1"
 _ADMINISTRATOR: Final = "admin@localhost"
 _LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
 _PORT_IN_LABELS: Final = 80
-"""Labels of a try do not depend on the port that it happens to be served at."""
+"""The port in labels of a trial installation, whichever port it is served at."""
 _FRESH: Final = 1.0
-"""Seconds: who tries things out wants to see at once what came of them."""
+"""Seconds that redirects are cached in a new installation: changes are visible at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationRequest:
-    """What somebody wants of an installation; empty where it is left to us."""
+    """The options of `ibi up`; empty for the default."""
 
     port: int
     listen: str = ""
@@ -45,7 +45,7 @@ class InstallationRequest:
     ip: str = ""
 
     def __post_init__(self) -> None:
-        """Check the addresses, of which more is read than settings look at."""
+        """Check the addresses, of which more is used than the settings check."""
         for address in (self.resolver_address, self.archive_address):
             if address and not is_address(address.lower().rstrip("/")):
                 msg = f"{shown(address)} is no address: expected http://host[:port]."
@@ -53,12 +53,12 @@ class InstallationRequest:
 
     @property
     def resolver_listen(self) -> str:
-        """Where the resolver listens."""
+        """The address and port on which the resolver listens."""
         return f"{_bracketed(self.listen or LOCAL_IP)}:{self.port}"
 
     @property
     def archive_listen(self) -> str:
-        """Where the archive listens."""
+        """The address and port on which the archive listens."""
         return f"{_bracketed(self.listen or LOCAL_IP)}:{self.port + 1}"
 
     @property
@@ -68,7 +68,7 @@ class InstallationRequest:
 
 
 def resolver_settings(folder: Path, wanted: InstallationRequest) -> ResolverSettings:
-    """Return the settings of the resolver in a folder, as they will be."""
+    """Return the settings of the resolver in a folder, with the request applied."""
     local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port}"
     if not (folder / RESOLVER_FILE).exists():
         found = ResolverSettings(
@@ -91,7 +91,7 @@ def resolver_settings(folder: Path, wanted: InstallationRequest) -> ResolverSett
 
 
 def archive_settings(folder: Path, wanted: InstallationRequest) -> ArchiveSettings:
-    """Return the settings of the archive in a folder, as they will be."""
+    """Return the settings of the archive in a folder, with the request applied."""
     local = f"http://{_bracketed(wanted.reached_at)}:{wanted.port + 1}"
     if (folder / ARCHIVE_FILE).exists():
         found = read_archive(folder)
@@ -114,7 +114,7 @@ def archive_settings(folder: Path, wanted: InstallationRequest) -> ArchiveSettin
 
 
 def is_local(settings: ArchiveSettings) -> bool:
-    """Tell whether an archive mints labels that nobody else could follow."""
+    """Return whether an archive mints labels that are not valid outside this machine."""
     return settings.host == LOCAL_HOST
 
 
@@ -152,7 +152,7 @@ def _minting_host(address: str) -> str:
 
 
 def _public_ip(host: str) -> str:
-    """Return the address that a name has in public; short labels are minted under it."""
+    """Return the public IP address of a host, under which short labels are minted."""
     for each in addresses_of(host):
         if ip_address(each).is_global:
             return each
@@ -164,7 +164,7 @@ def _public_ip(host: str) -> str:
 
 
 def _refuse_another_host(found: ArchiveSettings, address: str) -> None:
-    """The name that labels are minted under is for ever: nobody changes it by the way."""
+    """Raise if the host of the labels would change: it is permanent."""
     host = _minting_host(address) if address else found.host
     if host not in {found.host, LOCAL_HOST}:
         msg = (
@@ -175,7 +175,7 @@ def _refuse_another_host(found: ArchiveSettings, address: str) -> None:
 
 
 def _address(found: str, wanted: str, local: str) -> str:
-    """Return where an instance is read: an address on this machine moves with the port."""
+    """Return the address of an instance: an address on this machine follows the port."""
     if wanted:
         return wanted
     host = urlsplit(found).hostname or ""
@@ -183,7 +183,7 @@ def _address(found: str, wanted: str, local: str) -> str:
 
 
 def _networks(found: Sequence[str], reached_at: str) -> list[str]:
-    """Return the networks of archives that are not public: those of this machine among them."""
+    """Return the networks of archives that are not public, including those of this machine."""
     own = [*_LOOPBACK]
     if not _is_loopback(reached_at):
         own.append(reached_at)

@@ -1,1 +1,1 @@
-"""Backup of an installation, its verification, and restore."""
+"""Backup, verification and restore of an installation, whichever databases it uses."""

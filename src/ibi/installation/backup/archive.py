@@ -1,8 +1,9 @@
-"""A backup of an archive, while others write to it.
+"""A consistent backup of an archive that may be in use.
 
-The catalogue is read at one moment, the files that it names one after the other. What became of a
-file in between is told by the catalogue of a later moment: then that one is backed up instead, and
-only what differs is looked at again. Each time that takes less long, and less happens meanwhile.
+The catalogue is read at one moment, and then the files that it names, one after the other. A
+later snapshot of the catalogue tells what became of a file that changed in between: then that
+snapshot is backed up instead, and only the differences are read again. Each round takes less time,
+so that less changes meanwhile.
 """
 
 from __future__ import annotations
@@ -34,25 +35,24 @@ from ibi.model.label_pair import Forms
 CATALOGUE: Final = "catalogue"
 RESERVED: Final = "reserved/reserved.json"
 ROUNDS: Final = 20
-"""How often the catalogue is looked at anew before we give up."""
+"""How often the catalogue is read again before the backup fails."""
 _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
 Progress = Callable[[int, int], None]
-"""Is told how many items are done, and of how many."""
+"""A function that is called with the number of items done, and of all items."""
 
 
 class _UnreadableError(Exception):
-    """The archive's own disk does not give a file."""
+    """The archive's own disk cannot read a file."""
 
 
 class ArchiveBackup:
-    """Backs up what a catalogue names; `place` is where the catalogue is."""
+    """Backs up the items of a catalogue; `place` is the path or URL of the catalogue."""
 
     def __init__(
         self, place: str, bulk_files: BulkFiles, tree: BackupTree, progress: Progress
     ) -> None:
-        """Take from a shelf, and put into a tree."""
         self._place = place
         self._bulk_files = bulk_files
         self._tree = tree
@@ -60,10 +60,10 @@ class ArchiveBackup:
         self._tables = tree.root / CATALOGUE
         self._lacking: list[str] = []
         self.copied = 0
-        """Files that no earlier backup had."""
+        """How many files no earlier backup had."""
 
     def make(self) -> PartRecord:
-        """Do it, and say what is in it."""
+        """Make the backup, and return its record."""
         stored = self._dump()
         total = stored.tables["archive_item"].rows
         missing: set[int] = set()
@@ -91,17 +91,17 @@ class ArchiveBackup:
         return items_of(table_in(self._tables))
 
     def _go_on(self, missing: set[int]) -> tuple[StoreFiles, set[int]]:
-        """Look at a later moment; return of which items something is still missing."""
+        """Compare with a later snapshot; return the items of which files are still missing."""
         before = self._tables.with_name("before")
         with disk_errors(str(before)):
             shutil.rmtree(before, ignore_errors=True)
             self._tables.rename(before)
-        # Between its decision and its commit, an act is in the journal and not in the catalogue.
+        # Between its decision and its commit, a change is in the journal but not in the catalogue.
         is_quiet = next(iter(self._bulk_files.keys("journal")), None) is None
         stored = self._dump()
         left = set()
         for old, new in differences(items_of(table_in(before)), self._items(), missing):
-            # First what goes: a file may come where a folder was.
+            # Removals first: a file may come where a folder was.
             if old is not None and (new is None or _place(new) != _place(old)):
                 self._tree.keep_only(_key(_place(old), "doc"), ())
                 self._tree.path(_key(_place(old), "ibi.json")).unlink(missing_ok=True)
@@ -111,14 +111,14 @@ class ArchiveBackup:
             self._tree.keep_only(_key(_place(new), "doc"), keys)
             gone = self._put(new)
             if gone and is_quiet and old is not None and is_same(old, new):
-                self._lacking += gone  # nothing happened to it: it is damaged
+                self._lacking += gone  # the item did not change: the files are damaged
             elif gone:
                 left.add(new.number)
         shutil.rmtree(before, ignore_errors=True)
         return stored, left
 
     def _put(self, kept: ManifestItem) -> list[str]:
-        """Put an item into the backup, and return the keys of those files that are missing."""
+        """Put an item into the backup, and return the keys of its files that are missing."""
         place = _place(kept)
         text = manifest(kept.item, kept.files, kept.number, kept.version)
         self._tree.write_text(_key(place, "ibi.json"), text)
@@ -135,7 +135,7 @@ class ArchiveBackup:
         )
 
     def _replaced(self, place: str, file: File) -> Iterator[str]:
-        """Yield where the bytes of a file may lie that was replaced meanwhile."""
+        """Yield where the bytes of a file may be that was replaced meanwhile."""
         for key, size in self._bulk_files.keys(_key(place, "old")):
             if size == file.size and key.endswith(f"/{file.path}"):
                 yield key
@@ -163,7 +163,7 @@ class ArchiveBackup:
         )
 
     def _keep_old(self) -> None:
-        """Take replaced files that were kept, of items that are in the backup."""
+        """Back up replaced files that the archive kept, of items in the backup."""
         for key, size in self._bulk_files.keys("col"):
             for place, name in owners(key.removeprefix("col/")):
                 if self._tree.path(_key(place, "ibi.json")).exists():
@@ -177,11 +177,11 @@ class ArchiveBackup:
                 file = File(key, opened.size, "", "", opened.modified)
                 self._tree.write(key, _read(pieces_of(opened)), file)
         except UnknownError:
-            return  # its item was deleted a moment ago
+            return  # its item was just deleted
 
 
 def table_in(folder: Path) -> Table:
-    """Return who reads the tables in a folder."""
+    """Return a function that reads the tables in a folder."""
     return partial(_rows, folder)
 
 
@@ -190,9 +190,9 @@ def _rows(folder: Path, table: str) -> Iterable[dict[str, Any]]:
 
 
 def catalogued(folder: Path) -> Iterator[tuple[str, str, File | None]]:
-    """Return the key and checksum of all that the catalogue of a backup names, in its order.
+    """Yield the key and checksum of everything that the catalogue of a backup names, in order.
 
-    Of a file of an item, all that is known of it; of a manifest, nothing more.
+    A file of an item comes with its full record, a manifest with None.
     """
     for kept in items_of(table_in(folder / CATALOGUE)):
         place = _place(kept)
@@ -203,7 +203,7 @@ def catalogued(folder: Path) -> Iterator[tuple[str, str, File | None]]:
 
 
 def replaced_in(tree: BackupTree) -> Iterator[tuple[str, str]]:
-    """Return the keys of replaced files in a backup, and their checksums."""
+    """Yield the keys of replaced files in a backup, and their checksums."""
     col = tree.root / "col"
     for path in sorted(col.rglob("old/**/*")) if col.exists() else ():
         key = path.relative_to(tree.root).as_posix()

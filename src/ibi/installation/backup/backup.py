@@ -47,18 +47,18 @@ from ibi.resolver.settings import RESOLVER_FILE, read_resolver
 SETTINGS: Final[dict[ProgramName, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
 TOKEN: Final = "token"  # noqa: S105  # the name of a file
 MINTER: Final = "minter"
-"""The part of a backup that is a ledger alone."""
+"""The part of a backup that is only the ledger of a minter."""
 _LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    """A backup that is whole."""
+    """A complete backup."""
 
     folder: Path
     record: BackupRecord
     copied: int
-    """Files of items that no earlier backup had."""
+    """How many files of items no earlier backup had."""
 
 
 def back_up(
@@ -69,9 +69,9 @@ def back_up(
     quick: bool = False,
     progress: Progress = lambda *_: None,
 ) -> BackedUp:
-    """Make the next backup of the instances in folders, and of a ledger that is in none of them.
+    """Make a new backup of the instances in folders, and of a ledger that is in none of them.
 
-    Those before it stay as they are.
+    Earlier backups stay unchanged.
     """
     taken = time.time_ns()
     with _held(target):
@@ -108,7 +108,7 @@ def back_up(
 
 @contextmanager
 def _held(target: Path) -> Iterator[None]:
-    """Make the folder of backups, for its owner alone, and let nobody else write to it."""
+    """Make the folder of backups, for its owner only, and lock it."""
     with disk_errors(str(target)):
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(target / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -124,7 +124,7 @@ def _held(target: Path) -> Iterator[None]:
 
 
 def _new(target: Path, taken: int) -> Path:
-    """Make the folder of a new backup, named after the moment."""
+    """Make the folder of a new backup, named after its time."""
     moment = taken // 1_000_000_000
     while True:
         name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(moment))
@@ -133,7 +133,7 @@ def _new(target: Path, taken: int) -> Path:
             if not (target / name).exists() and not folder.exists():
                 folder.mkdir(mode=0o700)
                 return folder
-        moment += 1  # two in one second
+        moment += 1  # two backups in one second
 
 
 def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> None:
@@ -149,7 +149,7 @@ def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRec
     catalogue = settings.place(settings.catalogue)
     backup = ArchiveBackup(catalogue, bulk_files_of(settings), tree, progress)
     record = backup.make()
-    # After the catalogue: every label that is in the one was given out by the other.
+    # After the catalogue, so that every label in the catalogue is in the ledger.
     ledger = dump(settings.place(settings.ledger), "ledger", tree.root / "ledger")
     stores = {**record.stores, "ledger": ledger}
     return msgspec.structs.replace(record, stores=stores), backup.copied
@@ -163,7 +163,7 @@ def _resolver(place: Path, tree: BackupTree) -> PartRecord:
 def _list_sums(
     folder: Path, trees: Mapping[str, BackupTree], parts: Mapping[str, PartRecord]
 ) -> str:
-    """Write the list of checksums, and return its own."""
+    """Write the list of checksums, and return the checksum of the list."""
     with disk_errors(str(folder)), (folder / SUMS).open("wb") as file:
         for part, tree in trees.items():
             for key, digest in _sums(part, tree, parts[part]):

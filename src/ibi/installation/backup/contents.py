@@ -1,7 +1,7 @@
-"""What is in a backup of a catalogue: its items one by one, and whether its tables agree.
+"""The contents of the backup of a catalogue: its items, and whether its tables are consistent.
 
-The tables are read side by side, each in the order of the items: however many there are, one item
-at a time is in mind.
+The tables are read in parallel, each in the order of the items, so that only one item at a time is
+in memory.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _FILE: Final = ("path", "size", "sha256", "sha512", "modified", "media_type")
 
 
 def items_of(table: Table) -> Iterator[ManifestItem]:
-    """Return all items with their files; StorageError if one cannot be read."""
-    with _as_ours():
+    """Yield all items with their files; StorageError if one cannot be read."""
+    with _row_errors():
         files = _Side(table("archive_file"), "item")
         for row in table("archive_item"):
             yield _kept(row, files.take(row["id"]))
 
 
 @contextmanager
-def _as_ours() -> Iterator[None]:
-    """Read rows that anybody may have written."""
+def _row_errors() -> Iterator[None]:
+    """Convert errors of rows that `dump` did not write into StorageError."""
     try:
         yield
     except (KeyError, TypeError) as fault:
@@ -51,9 +51,9 @@ def _file(row: Row) -> File:
 def differences(
     before: Iterable[ManifestItem], after: Iterable[ManifestItem], also: Container[int] = ()
 ) -> Iterator[tuple[ManifestItem | None, ManifestItem | None]]:
-    """Return the items that differ between two moments: as each was, and as it is.
+    """Yield the items that differ between two snapshots, as they were and as they are.
 
-    Those that have one of the numbers in `also` are returned if they are the same, too.
+    Items with a number in `also` are included even if they are the same.
     """
     left, right = iter(before), iter(after)
     one, other = next(left, None), next(right, None)
@@ -71,7 +71,7 @@ def differences(
 
 
 def is_same(one: ManifestItem, other: ManifestItem) -> bool:
-    """Tell whether nothing happened to an item between two moments."""
+    """Return whether an item is the same in two snapshots."""
     return (one.item.forms.label.spelling, one.version) == (
         other.item.forms.label.spelling,
         other.version,
@@ -79,8 +79,8 @@ def is_same(one: ManifestItem, other: ManifestItem) -> bool:
 
 
 def disagreements(table: Table) -> Iterator[str]:
-    """Say where the tables of a catalogue contradict each other; nothing if they are sound."""
-    with _as_ours():
+    """Yield the inconsistencies between the tables of a catalogue."""
+    with _row_errors():
         yield from _disagreements(table)
 
 
@@ -99,7 +99,7 @@ def _disagreements(table: Table) -> Iterator[str]:
             yield f"{label}: {fault}"
     for name, side in sides.items():
         yield from (
-            f"archive_{name}: it has a row of the item {number}, which is not there"
+            f"archive_{name}: it has a row of the item {number}, which does not exist"
             for number in side.strays()
         )
     for row in table("archive_reservation"):
@@ -116,7 +116,7 @@ def _faults(row: Row, kept: ManifestItem, names: set[str]) -> Iterator[str]:
     ):
         yield "its columns and its document differ"
     if names != {name.canonical for name in item.names}:
-        yield "its names are others than its document says"
+        yield "its names differ from those in its document"
     paths = {file.path for file in kept.files}
     if item.kind == "data" and item.target and item.target not in paths:
         yield "its target file is not among its files"
@@ -132,7 +132,7 @@ class _Side:
         self._strays: list[int] = []
 
     def take(self, number: int) -> list[Row]:
-        """Return the rows of an item; what belongs to none before it is stray."""
+        """Return the rows of an item; rows before it that belong to no item are strays."""
         taken: list[Row] = []
         while self._next is not None and self._number(self._next) <= number:
             if self._number(self._next) == number:
@@ -143,7 +143,7 @@ class _Side:
         return taken
 
     def strays(self) -> list[int]:
-        """Return the items, each once, that rows belong to and that are not there."""
+        """Return the numbers of absent items to which rows belong, each once."""
         while self._next is not None:
             self._strays.append(self._number(self._next))
             self._next = next(self._rows, None)

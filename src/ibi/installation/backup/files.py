@@ -1,4 +1,4 @@
-"""The files of a backup: written, or given a second name where an earlier backup has them."""
+"""The files of a backup: copied, or hard-linked if an earlier backup has them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from ibi.foundation.system.disk import Checksums, Disk, checksums_of, disk_error
 from ibi.model.item import File
 
 _COARSE: Final = 2_000_000_000
+"""Nanoseconds by which the times of equal files may differ: some disks count in two seconds."""
 _FOLDERS: Final = 10_000
+"""The largest number of folders that are remembered as made."""
 _NOT_IN_A_KEY: Final = frozenset({"", ".", ".."})
 
 
 class BackupTree:
-    """A folder that files are put into; all of them are durable after `sync`."""
+    """A folder into which files are put; all of them are durable after `sync`."""
 
     def __init__(self, root: Path, earlier: Sequence[Path] = (), *, quick: bool = False) -> None:
-        """Use a folder, and others that may have the same files.
+        """Take a folder, and earlier backups that may have the same files.
 
-        Whether they are the same is read from their first byte to their last; `quick` believes
-        size and time.
+        Files are compared byte by byte; with `quick`, by size and time only.
         """
         self.root = root
         self._earlier = earlier
@@ -33,20 +34,20 @@ class BackupTree:
         self._disk: Disk | None = None
 
     def path(self, key: str) -> Path:
-        """Return where a key lies; StorageError if that is not in this folder."""
+        """Return the path of a key; StorageError if that is not in this folder."""
         if _NOT_IN_A_KEY.intersection(key.split("/")) or "\0" in key:
-            raise StorageError(str(self.root), f"no file can lie at {key!r}")
+            raise StorageError(str(self.root), f"no file can be at {key!r}")
         return self.root / key
 
     def has(self, key: str, file: File) -> bool:
-        """Tell whether a file was put here before: what is put here has its time."""
+        """Return whether a file is here already, by its size and time."""
         with disk_errors(str(self.root)), suppress(FileNotFoundError):
             status = self.path(key).stat()
             return (status.st_size, status.st_mtime_ns) == (file.size, file.modified)
         return False
 
     def find(self, key: str, file: File) -> bool:
-        """Take a file from an earlier backup; False if none has it whole."""
+        """Take a file from an earlier backup; return False if none has it intact."""
         for root in self._earlier:
             source = root / key
             if self._is(source, file):
@@ -54,7 +55,7 @@ class BackupTree:
         return False
 
     def find_unchanging(self, key: str, size: int) -> bool:
-        """Take what never changes under its name from an earlier backup."""
+        """Take a file that never changes under its name from an earlier backup."""
         for root in self._earlier:
             with suppress(OSError):
                 if (root / key).stat().st_size == size:
@@ -64,14 +65,13 @@ class BackupTree:
     def _is(self, path: Path, file: File) -> bool:
         with suppress(OSError):
             status = path.stat()
-            # A second name has the same time; some disks count in two seconds.
             is_alike = abs(status.st_mtime_ns - file.modified) <= _COARSE
             if status.st_size == file.size and is_alike:
                 return self._quick or _are(checksums_of(path), file)
         return False
 
     def _link(self, source: Path, key: str) -> bool:
-        """Give a file a second name; False on a disk that has none, or on another disk."""
+        """Make a hard link; return False if the disk has none, or the source is on another disk."""
         with disk_errors(str(self.root)):
             target = self._cleared(key)
             try:
@@ -81,7 +81,7 @@ class BackupTree:
         return True
 
     def write(self, key: str, pieces: Iterator[bytes], file: File) -> bool:
-        """Write a file with its time; False, and it is not there, if its bytes are not its own."""
+        """Write a file with its time; return False, without a file, if its checksums differ."""
         sums = Checksums()
         with self._written(key) as descriptor:
             for piece in pieces:
@@ -95,7 +95,7 @@ class BackupTree:
         return True
 
     def write_text(self, key: str, text: bytes) -> None:
-        """Write something small, unless an earlier backup has the same."""
+        """Write a small file, unless an earlier backup has the same."""
         for root in self._earlier:
             with suppress(OSError):
                 if (root / key).read_bytes() == text and self._link(root / key, key):
@@ -114,7 +114,7 @@ class BackupTree:
                 os.close(descriptor)
 
     def keep_only(self, folder: str, keys: Collection[str]) -> None:
-        """Remove what lies in a folder, but for these keys."""
+        """Remove everything in a folder except for these keys."""
         root = self.path(folder)
         kept = {self.path(key) for key in keys}
         with disk_errors(str(root)):
@@ -125,7 +125,7 @@ class BackupTree:
         self._made.clear()
 
     def _cleared(self, key: str) -> Path:
-        """Return where a key lies, with nothing there and a folder around it."""
+        """Return the path of a key, with nothing there and its folder made."""
         target = self.path(key)
         folder = target.parent
         if folder not in self._made:
@@ -138,14 +138,14 @@ class BackupTree:
         return target
 
     def sync(self) -> None:
-        """Wait until all that was written is on the disk, with its names."""
+        """Wait until all files and their names are durable."""
         if self._disk is not None:
             with disk_errors(str(self.root)):
                 self._disk.sync()
 
 
 def pieces_in(path: Path) -> Iterator[bytes]:
-    """Read a file of a backup."""
+    """Yield the bytes of a file of a backup."""
     with disk_errors(str(path)), path.open("rb") as file:
         yield from _pieces(file.fileno())
 

@@ -1,6 +1,6 @@
-"""What a backup says of itself: `backup.json`, written last, and the list of its checksums.
+"""The record of a backup: `backup.json`, written last, and the list of its checksums.
 
-<target>/20261115T223005Z/backup.json         a backup is whole if this is there
+<target>/20261115T223005Z/backup.json         a backup is complete if this exists
                          /SHA256SUMS          as `sha256sum --check` reads it
                          /archive/archive.toml, token
                          /archive/catalogue/<table>.jsonl
@@ -30,13 +30,13 @@ _STORES: Final = {
     "resolver": {"registry"},
     "minter": {"ledger"},
 }
-"""The databases of each part."""
+"""The databases of each part of a backup."""
 PARTIAL: Final = ".partial"
-"""The end of the name of a backup that is being made."""
+"""The suffix of the folder of a backup that is being made."""
 
 
 class PartRecord(msgspec.Struct, frozen=True):
-    """One instance in a backup."""
+    """The record of one instance in a backup."""
 
     stores: dict[str, StoreFiles]
     items: int = 0
@@ -44,11 +44,11 @@ class PartRecord(msgspec.Struct, frozen=True):
     size: int = 0
     """Bytes of all files of items."""
     lacking: tuple[str, ...] = ()
-    """Files that were damaged, or gone, when the backup was made."""
+    """Files that were damaged or missing when the backup was made."""
 
 
 class BackupRecord(msgspec.Struct, frozen=True):
-    """A backup."""
+    """The record of a backup."""
 
     format: int
     program: str
@@ -60,13 +60,13 @@ class BackupRecord(msgspec.Struct, frozen=True):
 
 
 def read_record(folder: Path) -> BackupRecord:
-    """Read what a backup says of itself; StorageError if it is not whole, or too new."""
+    """Read the record of a backup; StorageError if the backup is incomplete, or too new."""
     path = folder / RECORD
     with disk_errors(str(folder)):
         try:
             record = msgspec.json.decode(path.read_bytes(), type=BackupRecord)
         except FileNotFoundError:
-            raise StorageError(str(folder), "it is no backup, or one that is not whole") from None
+            raise StorageError(str(folder), "it is not a backup, or an incomplete one") from None
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise StorageError(str(path), "it is damaged") from None
     if record.format > FORMAT:
@@ -78,55 +78,55 @@ def read_record(folder: Path) -> BackupRecord:
 
 
 def check_tables(folder: Path, record: BackupRecord) -> None:
-    """Refuse a backup whose tables are damaged, before anything is made of them."""
+    """Raise if tables of a backup are damaged, before they are used."""
     for part, known in record.parts.items():
         for store, stored in known.stores.items():
             check_files(folder / part / store, stored)
 
 
 def keep_record(folder: Path, record: BackupRecord) -> None:
-    """Write it: from here on the backup is whole."""
+    """Write the record, which makes the backup complete."""
     with disk_errors(str(folder)):
         replace_durably(folder / RECORD, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
 
 def backups_in(target: Path) -> list[Path]:
-    """Return the whole backups in a folder, the newest first."""
+    """Return the complete backups in a folder, the newest first."""
     with disk_errors(str(target)):
         found = [path.parent for path in target.glob(f"*/{RECORD}")]
     return sorted((path for path in found if path.suffix != PARTIAL), reverse=True)
 
 
 def partial_in(target: Path) -> list[Path]:
-    """Return what is left of backups that were interrupted."""
+    """Return the remains of interrupted backups."""
     with disk_errors(str(target)):
         return sorted(target.glob(f"*{PARTIAL}"), reverse=True)
 
 
 def backup_at(source: Path) -> Path:
-    """Return the backup that a folder is, or the newest that is in it."""
+    """Return the backup in a folder: the folder itself, or the newest in it."""
     if (source / RECORD).exists():
         return source
     found = backups_in(source) if source.is_dir() else []
     if not found:
-        msg = f"There is no backup in {shown(str(source))}, or none that is whole."
+        msg = f"There is no backup in {shown(str(source))}, or none that is complete."
         raise RequestError(msg)
     return found[0]
 
 
 def digest_of(path: Path) -> str:
-    """Return the checksum of a file."""
+    """Return the SHA-256 of a file."""
     with disk_errors(str(path)), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sum_line(digest: str, path: str) -> bytes:
-    """Write a line of the list."""
+    """Return a line of the list of checksums."""
     return f"{digest}  {path}\n".encode()
 
 
 def read_sums(folder: Path) -> Iterator[tuple[str, str]]:
-    """Read the list: paths and their checksums."""
+    """Yield the paths in the list of checksums, with their checksums."""
     path = folder / SUMS
     with disk_errors(str(path)), path.open(encoding="utf-8") as file:
         for line in file:

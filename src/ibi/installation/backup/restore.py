@@ -1,4 +1,4 @@
-"""An archive, a resolver, or both, made again from a backup, in a new place."""
+"""Restores an archive, a resolver, or both, from a backup into a new place."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ _PARTS: Final[tuple[ProgramName, ...]] = ("resolver", "archive")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest:
-    """Where databases are to be; empty: in a file of the folder, wherever they were."""
+    """Where databases are to be restored; empty for a file in the folder."""
 
     catalogue: str = ""
     ledger: str = ""
     database: str = ""
-    """Of a resolver."""
+    """The database of a resolver."""
 
 
 @dataclass(slots=True)
 class Restored:
-    """What came of it."""
+    """The result of a restore."""
 
     folders: dict[ProgramName, Path] = field(default_factory=dict)
     items: int = 0
     files: int = 0
     minting_after: int = 0
-    """No label is given out up to this moment, in nanoseconds of POSIX time."""
+    """The instant after which labels are issued, in nanoseconds of POSIX time."""
     originals: int = 0
-    """Originals that may have been transferred since."""
+    """How many Originals may have been transferred since the backup."""
     transferring: list[str] = field(default_factory=list)
     """Labels of items that were being transferred."""
     faults: list[str] = field(default_factory=list)
@@ -73,9 +73,9 @@ def restore(
     wanted: RestoreRequest,
     progress: Progress = lambda *_: None,
 ) -> Restored:
-    """Make again what is in a backup, in a folder that is new or empty.
+    """Restore a backup into a folder that is new or empty.
 
-    The settings are written last: a folder without them is no instance.
+    The settings are written last: a folder without settings is not an instance.
     """
     record = read_record(backup)
     if MINTER in record.parts:
@@ -98,7 +98,7 @@ def restore(
         _check_database(resolver.place, "registry")
     if resolver is not None:
         _make_folder(resolver.folder)
-        # What archives were still to be told they have been told since: nothing is told twice.
+        # Acknowledgments that were pending then have been sent since, and must not be sent twice.
         registry = _without("resolver_acknowledgment", record.parts["resolver"].stores["registry"])
         _load(resolver.place, "registry", backup / "resolver" / "registry", registry)
         _complete("resolver", backup, resolver)
@@ -110,10 +110,10 @@ def restore(
 
 
 def restore_minter(backup: Path, place: str) -> int:
-    """Make a ledger again that was backed up alone; return after which moment it gives labels."""
+    """Restore a ledger that was backed up alone; return the instant after which it mints."""
     record = read_record(backup)
     if MINTER not in record.parts:
-        raise RequestError("This is no backup of a ledger alone: restore it with --data.")
+        raise RequestError("This is not the backup of a ledger alone: restore it with --data.")
     _check_database(place, "ledger")
     check_tables(backup, record)
     stored = record.parts[MINTER].stores["ledger"]
@@ -128,7 +128,7 @@ def _check_empty(folder: Path) -> None:
 
 
 def _check_database(place: str, store: Store) -> None:
-    """Refuse a database that has something of the kind, whatever is in it."""
+    """Raise if a database has tables of this kind already, even empty ones."""
     select, _ = version_of(store)
     try:
         rows_of(place, select)
@@ -176,7 +176,7 @@ def _resolver_settings(source: Path, folder: Path, wanted: RestoreRequest) -> Re
 def _complete(
     part: ProgramName, backup: Path, settings: ArchiveSettings | ResolverSettings
 ) -> None:
-    """Write token and settings; these as they were, word for word, if they still say the same."""
+    """Write token and settings; the settings file is copied if nothing in it changed."""
     source = backup / part
     secret = token_of(source)
     if secret:
@@ -202,7 +202,7 @@ def _opened(place: str) -> Iterator[Database]:
 def _load(
     place: str, store: Literal["catalogue", "registry"], folder: Path, stored: StoreFiles
 ) -> None:
-    """Make the tables as they were, fill them, and bring them to the newest version."""
+    """Make the tables in the version of the backup, fill them, and upgrade them to the newest."""
     from ibi.foundation.sql.upgrade import upgrade
 
     if stored.version > version_of(store)[1]:
@@ -279,11 +279,11 @@ def _restore_file(
 
 
 def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
-    """Make the ledger again under a name of its own, and let it go on after now.
+    """Restore the ledger under a new identity, and let it continue after now.
 
-    What the original gave out after the backup lies before now, if the clock is right. By its own
-    name nobody takes it for the original: neither a machine that remembers more of that, nor one
-    on which that still runs.
+    Labels that the original issued after the backup lie before now, if the clock is right. With a
+    new identity it is not mistaken for the original: neither by a machine that has a later record
+    of the original, nor by one on which the original still runs.
     """
     clock = SystemClock()
     with _opened(place) as database:

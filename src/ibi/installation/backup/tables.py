@@ -1,4 +1,4 @@
-"""Tables as plain files: `<table>.jsonl`, a JSON object a row, by the names of the columns."""
+"""Tables as plain files: `<table>.jsonl`, one JSON object a row, by the names of the columns."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 POSTGRESQL: Final = ("postgresql://", "postgres://")
 _PAGE: Final = 2000
-"""Rows to a journey."""
+"""Rows that are fetched at once."""
 
 
 class Snapshot(Protocol):
-    """One moment of a database."""
+    """A database at one moment."""
 
     def rows(self, select: str) -> Iterator[tuple[Any, ...]]:
-        """Read rows, as many as there are, without having all of them at once."""
+        """Yield rows, without holding all of them in memory."""
         ...
 
 
 @contextmanager
 def snapshot_of(place: str) -> Iterator[Snapshot]:
-    """Open the database at a path or a postgresql:// URL as it is now; StorageError if it fails."""
+    """Open a snapshot of a database at a path or a postgresql:// URL; StorageError if it fails."""
     opened = _of_server(place) if place.startswith(POSTGRESQL) else _of_file(Path(place))
     with opened as snapshot:
         yield snapshot
@@ -58,7 +58,7 @@ def _of_file(path: Path) -> Iterator[Snapshot]:
         connection = _connected(path)
         try:
             connection.execute("BEGIN")
-            list(connection.execute("SELECT count(*) FROM sqlite_master"))  # the moment is now
+            list(connection.execute("SELECT count(*) FROM sqlite_master"))  # begins the snapshot
             yield _FileSnapshot(connection)
         finally:
             connection.close(force=True)
@@ -68,7 +68,7 @@ def _of_file(path: Path) -> Iterator[Snapshot]:
 
 def _connected(path: Path) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    # Beside a log one reads only where one may write; where nobody may, nothing changes either.
+    # Reading a file with a log requires write access to its folder; without it, nothing changes.
     how = "mode=ro" if os.access(path.parent, os.W_OK) else "immutable=1"
     connection = apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags)
     connection.set_busy_timeout(BUSY_TIMEOUT)
@@ -88,12 +88,12 @@ def _of_server(url: str) -> Iterator[Snapshot]:
     from ibi.foundation.sql.postgres import TIMEOUT  # noqa: PLC0415  # few installations need it
 
     with asyncio.Runner() as runner:
-        with _words_of_ours(url):
+        with _storage_errors(url):
             connection = runner.run(_connected_to(url))
         try:
             yield _ServerSnapshot(url, runner, connection)
         finally:
-            with _words_of_ours(url):
+            with _storage_errors(url):
                 runner.run(connection.close(timeout=TIMEOUT))
 
 
@@ -102,17 +102,17 @@ async def _connected_to(url: str) -> Any:  # noqa: ANN401  # asyncpg ships no ty
 
     from ibi.foundation.sql.postgres import TIMEOUT  # noqa: PLC0415
 
-    # Between two pages we write to a disk, which may take its time.
+    # Between two pages the rows are written to a disk, which may take long.
     patient = {"application_name": "ibi backup", "idle_in_transaction_session_timeout": "0"}
     connection = await asyncpg.connect(url, timeout=TIMEOUT, server_settings=patient)
     transaction = connection.transaction(isolation="repeatable_read", readonly=True)
     await transaction.start()
-    await connection.fetchval("SELECT 1")  # the moment is now
+    await connection.fetchval("SELECT 1")  # begins the snapshot
     return connection
 
 
 @contextmanager
-def _words_of_ours(url: str) -> Iterator[None]:
+def _storage_errors(url: str) -> Iterator[None]:
     from ibi.foundation.sql.postgres import LOST, without_password  # noqa: PLC0415
 
     try:
@@ -129,10 +129,10 @@ class _ServerSnapshot:
         self._connection = connection
 
     def rows(self, select: str) -> Iterator[tuple[Any, ...]]:
-        with _words_of_ours(self._url):
+        with _storage_errors(self._url):
             cursor = self._runner.run(self._cursor(select))
         while True:
-            with _words_of_ours(self._url):
+            with _storage_errors(self._url):
                 rows = self._runner.run(cursor.fetch(_PAGE))
             if not rows:
                 return
@@ -150,24 +150,24 @@ LEDGER_VERSION: Final = "1"
 
 @dataclass(frozen=True, slots=True)
 class LogicalTable:
-    """A table, and in which order its rows are written."""
+    """A table, and the order in which its rows are written."""
 
     name: str
     columns: tuple[str, ...]
     order: str
     flags: tuple[str, ...] = ()
-    """Columns that are true or false, which SQLite has as numbers."""
+    """Boolean columns, which SQLite stores as numbers."""
     numbered: str = ""
-    """The column whose values the database makes up."""
+    """The column whose values the database generates."""
 
     @property
     def select(self) -> str:
-        """The statement that reads all of it."""
+        """The statement that reads all rows."""
         return f"SELECT {', '.join(self.columns)} FROM {self.name} ORDER BY {self.order}"  # noqa: S608  # our own names
 
 
 def tables_of(store: Store) -> tuple[LogicalTable, ...]:
-    """Return the tables of a database, those of the newest version."""
+    """Return the tables of a database, in the newest version."""
     if store == "ledger":
         return _LEDGER
     schema = archive_schema.SCHEMA if store == "catalogue" else resolver_schema.SCHEMA
@@ -175,7 +175,7 @@ def tables_of(store: Store) -> tuple[LogicalTable, ...]:
 
 
 def version_of(store: Store) -> tuple[str, str]:
-    """Return the statement that tells the version of a database, and the newest there is."""
+    """Return the statement that reads the version of a database, and the newest version."""
     if store == "ledger":
         return "SELECT version FROM ibi_ledger", LEDGER_VERSION
     migrations = migrations_of(store)
@@ -183,18 +183,18 @@ def version_of(store: Store) -> tuple[str, str]:
 
 
 def migrations_of(store: Literal["catalogue", "registry"]) -> Migrations:
-    """Return what makes the tables of a database."""
+    """Return the migrations of a database."""
     return ARCHIVE_MIGRATIONS if store == "catalogue" else RESOLVER_MIGRATIONS
 
 
-# What follows from other tables, or from other machines, and is made anew: a digest that came back
-# with a backup would be that of an earlier day.
+# Tables that are derived from others, or from other machines, and made anew: a restored digest
+# would be out of date.
 _DERIVED: Final = frozenset(
     {"archive_digest", "archive_epoch", "resolver_digest", "resolver_holding"}
 )
 
-# With those of an item side by side, in the order of the items: whoever reads a backup goes
-# through these tables together, and has one item at a time in mind.
+# In the order of the items: a reader of a backup goes through these tables in parallel, with one
+# item at a time in memory.
 _ORDERS: Final = {"archive_name": "coalesce(item, 0), name"}
 
 
@@ -209,7 +209,7 @@ def _table(table: sa.Table) -> LogicalTable:
     )
 
 
-# The ledger's tables are made by hand (docs/adr/0009).
+# The ledger's tables have no migrations (docs/adr/0009).
 _LEDGER: Final = (
     LogicalTable("ibi_ledger", ("version", "identity"), "version"),
     LogicalTable("ibi_prefix", ("prefix", "mark", "generation", "history"), "prefix"),
@@ -224,28 +224,28 @@ _LEDGER: Final = (
 
 CHANGED: Final = "its bytes are not those that were backed up"
 _ROWS: Final = 5000
-"""Rows to a transaction."""
+"""Rows that are inserted in one transaction."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class TableFile(msgspec.Struct, frozen=True):
-    """What is known of the file of a table."""
+    """The record of the file of a table."""
 
     rows: int
     sha256: str
 
 
 class StoreFiles(msgspec.Struct, frozen=True):
-    """What is known of the files of a database."""
+    """The record of the files of a database."""
 
     version: str
     tables: dict[str, TableFile]
 
 
 def dump(place: str, store: Store, folder: Path) -> StoreFiles:
-    """Write all tables of a database, as they are at one moment, into a folder."""
+    """Write all tables of a database, at one moment, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     select, newest = version_of(store)
     with snapshot_of(place) as snapshot:
@@ -278,12 +278,12 @@ def _write(snapshot: Snapshot, table: LogicalTable, folder: Path) -> TableFile:
 
 
 def path_of(folder: Path, table: str) -> Path:
-    """Return where the file of a table lies."""
+    """Return the path of the file of a table."""
     return folder / f"{table}.jsonl"
 
 
 def read_rows(folder: Path, table: str) -> Iterator[dict[str, Any]]:
-    """Read the rows of a table; StorageError if it is not what `dump` wrote."""
+    """Yield the rows of a table; StorageError if it is not what `dump` wrote."""
     path = path_of(folder, table)
     with disk_errors(str(path)), closing(path.open("rb")) as file:
         for number, line in enumerate(file, 1):
@@ -294,14 +294,14 @@ def read_rows(folder: Path, table: str) -> Iterator[dict[str, Any]]:
 
 
 def is_as_written(folder: Path, table: str, file: TableFile) -> bool:
-    """Tell whether the file of a table is what `dump` wrote, to its last byte."""
+    """Return whether the file of a table is what `dump` wrote, to its last byte."""
     path = path_of(folder, table)
     with disk_errors(str(path)), path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
 
 
 def check_files(folder: Path, files: StoreFiles) -> None:
-    """Refuse tables of which a row may be missing, or another: nobody would see it later."""
+    """Raise if a file differs from what `dump` wrote: a lost row would not be noticed later."""
     for name, file in files.tables.items():
         _check_name(folder, name)
         if not is_as_written(folder, name, file):
@@ -309,7 +309,7 @@ def check_files(folder: Path, files: StoreFiles) -> None:
 
 
 def load(database: Database, store: Store, folder: Path, files: StoreFiles) -> None:
-    """Write all rows into a database that has the tables of that version, and nothing in them."""
+    """Insert all rows into a database that has the tables of that version, and no rows."""
     numbered = {table.name: table.numbered for table in tables_of(store)}
     for name in files.tables:
         _check_name(folder, name)
@@ -335,6 +335,6 @@ def _run(statement: str, execute: Execute) -> None:
 
 
 def _check_name(folder: Path, name: str) -> None:
-    """Let nothing but a name into a statement."""
+    """Raise if a text is not a name, because names become part of statements."""
     if not _NAME.fullmatch(name):
         raise StorageError(str(folder), "it has a table or column that no database of ours has")

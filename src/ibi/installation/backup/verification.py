@@ -1,4 +1,4 @@
-"""A backup, looked at from its first byte to its last."""
+"""The verification of a backup, to its last byte."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _GONE: Final = "it is not there"
 
 
 def faults_of(folder: Path, progress: Progress = lambda *_: None) -> Iterator[str]:
-    """Say what is wrong with a backup, each thing by the path of its file; nothing if it is whole.
+    """Yield the faults of a backup, each with the path of its file; nothing if it is intact.
 
-    StorageError if it does not say of itself that it is whole.
+    Raises StorageError if its record says that it is incomplete.
     """
     record = read_record(folder)
-    told: set[str] = set()
-    """What the record says of tables, the list of checksums says once more."""
+    # Faults that were reported: a table is in the record, and again in the list of checksums.
+    reported: set[str] = set()
     for part, known in record.parts.items():
         for fault in _table_faults(folder / part, known):
-            told.add(f"{part}/{fault}")
+            reported.add(f"{part}/{fault}")
             yield f"{part}/{fault}"
     try:
-        if not told and "archive" in record.parts:
+        if not reported and "archive" in record.parts:
             yield from disagreements(table_in(folder / "archive" / CATALOGUE))
     except StorageError as unread:
-        told.add(unread.reason)
+        reported.add(unread.reason)
         yield str(unread)
-    for fault in _file_faults(folder, record, progress, is_readable=not told):
-        if fault not in told:
+    for fault in _file_faults(folder, record, progress, is_readable=not reported):
+        if fault not in reported:
             yield fault
     for part, known in record.parts.items():
         yield from (f"{part}/{key}: it was damaged when it was backed up" for key in known.lacking)
@@ -93,7 +93,7 @@ def _file_faults(
 
 
 def _named(folder: Path, record: BackupRecord) -> Iterator[tuple[str, str, File | None]]:
-    """Return what the catalogue names, in the order of the list."""
+    """Yield what the catalogue names, in the order of the list of checksums."""
     if "archive" in record.parts:
         lacking = set(record.parts["archive"].lacking)
         for key, digest, file in catalogued(folder / "archive"):
@@ -102,7 +102,7 @@ def _named(folder: Path, record: BackupRecord) -> Iterator[tuple[str, str, File 
 
 
 def _fault(tree: BackupTree, name: str, digest: str, file: File | None) -> str:
-    """Say what is wrong with a file; both checksums are looked at where both are known."""
+    """Return the fault of a file, by all checksums that are known; empty if there is none."""
     path = tree.path(name)
     with disk_errors(str(path)):
         if not path.is_file():
