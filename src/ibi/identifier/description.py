@@ -62,20 +62,20 @@ class Description:
         """Return the description as a JSON object, without parts that the label lacks."""
         label = self.label
         if isinstance(label, Ibip) or (isinstance(label, LegacyLabel) and label.host is None):
-            who, where = "ip", label.ip
+            key, value = "ip", label.ip
         else:
-            who, where = "host", label.host
+            key, value = "host", label.host
         described: dict[str, Any] = {
             "given": self.given,
             "kind": label.kind,
             "canonical": label.canonical,
-            who: where,
+            key: value,
             "port": label.port,
             "instant": label.instant.iso8601,
             "cleaned": self.cleaned,
             "warnings": self.warnings,
         }
-        if where is None or label.port is None:
+        if value is None or label.port is None:
             return {key: value for key, value in described.items() if value is not None}
         return described
 
