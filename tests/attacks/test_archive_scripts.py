@@ -18,7 +18,7 @@ import pytest
 from tests.support.hostile.html_files import MARK, Hostile, Scripts
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_archive import FULL, attacked
-from tests.support.tools.chromium import Chromium, Page, chromium
+from tests.support.tools.chromium import PATIENCE, Chromium, Page, chromium
 
 MOMENT: Final = 0.15
 """Seconds in which a page that was shown goes on to do what it does."""
@@ -86,7 +86,7 @@ def deposited(archive: ArchiveServer, files: list[Hostile]) -> dict[str, Any]:
 def ran(browser: Chromium, page: Page, url: str) -> bool:
     """Open a file and click into it; tell whether anything of it ran that is seen from here."""
     before = {each["targetId"] for each in browser.targets()}
-    page.open(url, seconds=5)
+    page.open(url, seconds=PATIENCE)
     seen = False
     for clicks in range(2):
         if clicks:

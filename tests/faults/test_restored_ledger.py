@@ -3,35 +3,66 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Lock
 
 import pytest
 
 from ibi.errors import LedgerRestoredError, LedgerUnavailableError
 from ibi.foundation.sql.sqlite import Sqlite
-from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
 from ibi.minting.ports import Witness
 from ibi.minting.rules.label_generator import Minted
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 from tests.faults.worker import SUBSYSTEM
+from tests.support.doubles.minting_machine import SECOND, FakeClock
+from tests.support.servers.minting import wait_until
 
 Opened = Callable[[str], Minter]
 
 
+class StoppableClock(FakeClock):
+    """A clock that stands still while it is stopped; until it goes again, nobody's sleep ends."""
+
+    def __init__(self) -> None:
+        """Begin at the start of a second."""
+        super().__init__(1_700_000_000 * SECOND)
+        self.goes = Event()
+        self.goes.set()
+        self.sleeping = 0
+        """How many began to sleep while it was stopped."""
+        self._alone = Lock()
+
+    def sleep(self, nanoseconds: int) -> None:
+        """Let time pass, once it does."""
+        with self._alone:
+            self.sleeping += not self.goes.is_set()
+        self.goes.wait()
+        with self._alone:
+            super().sleep(nanoseconds)
+
+    def go_to(self, tenths: int) -> None:
+        """Go on to the next moment that is so many tenths after a whole second."""
+        self.sleep((tenths * SECOND // 10 - self.true) % SECOND)
+
+
 @pytest.fixture
-def opened(tmp_path: Path) -> Opened:
+def clock() -> StoppableClock:
+    return StoppableClock()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, clock: StoppableClock) -> Opened:
     """Opens the one ledger of a test, with a granularity."""
 
     def open_it(granularity: str) -> Minter:
         ledger = SqlLedger(Sqlite(tmp_path / "ledger.db"))
         machine = MachineFolder(tmp_path / "machine")
-        return Minter(SUBSYSTEM, ledger, SystemClock(), machine, granularity=granularity)
+        return Minter(SUBSYSTEM, ledger, clock, machine, granularity=granularity)
 
     return open_it
 
@@ -53,12 +84,12 @@ def restore(folder: Path, copy: Path) -> None:
 
 
 def test_it_is_confirmed_while_a_minter_is_within_its_stretch(
-    tmp_path: Path, opened: Opened
+    tmp_path: Path, opened: Opened, clock: StoppableClock
 ) -> None:
     running = opened("0.001")
     running.mint_many(5)
     copy = backup(tmp_path)
-    time.sleep(1.2)
+    clock.sleep(12 * SECOND // 10)
     given = running.mint_many(20) + [running.mint() for _ in range(5)]  # a second is reserved
     restore(tmp_path, copy)
     other = opened("0.001")
@@ -71,15 +102,17 @@ def test_it_is_confirmed_while_a_minter_is_within_its_stretch(
 
 
 def test_it_is_confirmed_while_callers_wait_for_their_instants(
-    tmp_path: Path, opened: Opened
+    tmp_path: Path, opened: Opened, clock: StoppableClock
 ) -> None:
     minters = [opened("1") for _ in range(4)]
     minters[0].mint()
     copy = backup(tmp_path)
+    clock.goes.clear()
     with ThreadPoolExecutor() as threads:
         waiting = [threads.submit(minter.mint) for minter in minters]
-        time.sleep(0.3)
+        wait_until(lambda: clock.sleeping == len(minters))
         restore(tmp_path, copy)
+        clock.goes.set()
         other = opened("1")
         other.confirm()
         given: list[Minted] = [other.mint() for _ in range(3)]
@@ -90,19 +123,19 @@ def test_it_is_confirmed_while_callers_wait_for_their_instants(
 
 
 def test_a_process_was_stopped_between_its_commit_and_its_note(
-    tmp_path: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, opened: Opened, clock: StoppableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, quick = opened("0.001"), opened("0.001")
     slow.mint()
     quick.mint()
     claim = slow._allocator._claim  # noqa: SLF001  # the only place to stop it at
     late: list[Witness] = []
-    wait_for_fraction(0.9, 0.95)
+    clock.go_to(9)
     with monkeypatch.context() as stopped:
         stopped.setattr(claim, "note", late.append)
         slow.mint()
     copy = backup(tmp_path)
-    wait_for_fraction(0.1, 0.5)
+    clock.go_to(1)
     given = quick.mint()  # a whole second, of which the copy knows nothing
     claim.note(late[-1])
     for minter in (slow, quick):  # killed: without the orderly end of `close`
@@ -111,9 +144,3 @@ def test_a_process_was_stopped_between_its_commit_and_its_note(
     restore(tmp_path, copy)
     with suppress(LedgerRestoredError):
         assert opened("0.001").mint() != given
-
-
-def wait_for_fraction(low: float, high: float) -> None:
-    """Wait for a part of a second, so that a label of a whole second is or is not at hand."""
-    while not low < time.time() % 1 < high:
-        time.sleep(0.002)

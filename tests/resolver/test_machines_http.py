@@ -15,7 +15,7 @@ from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_resolver import metric, service_of
 from tests.support.servers.cluster import Machine, Readers
-from tests.support.servers.minting import wait_until
+from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ResolverServer
 
@@ -31,13 +31,13 @@ class House:
     items: tuple[dict[str, Any], ...]
     database: str
 
-    def readers(self) -> Readers:
+    def readers(self, patience: float = PATIENCE) -> Readers:
         """Return readers who ask for both items, and for one that nobody has."""
         expected = {
             f"/{item['ibip']}": (302, f"{archive.address}/")
             for archive, item in zip(self.archives, self.items, strict=True)
         }
-        return Readers(self.machines, {**expected, ABSENT: (404, "")})
+        return Readers(self.machines, {**expected, ABSENT: (404, "")}, patience)
 
     def counted(self) -> int:
         """Return how many accesses the archives have counted."""
@@ -150,7 +150,7 @@ def test_a_machine_that_sleeps_is_replaced_and_tells_nothing_twice(house: House)
     assert asleep.process is not None
     database = Postgres(house.database)
     wait_until(lambda: database.read(THERE) == [(3,)])
-    with house.readers() as readers:
+    with house.readers(patience=5.0) as readers:
         readers.wait(200)
         wait_until(lambda: database.read(KEEPERS) == [(3,)])
         asleep.process.send_signal(signal.SIGSTOP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,6 +144,10 @@ class Watcher(threading.Thread):
                 if says_original(archive, self._label):
                     self.claims.append((asked, time.monotonic(), archive.address))
 
+    def sees(self, owner: ArchiveServer) -> None:
+        """Wait until an archive was the last that was seen with the Original."""
+        wait_until(lambda: [claim[2] for claim in self.claims[-1:]] == [owner.address])
+
     def end(self) -> list[str]:
         """Stop; return who had the Original, one after the other.
 
@@ -160,30 +164,18 @@ class Watcher(threading.Thread):
 
 
 @contextmanager
-def watched(
-    federation: Federation, label: str, readers: int = 1
-) -> Iterator[Callable[[], list[str]]]:
-    """Read and watch an item meanwhile; yields who ends it and tells who had the Original."""
-    reading = [Reader(federation, label) for _ in range(readers)]
-    watcher = Watcher(federation.archives, label)
-    for thread in (*reading, watcher):
+def watched(federation: Federation, label: str) -> Iterator[Watcher]:
+    """Read and watch an item meanwhile; it was read, and never in vain."""
+    reader, watcher = Reader(federation, label), Watcher(federation.archives, label)
+    for thread in (reader, watcher):
         thread.start()
-    owners: list[str] = []
-
-    def end() -> list[str]:
-        wait_until(lambda: all(each.read > 3 or bool(each.faults) for each in reading))
-        for each in reading:
-            each.end()
-        owners.extend(watcher.end())
-        assert [fault for each in reading for fault in each.faults] == []
-        return owners
-
     try:
-        yield end
+        yield watcher
+        wait_until(lambda: reader.read > 3 or bool(reader.faults))
     finally:
-        for each in reading:
-            each.end()
+        reader.end()
         watcher.end()
+    assert reader.faults == []
 
 
 def test_an_item_is_read_all_the_time_while_its_original_goes_around(
@@ -191,12 +183,14 @@ def test_an_item_is_read_all_the_time_while_its_original_goes_around(
 ) -> None:
     a, b, c = federation.archives
     label = a.deposit(FILES, target="a.txt")["rep"]
-    with watched(federation, label) as end:
+    with watched(federation, label) as watcher:
+        watcher.sees(a)
         for source, to in ((a, b), (b, c), (c, a), (a, b)):
             [done] = federation.transfer(source, to, label)
+            watcher.sees(to)
             assert (done["state"], done["phase"], done["role"]) == ("done", "done", "giving")
             assert [says_original(each, label) for each in (source, to)] == [False, True]
-        assert end() == [each.address for each in (a, b, c, a, b)]
+    assert watcher.end() == [each.address for each in (a, b, c, a, b)]
     for archive in federation.archives:
         item = archive.item(label)
         assert item["state"] == ("Original" if archive is b else "Copy")

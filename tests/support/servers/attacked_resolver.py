@@ -6,7 +6,6 @@ take one guard away. All else is as it is shipped.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -62,7 +61,7 @@ def attacked(
     with pytest.MonkeyPatch.context() as patch:
         resolver = AttackedResolver(folder)
         resolver.most_files = most_files
-        _settle(resolver, settings)
+        resolver.set(**settings)
         if without:
             lines = folder / "without"
             lines.mkdir(parents=True)
@@ -70,18 +69,6 @@ def attacked(
             patch.setenv("PYTHONPATH", str(lines), prepend=os.pathsep)
         with resolver:
             yield resolver
-
-
-def _settle(resolver: ResolverServer, settings: dict[str, object]) -> None:
-    """Put settings in the place of those that it has."""
-    file = resolver.data / "resolver.toml"
-    lines = [
-        line
-        for line in file.read_text("utf-8").splitlines(keepends=True)
-        if line.partition(" = ")[0] not in settings
-    ]
-    lines += [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
-    file.write_text("".join(lines), "utf-8")
 
 
 def service_of(number: int) -> str:

@@ -10,14 +10,11 @@ from http.client import HTTPConnection, IncompleteRead, RemoteDisconnected
 from itertools import count
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import Final, Self
+from typing import Self
 
-from tests.support.servers.minting import wait_until
+from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
-
-PATIENCE: Final = 5.0
-"""Seconds that a reader waits for a machine before it asks the next."""
 
 
 class Machine(ResolverServer):
@@ -42,6 +39,8 @@ class Readers:
     machines: Sequence[ResolverServer]
     expected: dict[str, tuple[int, str]]
     """By path: the status, and how the Location begins."""
+    patience: float = PATIENCE
+    """Seconds that a reader waits for a machine before it asks the next."""
     given: Counter[str] = field(default_factory=Counter)
     """Redirections that reached a reader, by the address of the machine."""
     unheard: int = 0
@@ -101,7 +100,7 @@ class Readers:
                 continue
             connection = connections.get(machine.place)
             if connection is None:
-                connection = HTTPConnection(machine.place, timeout=PATIENCE)
+                connection = HTTPConnection(machine.place, timeout=self.patience)
                 connections[machine.place] = connection
             try:
                 connection.request("GET", path)

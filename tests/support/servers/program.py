@@ -72,9 +72,15 @@ class ProgramServer(Client):
         return urlsplit(self.address).netloc
 
     def set(self, **settings: object) -> None:
-        """Add to its settings, while it does not run."""
-        with (self.data / f"{self.part}.toml").open("a", encoding="utf-8") as file:
-            file.writelines(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+        """Put settings in the place of those that it has, while it does not run."""
+        file = self.data / f"{self.part}.toml"
+        lines = [
+            line
+            for line in file.read_text("utf-8").splitlines(keepends=True)
+            if line.partition(" = ")[0] not in settings
+        ]
+        lines += [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
+        file.write_text("".join(lines), "utf-8")
 
     def start(self, *options: str) -> Self:
         """Start it, and wait until it is ready."""

@@ -15,6 +15,11 @@ from tests.support.servers.program import ProgramServer, own_environment
 SERVICE: Final = "J8LNKB5R7W/3FUQHC5"
 """The label of the resolver service (004, section 4.1)."""
 ADMINISTRATOR: Final = "admin@example.org"
+ARCHIVE_SECONDS: Final = 30.0
+"""Seconds that a resolver waits for an archive: many, for a busy machine.
+
+A test of archives that never answer sets fewer.
+"""
 
 
 class ResolverServer(ProgramServer):
@@ -32,7 +37,7 @@ class ResolverServer(ProgramServer):
         given += ["--name", "Resolvedor de prova", "--allow-network", "127.0.0.0/8"]
         self.made = self._make(*given, *options)
         self.token = self.made["token"]
-        self.set(requests_a_second=rate, searches_a_second=rate)
+        self.set(requests_a_second=rate, searches_a_second=rate, archive_seconds=ARCHIVE_SECONDS)
 
     def ibi(
         self, *arguments: str, stdin: str = "", **more: str
