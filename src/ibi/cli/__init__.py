@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from io import TextIOWrapper
+from typing import Final
 
 import click
 
 from ibi.foundation.cli.exit_status import conclude
+from ibi.foundation.cli.lazy_group import LazyGroup
 
-_COMMANDS = {
-    "archive": "ibi.archive.cli",
-    "backup": "ibi.cli.backup",
-    "describe": "ibi.cli.describe",
-    "doctor": "ibi.cli.doctor",
-    "mint": "ibi.minting.cli.mint",
-    "minter": "ibi.minting.cli.minter",
-    "resolve": "ibi.resolver.cli.resolve",
-    "resolver": "ibi.resolver.cli",
-    "restore": "ibi.cli.restore",
-    "up": "ibi.cli.up",
+_MODULES: Final = {
+    "ibi.archive.cli": ("archive",),
+    "ibi.cli.backup": ("backup",),
+    "ibi.cli.describe": ("describe",),
+    "ibi.cli.doctor": ("doctor",),
+    "ibi.cli.restore": ("restore",),
+    "ibi.cli.up": ("up",),
+    "ibi.minting.cli.mint": ("mint",),
+    "ibi.minting.cli.minter": ("minter",),
+    "ibi.resolver.cli": ("resolver",),
+    "ibi.resolver.cli.resolve": ("resolve",),
 }
-
-
-class _Commands(click.Group):
-    """Loads only the module of the command that is run: a web server takes long to load."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(_COMMANDS[cmd_name]), cmd_name)
-        return command
-
 
 _EXAMPLES = """\b
 Examples:
@@ -52,7 +37,10 @@ Examples:
 
 
 @click.group(
-    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXAMPLES
+    cls=LazyGroup,
+    modules=_MODULES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXAMPLES,
 )
 @click.version_option(package_name="ibi", message="ibi %(version)s")
 def ibi() -> None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from ibi.foundation.cli.lazy_group import ModuleGroup
+from ibi.foundation.cli.lazy_group import LazyGroup
 
 _MODULES: Final = {
     "ibi.archive.cli.instance": ("init", "serve", "rebuild"),
@@ -38,6 +38,6 @@ Examples:
 """
 
 
-@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
+@click.group(cls=LazyGroup, modules=_MODULES, epilog=_EXAMPLES)
 def archive() -> None:
     """Make an archive, run it, and look after what is in it."""

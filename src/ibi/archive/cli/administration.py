@@ -13,13 +13,6 @@ from ibi.foundation.cli.token_commands import token_group
 from ibi.foundation.web.tokens import ARCHIVE_SCOPES
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    token = token_group(ARCHIVE, ARCHIVE_SCOPES, "deposit", "library")
-    for command in (link, unlink, links, reserve, reserved, token):
-        archive.add_command(command)
-
-
 @click.command()
 @click.argument("resolver")
 @click.option("--key", default="", help="A registration key that its operator has already.")
@@ -104,3 +97,6 @@ def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
         after = page["after"]
         if not after:
             return
+
+
+token = token_group(ARCHIVE, ARCHIVE_SCOPES, "deposit", "library")

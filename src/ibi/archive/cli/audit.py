@@ -30,11 +30,6 @@ _PAGE: Final = "1000"
 _COUNTED: Final = ("files", "bytes", "damaged", "repaired")
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(audit)
-
-
 @click.command()
 @click.argument("labels", nargs=-1, metavar="[IBI]...")
 @click.option(

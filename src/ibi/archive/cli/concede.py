@@ -21,11 +21,6 @@ from ibi.foundation.cli.options import is_terminal, json_option, show
 from ibi.foundation.system import instance_lock
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(concede)
-
-
 @click.command()
 @folder_option
 @click.option("--dry-run", is_flag=True, help="Only say which.")

@@ -14,12 +14,6 @@ from ibi.errors import ArchiveRefusedError, printable
 from ibi.foundation.cli.options import json_option, show
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    for command in (copy, copies, drop):
-        archive.add_command(command)
-
-
 @click.command()
 @click.argument("items", metavar="[IBI]...", nargs=-1)
 @click.option("--from", "source", default="", metavar="ARCHIVE", help="Its address.")

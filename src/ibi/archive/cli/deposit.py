@@ -20,12 +20,6 @@ from ibi.foundation.cli.options import is_terminal, json_option, show
 _PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(deposit)
-    archive.add_command(revise)
-
-
 def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
     command = click.argument("files", nargs=-1, type=click.Path(path_type=Path))(command)
     return click.option("--unpack", is_flag=True, help="Take zip and tar files apart.")(command)

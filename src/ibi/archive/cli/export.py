@@ -33,12 +33,6 @@ _BATCH: Final = 500
 """Items that are handed over together."""
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(export)
-    archive.add_command(key)
-
-
 _EXAMPLES = """\b
 Examples:
   ibi archive export IBI bag

@@ -17,11 +17,6 @@ _BRIEF: Final = 120
 _PAGE: Final = 1000
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(history)
-
-
 @click.command()
 @click.option("--item", default="", metavar="IBI", help="Only of this item.")
 @click.option("--act", default="", help="Only this act, as deposit or delete.")

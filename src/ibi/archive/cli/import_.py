@@ -21,12 +21,6 @@ from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, BagError, printable, shown
 from ibi.foundation.cli.options import is_terminal, json_option, show
 
-
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(import_bag)
-
-
 _EXAMPLES = """\b
 Examples:
   ibi archive import /media/disk/bag

@@ -222,9 +222,3 @@ def rebuild(folder: Path | None) -> None:
         click.echo(fault, err=True)
     if faults:
         raise click.exceptions.Exit(1)
-
-
-def add_to(group: click.Group) -> None:
-    """Add these commands to `ibi archive`."""
-    for command in (init, serve, rebuild):
-        group.add_command(command)

@@ -63,12 +63,6 @@ def _labels(labels: Mapping[str, str]) -> str:
     return "  ".join(labels[form] for form in ("rep", "ibip") if form in labels)
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    for command in (list_items, show_item, files, describe, edition, translation, delete):
-        archive.add_command(command)
-
-
 def _item(ibi: str) -> str:
     """Return where the API has an item; whatever is no label stays one word, and is refused."""
     return f"items/{quote(ibi, safe='')}"

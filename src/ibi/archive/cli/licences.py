@@ -12,11 +12,6 @@ from ibi.client.archive import RemoteArchive
 from ibi.foundation.cli.options import json_option, show
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(license_items)
-
-
 @click.command("license")
 @click.argument("items", metavar="IBI...", nargs=-1, required=True)
 @click.option("--network", "networks", multiple=True, metavar="N", help="10.0.0.0/8, 2001:db8::/32")

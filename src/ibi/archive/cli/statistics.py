@@ -119,11 +119,6 @@ PLOTS: Final[Mapping[str, Callable[[Answer], Plot]]] = {
 _PARTS: Final = ("accesses", "items", "holdings")
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(stats)
-
-
 @click.command()
 @click.argument("part", type=click.Choice(_PARTS), required=False)
 @click.option("--by", type=click.Choice(PERIODS), help="Count by this.  [default: what fits]")

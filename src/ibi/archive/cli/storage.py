@@ -15,11 +15,6 @@ from ibi.foundation.cli.instance_folder import made
 from ibi.foundation.cli.options import json_option, show, typed_options
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(move_store)
-
-
 @click.command("move-store")
 @click.argument("new_storage", metavar="NEW_STORAGE")
 @click.option("--endpoint", default="", help="The URL of an object store that is not Amazon's.")

@@ -49,11 +49,6 @@ def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
     return task
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    archive.add_command(tasks)
-
-
 @click.command()
 @click.option("--kind", default="", help="Only of this kind.")
 @click.option(

@@ -26,12 +26,6 @@ _AT_A_LOOK: Final = 50
 """Of many, as many are asked for between two pauses: an archive answers so many in a second."""
 
 
-def add_to(archive: click.Group) -> None:
-    """Add the commands of this module."""
-    for command in (transfer, transfers):
-        archive.add_command(command)
-
-
 @click.command()
 @click.argument("items", metavar="IBI...", nargs=-1, required=True)
 @click.option("--to", required=True, metavar="ARCHIVE", help="The address of the other archive.")

@@ -9,20 +9,24 @@ from typing import Any
 import click
 
 
-class ModuleGroup(click.Group):
-    """Finds its commands in modules, which add them to it by `add_to`."""
+class LazyGroup(click.Group):
+    """Finds each of its commands by its name in the module that defines it."""
 
     def __init__(self, *args: Any, modules: Mapping[str, tuple[str, ...]], **rest: Any) -> None:  # noqa: ANN401  # as click has them
-        """Take the names of the commands by the module of `ibi.cli` that has them."""
+        """Take the names of the commands by the module that has them."""
         super().__init__(*args, **rest)
         self._module_of = {name: module for module, names in modules.items() for name in names}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return sorted({*super().list_commands(ctx), *self._module_of})
+        del ctx
+        return sorted(self._module_of)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, and load its module if need be."""
-        if cmd_name not in self.commands and cmd_name in self._module_of:
-            import_module(self._module_of[cmd_name]).add_to(self)
-        return super().get_command(ctx, cmd_name)
+        del ctx
+        if cmd_name not in self._module_of:
+            return None
+        defined = vars(import_module(self._module_of[cmd_name])).values()
+        commands = (each for each in defined if isinstance(each, click.Command))
+        return next(each for each in commands if each.name == cmd_name)

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from ibi.foundation.cli.lazy_group import ModuleGroup
+from ibi.foundation.cli.lazy_group import LazyGroup
 
 _MODULES: Final = {
     "ibi.resolver.cli.instance": ("init", "serve"),
@@ -26,6 +26,6 @@ Examples:
 """
 
 
-@click.group(cls=ModuleGroup, modules=_MODULES, epilog=_EXAMPLES)
+@click.group(cls=LazyGroup, modules=_MODULES, epilog=_EXAMPLES)
 def resolver() -> None:
     """Make a resolver, run it, and look after the archives on its record."""

@@ -42,24 +42,6 @@ Examples:
 """
 
 
-def add_to(resolver: click.Group) -> None:
-    """Add the commands of this module."""
-    commands = (
-        register,
-        archives,
-        confirm,
-        rotate,
-        revoke,
-        exclude,
-        remove,
-        hosts,
-        mail,
-        history,
-    )
-    for command in commands:
-        resolver.add_command(command)
-
-
 @click.command(epilog=_REGISTER_EXAMPLES)
 @click.argument("service")
 @click.option("--administrator", default="", metavar="MAIL", help="Who looks after the archive.")

@@ -24,12 +24,6 @@ Example:
 """
 
 
-def add_to(resolver: click.Group) -> None:
-    """Add the commands of this module."""
-    for command in (conflicts, settle):
-        resolver.add_command(command)
-
-
 @click.command(epilog=_CONFLICTS_EXAMPLE)
 @click.option("--all", "with_settled", is_flag=True, help="Those that are settled, too.")
 @resolver_options

@@ -136,9 +136,3 @@ def _serve_alone(settings: ResolverSettings, listener: socket.socket) -> None:
         with instance_lock.serving(settings.folder, address):
             ready = f"ready resolver={address}"
             run(app, listener, lambda: click.echo(ready), lambda: None, http)
-
-
-def add_to(group: click.Group) -> None:
-    """Add these commands to `ibi resolver`."""
-    for command in (init, serve):
-        group.add_command(command)

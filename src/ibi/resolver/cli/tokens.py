@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import click
-
 from ibi.foundation.cli.token_commands import token_group
 from ibi.foundation.web.tokens import RESOLVER_SCOPES
 from ibi.resolver.cli.options import RESOLVER
 
-
-def add_to(resolver: click.Group) -> None:
-    """Add the commands of this module."""
-    resolver.add_command(token_group(RESOLVER, RESOLVER_SCOPES, "read", "watcher"))
+token = token_group(RESOLVER, RESOLVER_SCOPES, "read", "watcher")
