@@ -1,10 +1,10 @@
-"""A resolver that gets to know a million answers in a minute: `ibi resolver serve`, and one thing.
+"""A resolver with a million cached redirects: `ibi resolver serve` with a filled cache.
 
-To resolve each through the door takes a quarter of an hour, nearly all of it for questions to the
-archive. So the first two answers are found as ever; the second one is then repeated for each label
-of a file, by what the door itself does with an answer that it has found: it is kept in the memory,
-by the lease of its archive, and on the warm path, from the response that would be sent. Started as
-`python knowing_resolver.py LABELS resolver serve ...`.
+To resolve each label over HTTP takes a quarter of an hour, nearly all of it for requests to the
+archive. So the first two labels are resolved over HTTP, and the second redirect is repeated for
+each label of a file by the code that stores a redirect that was found: in the redirect cache, under
+the lease of its archive, and in the table of fast redirects, from the response that would be sent.
+Started as `python -m bench.resolver.preloaded_resolver LABELS resolver serve ...`.
 """
 
 from __future__ import annotations

@@ -115,8 +115,9 @@ def _make_known(resolver: int, port: int) -> str:
     _wait_for(port, "warm_targets", IDENTIFIERS)
     seconds, grown = time.monotonic() - began, (_memory(resolver) - before) / IDENTIFIERS
     return (
-        f"It took {seconds:.0f} s to make {IDENTIFIERS:,} identifiers known (`knowing_resolver.py` "
-        f"says how), by which the process grew by {grown:.0f} bytes each: "
+        f"It took {seconds:.0f} s to make {IDENTIFIERS:,} identifiers known "
+        f"(`bench/resolver/preloaded_resolver.py` says how), "
+        f"by which the process grew by {grown:.0f} bytes each: "
         f"{grown * 1e6 / 2**20:.0f} MB a million."
     )
 
