@@ -83,7 +83,7 @@ fuzz: $(INSTALLED) judges ## compare a million strings with the standard's gramm
 
 .PHONY: attack
 attack: $(INSTALLED) judges ## run all attacks of the threat model in full, with a browser (long)
-	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/archive/web/test_openapi_http.py
+	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/federation/test_openapi_http.py
 
 .PHONY: faults
 faults: $(INSTALLED) ## simulate federations; kill, stop and fork processes, set clocks, break disks (long)

@@ -15,6 +15,7 @@ from ibi.archive.archive import Archive
 from ibi.archive.copies.copies import Copies
 from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.housekeeping import UsedKeyCleanup
 from ibi.archive.links.announcer import Announcer, CatalogueLinks
 from ibi.archive.links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.answer import Identity
@@ -25,7 +26,6 @@ from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.transfers.transfers import Transfers
-from ibi.archive.web.app import UsedKeyCleanup
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.protocol import ArchiveService
 from ibi.errors import IbiError, UnknownError
@@ -134,7 +134,7 @@ class ArchiveHost(Host):
         self._running.spawn(self._rounds())
 
     async def _rounds(self) -> None:
-        """Keep house as `ibi.archive.web.app` does: at the start, and then now and again."""
+        """Keep house as `ibi.archive.housekeeping` does: at the start, and then now and again."""
         while True:
             with suppress(IbiError):
                 await strand(self.deposits.sweep)

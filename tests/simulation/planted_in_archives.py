@@ -9,13 +9,13 @@ from typing import Final, TypeVar
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.housekeeping import SECOND, UsedKeyCleanup
 from ibi.archive.links import digest_log
 from ibi.archive.ports.catalogue import Deposit, DigestState, NameChange, StoredItem
 from ibi.archive.rules import answer
 from ibi.archive.rules.access import MayRead
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.relations import ItemSource, RelatedItem
-from ibi.archive.web.app import SECOND, UsedKeyCleanup
 from ibi.errors import UnknownError
 from ibi.foundation.sql.database import Execute
 from ibi.identifier.label import Label, parse
@@ -169,7 +169,7 @@ IN_ARCHIVES: Final = (
     ),
     Mutation(
         "a used key is removed by a clock that is ahead",
-        {"ibi.archive.web.app.UsedKeyCleanup.forget": _forget_at_once},
+        {"ibi.archive.housekeeping.UsedKeyCleanup.forget": _forget_at_once},
     ),
     Mutation(
         "the log of an archive omits changes",

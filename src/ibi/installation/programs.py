@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ibi.archive.links.announcer import Announcer, CatalogueLinks
+from ibi.archive.rules import scopes as archive_scopes
 from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
 from ibi.archive.wiring.app import archive_app as wired_archive_app
@@ -24,11 +25,11 @@ from ibi.foundation.cli.instance_folder import keep, made
 from ibi.foundation.processes.server import ServedApp, address_of, listening_at
 from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES, RESOLVER_SCOPES
 from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.metadata.json_record import record_from
 from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules import scopes as resolver_scopes
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
 from ibi.resolver.wiring.app import ResolverInstance
 from ibi.resolver.wiring.app import resolver_app as wired_resolver_app
@@ -100,7 +101,9 @@ def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
     folder = resolver.settings.folder
     tokens: dict[Path, str] = {}
     if not (folder / RESOLVER_FILE).exists():
-        tokens[folder] = local_token(folder, resolver.store.tokens, resolver.clock, RESOLVER_SCOPES)
+        tokens[folder] = local_token(
+            folder, resolver.store.tokens, resolver.clock, resolver_scopes.SCOPES
+        )
     _keep(folder / RESOLVER_FILE, written(resolver.settings))
     return tokens
 
@@ -113,7 +116,7 @@ def _complete_archive(archive: Instance) -> dict[Path, str]:
         record = record_from({"titles": [settings.name], "types": ["Service"]})
         archive.archive.create_service(record, settings.administrator)
         tokens[folder] = local_token(
-            folder, archive.catalogue.tokens, archive.clock, ARCHIVE_SCOPES
+            folder, archive.catalogue.tokens, archive.clock, archive_scopes.SCOPES
         )
     _keep(folder / ARCHIVE_FILE, written(settings))
     return tokens

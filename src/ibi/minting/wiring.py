@@ -24,7 +24,7 @@ from ibi.minting.storage.machine_folder import MachineFolder
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from ibi.minting.web.app import MintingService
+    from ibi.minting.web.service import MintingService
 
 
 def subsystem_of(settings: MinterSettings) -> Subsystem:
@@ -100,13 +100,14 @@ def open_pool(members: Sequence[Member]) -> Pool:
 
 def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette]:
     """Return a minting service and its application."""
-    from ibi.minting.web.app import MintingService, minting_app
+    from ibi.minting.web.app import minting_app
     from ibi.minting.web.metrics import MintingMetrics
+    from ibi.minting.web.service import MintingService
 
     metrics = MintingMetrics()
     minter = minter_of(settings, metrics.observe)
-    service = MintingService(minter, SystemClock(), metrics, metadata.version("ibi"))
-    return service, minting_app(service)
+    service = MintingService(minter, SystemClock(), metrics)
+    return service, minting_app(service, SystemClock(), metrics, metadata.version("ibi"))
 
 
 def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:

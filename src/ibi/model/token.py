@@ -16,6 +16,32 @@ class Token:
     created: int
 
 
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """The scopes of one program, weakest first; a token of a scope may do what those before it may.
+
+    A scope in `apart` stands outside this order: it includes no other, and only the last scope
+    includes it.
+    """
+
+    names: tuple[str, ...]
+    apart: frozenset[str] = frozenset()
+
+    @property
+    def highest(self) -> str:
+        """The scope that includes all others."""
+        return self.names[-1]
+
+    def included(self, scope: str) -> tuple[str, ...]:
+        """Return the scopes that a token of this scope is good for."""
+        if scope == self.highest:
+            return self.names
+        if scope in self.apart:
+            return (scope,)
+        before = self.names[: self.names.index(scope) + 1]
+        return tuple(each for each in before if each not in self.apart)
+
+
 class TokenStore(Protocol):
     """Storage of tokens."""
 

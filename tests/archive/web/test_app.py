@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route, Router
 
-from ibi.archive.web.app import PrefixRoutes
+from ibi.foundation.web.routing import Branch
 
 
 async def _answer(request: Request) -> Response:
@@ -39,4 +39,4 @@ def _found(routes: list[BaseRoute], method: str, path: str) -> tuple[Match, obje
 @pytest.mark.parametrize("path", ["/api/items", "/api/other", "/api/", "/items", "/"])
 def test_a_branch_finds_what_its_routes_find(method: str, path: str) -> None:
     match, route = _found(_routes(), method, path)
-    assert _found([PrefixRoutes("/api/", _routes())], method, path) == (match, route)
+    assert _found([Branch("/api/", _routes())], method, path) == (match, route)

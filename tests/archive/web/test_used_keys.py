@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ibi.archive.housekeeping import SECOND, UsedKeyCleanup
 from ibi.archive.ports.statistics import Access
-from ibi.archive.web.app import SECOND, UsedKeyCleanup
 from tests.support.scenes.small_archive import SmallArchive, TickingClock
 
 HOUR = 3600

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ibi.archive.rules.scopes import SCOPES
 from ibi.errors import ForbiddenError, RequestError, UnauthenticatedError
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
+from ibi.foundation.web.tokens import Tokens
 from tests.support.scenes.small_archive import SmallArchive
 
 
@@ -16,7 +17,7 @@ from tests.support.scenes.small_archive import SmallArchive
 def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
     folder: Path = tmp_path_factory.mktemp("tokens")
     small = SmallArchive(folder)
-    yield Tokens(small.catalogue.tokens, small.clock, ARCHIVE_SCOPES)
+    yield Tokens(small.catalogue.tokens, small.clock, SCOPES)
     small.close()
 
 
@@ -34,7 +35,7 @@ def test_scopes_of_an_archive(tokens: Tokens, scope: str, included: set[str]) ->
     tokens.refresh()
     assert tokens.identify(header).name == scope
     allowed = set()
-    for wanted in ARCHIVE_SCOPES:
+    for wanted in SCOPES.names:
         try:
             assert tokens.authenticate(header, wanted).name == scope
             allowed.add(wanted)

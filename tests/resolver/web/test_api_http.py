@@ -13,12 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
-from starlette.routing import Route
 
-from ibi.foundation.web.tokens_api import TokensApi
-from ibi.resolver.web import openapi
-from ibi.resolver.web.registrations_api import RegistrationsApi
-from ibi.resolver.web.registry_api import RegistryApi
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
 from tests.support.servers.minting import wait_until
@@ -501,65 +496,7 @@ def test_the_last_token_that_may_everything_stays(spare: ResolverServer) -> None
     refused(spare.api("DELETE", "tokens/first"), 409, "state")
 
 
-# Who may
-
-
-def operations() -> list[tuple[str, str, dict[str, Any]]]:
-    paths = openapi.document("0")["paths"]
-    return [
-        (method.upper(), path, described)
-        for path, item in paths.items()
-        for method, described in item.items()
-        if method != "parameters"
-    ]
-
-
-READ: Final = {"/api/v1/conflicts", "/api/v1/history"}
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "described"),
-    operations(),
-    ids=[f"{method} {path}" for method, path, _ in operations()],
-)
-def test_every_operation_wants_the_token_that_it_says(
-    resolver: ResolverServer, method: str, path: str, described: dict[str, Any]
-) -> None:
-    names = {"service": "LK47B6W/362SFKH", "token": "x", "name": "x", "conflict": "1"}
-    place = path.format(**names)
-    answer = resolver.ask(method, place, token="")
-    assert (answer.status == 401) == ("security" in described), path
-    assert str(answer.status) in described["responses"], answer.body
-    if "security" in described:
-        reader = resolver.add_token(f"reader-{abs(hash((method, path)))}", "read")
-        may = method == "GET" and path in READ
-        assert (resolver.ask(method, place, token=reader).status == 403) == (not may)
-
-
-def test_every_route_is_described_and_nothing_else(resolver: ResolverServer) -> None:
-    unbound: Any = object.__new__  # the routes are known before anything is
-    registry = unbound(RegistryApi)
-    registry.tokens_api = unbound(TokensApi)
-    routes = {
-        (method, re.sub(r":\w+}", "}", route.path))
-        for api in (registry, unbound(RegistrationsApi))
-        for route in api.routes
-        if isinstance(route, Route)
-        for method in (route.methods or set()) - {"HEAD"}
-    }
-    others = {
-        ("GET", path)
-        for path in (f"{API}/resolve", f"{API}/explain", "/healthz", "/readyz", "/metrics")
-    }
-    document = resolver.get("/openapi.json").json()
-    described = {
-        (method.upper(), path)
-        for path, item in document["paths"].items()
-        for method in item
-        if method != "parameters"
-    }
-    assert document["openapi"] == "3.1.0"
-    assert described == routes | others
+# Methods
 
 
 def test_a_wrong_method_is_told_the_right_ones(resolver: ResolverServer) -> None:

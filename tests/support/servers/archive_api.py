@@ -13,15 +13,17 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from ibi.archive.ports.statistics import Access
+from ibi.archive.rules.scopes import SCOPES
 from ibi.archive.tasks import Tasks, Work
 from ibi.archive.web.api.history import HistoryApi
+from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.tasks import TasksApi
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import IbiError
 from ibi.foundation.web import problems
 from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES
+from ibi.foundation.web.authorization import Authorizer
+from ibi.foundation.web.operations import routes_of, served_by
 from ibi.foundation.web.tokens import Tokens as BearerTokens
 from tests.support.processes.shell import Done, Shell
 from tests.support.scenes.small_archive import SmallArchive
@@ -82,12 +84,12 @@ class SmallService(Client):
 def small_service(folder: Path, works: Mapping[str, Work] | None = None) -> Iterator[SmallService]:
     """Serve a small archive while the block runs, its tasks too."""
     small = SmallArchive(folder)
-    tokens = BearerTokens(small.catalogue.tokens, small.clock, ARCHIVE_SCOPES)
+    tokens = BearerTokens(small.catalogue.tokens, small.clock, SCOPES)
     tasks = Tasks(small.catalogue.tasks, small.clock, works or {})
 
-    door = ArchiveAuthorizer(Authenticator(tokens, small.clock), small.clock, 1_000_000)
-    apis = (TasksApi(tasks, door), HistoryApi(small.archive, door))
-    routes = [route for api in (*apis, StatisticsApi(small.archive, door)) for route in api.routes]
+    apis = (TasksApi(tasks), HistoryApi(small.archive), StatisticsApi(small.archive))
+    authorizer = Authorizer(Authenticator(tokens, small.clock))
+    routes = routes_of(served_by(OPERATIONS, apis), apis, authorizer)
     # Without a log, which would stand among what commands say.
     app = Starlette(
         routes=routes,

@@ -23,11 +23,13 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import Tokens
 from ibi.minting.minter import Minter
+from ibi.minting.rules.scopes import SCOPES
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
-from ibi.minting.web.app import MintingService, minting_app
+from ibi.minting.web.app import minting_app
 from ibi.minting.web.metrics import MintingMetrics
+from ibi.minting.web.service import MintingService
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.processes.fork_server import fork
 
@@ -132,7 +134,7 @@ class MintingServer(Client):
     def add_token(self, name: str, scope: str = "mint") -> str:
         """Add a token to its ledger; a server that runs notices within seconds."""
         with closing(SqlLedger(Sqlite(self.ledger))) as ledger:
-            return Tokens(ledger, SystemClock()).add(name, scope)
+            return Tokens(ledger, SystemClock(), SCOPES).add(name, scope)
 
     def start(self) -> Self:
         """Start it, and wait until it is ready."""
@@ -249,10 +251,11 @@ def in_process_minting_server(
         MachineFolder(folder / "machine"),
         granularity=granularity,
     )
-    service = MintingService(minter, clock, metrics, "0", seats)
+    service = MintingService(minter, clock, metrics, seats)
+    app = minting_app(service, clock, metrics, "0")
     with socket.create_server(("127.0.0.1", 0)) as listener, minter:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server = uvicorn.Server(uvicorn.Config(minting_app(service), log_config=None))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None))
         thread = Thread(target=server.run, args=([listener],))
         thread.start()
         client = InProcessMintingServer(service, clock, address)

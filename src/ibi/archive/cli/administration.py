@@ -7,10 +7,10 @@ from urllib.parse import quote
 import click
 
 from ibi.archive.cli.options import ARCHIVE, archive_options
+from ibi.archive.rules.scopes import SCOPES
 from ibi.client.archive import RemoteArchive
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.cli.token_commands import token_group
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES
 
 
 @click.command()
@@ -99,4 +99,4 @@ def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
             return
 
 
-token = token_group(ARCHIVE, ARCHIVE_SCOPES, "deposit", "library")
+token = token_group(ARCHIVE, SCOPES.names, "deposit", "library")

@@ -18,8 +18,8 @@ from ibi.archive.settings import read_archive
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.audits import damage_answer
 from ibi.archive.web.api.tasks import task_answer
+from ibi.archive.wiring.capabilities import build_audits
 from ibi.archive.wiring.instance import Instance
-from ibi.archive.wiring.maintenance import build_audits
 from ibi.client.archive import RemoteArchive
 from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show

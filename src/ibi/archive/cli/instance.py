@@ -15,6 +15,7 @@ import click
 
 from ibi.archive.cli.options import ARCHIVE, folder_of, folder_option
 from ibi.archive.recovery import rebuild as rebuilding
+from ibi.archive.rules.scopes import SCOPES
 from ibi.archive.settings import (
     LOCAL_HOST,
     ArchiveSettings,
@@ -23,7 +24,6 @@ from ibi.archive.settings import (
     missing_for_linking,
     read_archive,
 )
-from ibi.archive.wiring.app import archive_app
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.foundation.cli.instance_commands import (
@@ -42,7 +42,7 @@ from ibi.foundation.cli.options import (
 from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
-from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
+from ibi.foundation.web.tokens import Tokens
 from ibi.metadata.json_record import record_from
 from ibi.model.token import Token
 
@@ -90,9 +90,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     refuse_used(settings.folder, database, partial(_tokens, settings), "name another")
     with new_instance(ARCHIVE, settings), _opened(settings) as opened:
         service = opened.archive.create_service(record, settings.administrator or "init")
-        secret = first_token(
-            settings.folder, opened.catalogue.tokens, SystemClock(), ARCHIVE_SCOPES
-        )
+        secret = first_token(settings.folder, opened.catalogue.tokens, SystemClock(), SCOPES)
     facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
     show_made(facts, as_json=as_json)
     if settings.host == LOCAL_HOST:
@@ -166,6 +164,8 @@ def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None
 
 
 def _serve_alone(settings: ArchiveSettings, listener: socket.socket) -> None:
+    from ibi.archive.wiring.app import archive_app  # noqa: PLC0415  # it takes a while
+
     address = address_of(listener)
     missing = missing_for_linking(settings)
     with _opened(settings) as opened:
@@ -208,7 +208,7 @@ def rebuild(folder: Path | None) -> None:
         faults = Counter(item.fault for item in items)
         lost = not opened.catalogue.tokens.tokens()
         if lost:
-            tokens = Tokens(opened.catalogue.tokens, SystemClock(), ARCHIVE_SCOPES)
+            tokens = Tokens(opened.catalogue.tokens, SystemClock(), SCOPES)
             instance_lock.keep_token(settings.folder, tokens.add("local", "administer"))
     click.echo(f"rebuilt {faults.pop('', 0)} items")
     if lost:

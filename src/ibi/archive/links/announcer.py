@@ -6,7 +6,7 @@ keeps nobody else waiting. All are daemons: a process never waits for a resolver
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from threading import Condition, Lock, Thread
 from typing import Final, Protocol
@@ -48,6 +48,26 @@ class CatalogueLinks:
     def remove(self, resolver: str) -> None:
         """Forget a link."""
         self._links.drop(resolver)
+
+
+class IncludingResolver:
+    """Knows the address of a resolver that includes the archive."""
+
+    def __init__(self, links: Iterable[Link], on_change: Callable[[str], None]) -> None:
+        """Know these links; `on_change` is told the address now and whenever a link changes."""
+        self._links = {link.resolver: link for link in links}
+        self._on_change = on_change
+        on_change(self.address())
+
+    def observe(self, link: Link) -> None:
+        """Take note of a link as it is now."""
+        self._links[link.resolver] = link
+        self._on_change(self.address())
+
+    def address(self) -> str:
+        """Return the address; empty if no resolver includes the archive."""
+        found = (each.resolver for each in self._links.values() if each.state == "included")
+        return next(found, "")
 
 
 PATIENCE: Final = 10.0

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import DigestState
-from ibi.foundation.web.json_response import by_method
-from ibi.foundation.web.openapi import operation, query
 from ibi.foundation.web.request_body import number_of
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE, DigestPage, encode
 
@@ -24,7 +21,6 @@ _KEPT: Final = 16
 """Pages that are kept for whoever asks for the same: 4 MB."""
 _WAITING: Final = 32
 """Who may wait for a page: to put one together takes a tenth of a second."""
-_AFTER: Final = {"type": "integer", "minimum": 0, "maximum": MAX_CURSOR}
 
 
 _Written: TypeAlias = tuple[bytes, str]
@@ -49,11 +45,6 @@ class DigestEndpoint:
         self._waiting = 0
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
         """By what they follow."""
-
-    @property
-    def routes(self) -> list[Route]:
-        """Where it answers."""
-        return [by_method(PATH, GET=self.page)]
 
     async def page(self, request: Request) -> Response:
         """Answer with what follows a cursor."""
@@ -114,20 +105,3 @@ def _written(page: DigestPage) -> _Written:
 
 def _later(why: str) -> HTTPException:
     return HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why, headers={"Retry-After": "60"})
-
-
-def described() -> dict[str, Any]:
-    """Describe it for OpenAPI."""
-    page = operation(
-        "A page of the digest: which names the archive holds, or holds no more",
-        parameters=[
-            query("epoch", "The epoch that the last page had"),
-            query("after", "The cursor that the last page had; 0 for the first", _AFTER),
-        ],
-        errors=(400, 404),
-        public=True,
-    )
-    content = {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}}
-    page["responses"]["200"]["content"] = content
-    page["responses"]["304"] = {"description": "The same page as the client has"}
-    return {PATH: {"get": page}}

@@ -9,8 +9,6 @@ from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.rules.announcement import Link
 from ibi.archive.web.access_batch import AccessBatch
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 

@@ -7,31 +7,30 @@ administrator named (threats, row 16).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from starlette.requests import Request
 
 from ibi.archive.rules.access import MayRead, anyone, may_read, reads_from
-from ibi.archive.web.authorization import ArchiveAuthorizer
+from ibi.archive.rules.scopes import READ
 from ibi.errors import AccessError
+from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.model.item import Item
 
 IsTicket: TypeAlias = Callable[[Item, str], bool]
 """Tells whether a secret, which may be empty, opens the files of an item to who brings it."""
 
-_SCOPE: Final = "read"
-
 
 class ReaderAccess:
     """Tells what the reader of a request may read."""
 
     def __init__(
-        self, clients: ClientAddresses, door: ArchiveAuthorizer, is_ticket: IsTicket
+        self, clients: ClientAddresses, authorizer: Authorizer, is_ticket: IsTicket
     ) -> None:
         """Know readers by their addresses, by the tokens of an archive, or by tickets."""
         self._clients = clients
-        self._door = door
+        self._authorizer = authorizer
         self._is_ticket = is_ticket
 
     async def may_read(self, item: Item, request: Request) -> bool:
@@ -56,7 +55,7 @@ class ReaderAccess:
         if not bearer_of(request):
             return False
         try:
-            await self._door.admit(request, _SCOPE)
+            await self._authorizer.authorize(request, READ)
         except AccessError:
             return False
         return True

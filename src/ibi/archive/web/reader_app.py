@@ -18,20 +18,22 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ibi.archive.ports.catalogue import Catalogue, Items
+from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.url_keys import UrlKeys
-from ibi.archive.web.app import RouteGroup
+from ibi.archive.web.api.operations import OPERATIONS
+from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
-from ibi.archive.web.status import ArchiveStatus
+from ibi.archive.web.status import share_metrics
+from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
+from ibi.foundation.web.operations import routes_of
 from ibi.model.clock import Clock
 from ibi.wire.requests import Acknowledgment
 
-_THREADS: Final = 64
 _READING: Final = frozenset({"GET", "HEAD"})
 _API: Final = "/api/"
 READ_HERE: Final = ("/api/v1/items", "/api/v1/holdings", "/api/v1/digest")
@@ -104,41 +106,27 @@ class ReaderService(ArchiveService):
         raise _ForKeeperError
 
 
-class ReaderApp:
-    """What a reader's application is made of."""
-
-    def __init__(  # noqa: PLR0913, PLR0917  # its parts
-        self,
-        items: Items,
-        writer: ASGIApp,
-        apis: Sequence[RouteGroup],
-        reading: PublicRoutes,
-        pages: ItemPages,
-        metrics: ArchiveMetrics,
-        version: str,
-    ) -> None:
-        """Put it together."""
-        self._writer = writer
-        self._apis = apis
-        self._reading = reading
-        self._pages = pages
-        self._metrics = metrics
-        self._status = ArchiveStatus(items, metrics, version)
-
-    def asgi(self) -> Starlette:
-        """Return the application."""
-        routes = [
-            WriterRoute(self._writer),
-            *(route for api in self._apis for route in api.routes),
-            *self._status.routes,
-            *self._reading.routes,
-        ]
-        app = application(routes, self._lifespan, self._pages.problem, self._metrics.observe)
-        self._status.share(app)
-        return app
+def reader_application(  # noqa: PLR0913, PLR0917  # its parts
+    writer: ASGIApp,
+    apis: Sequence[object],
+    authorizer: Authorizer,
+    reading: PublicRoutes,
+    pages: ItemPages,
+    metrics: ArchiveMetrics,
+) -> Starlette:
+    """Return the application of a reader; `apis` have the handlers of its operations."""
 
     @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        threads = ThreadPoolExecutor(_THREADS, "ibi")
-        asyncio.get_running_loop().set_default_executor(threads)
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "ibi"))
         yield
+
+    operations = [each for each in OPERATIONS if not is_for_writer(each.method, each.path)]
+    routes = [
+        WriterRoute(writer),
+        *routes_of(operations, apis, authorizer),
+        *reading.routes,
+    ]
+    app = application(routes, lifespan, pages.problem, metrics.observe)
+    share_metrics(app, metrics)
+    return app

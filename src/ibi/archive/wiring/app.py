@@ -1,93 +1,174 @@
-"""A running archive."""
+"""A running archive: its capabilities, put together."""
 
 from __future__ import annotations
 
 import random
 import secrets
+from collections.abc import Callable
+from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING
 
+from starlette.applications import Starlette
+
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.housekeeping import Housekeeping
+from ibi.archive.links.announcer import Announcer, CatalogueLinks, IncludingResolver
+from ibi.archive.peers.resolver_client import HttpResolverClient
+from ibi.archive.peers.signing_key import SigningKey
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.rules.announcement import Link
+from ibi.archive.rules.answer import Identity
+from ibi.archive.rules.scopes import SCOPES
+from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.settings import ArchiveSettings, missing_for_linking
-from ibi.archive.wiring.maintenance import build_exchange, build_maintenance, signing_key_of
-from ibi.errors import ArchiveRequestError
+from ibi.archive.storage.unpack.unpack import unpack
+from ibi.archive.web.api.administration import AdministrationApi, token_history
+from ibi.archive.web.api.messages import ArchiveAnswer, Labels
+from ibi.archive.web.app import Running, archive_application
+from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.pages import Pages
+from ibi.archive.web.protocol import ArchiveService
+from ibi.archive.web.public_routes import PublicRoutes
+from ibi.archive.web.reader_access import ReaderAccess
+from ibi.archive.web.status import archive_status
+from ibi.archive.web.urls import ArchiveUrls
+from ibi.archive.wiring.capabilities import (
+    Capability,
+    build_audits,
+    build_copies,
+    build_tasks,
+    build_transfers,
+    copies_capability,
+    deposits_capability,
+    digest_capability,
+    exchange_capability,
+    fixity_capability,
+    items_capability,
+    log_damage,
+    transfers_capability,
+)
+from ibi.archive.wiring.instance import Instance
+from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.web.authentication import Authenticator
+from ibi.foundation.web.authorization import Authorizer, TokenLimits
+from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.foundation.web.tokens import STALE, Tokens
+from ibi.foundation.web.tokens_api import TokensApi
+from ibi.metadata.formats import FORMATS
 from ibi.model.archive_record import ArchiveRecord
+from ibi.model.clock import Clock
 from ibi.model.label_pair import Forms
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
 
-    from ibi.archive.links.announcer import Announcer
-    from ibi.archive.rules.announcement import Link
-from ibi.archive.wiring.instance import Instance
-
-
-def archive_app(  # noqa: PLR0915  # its parts, one after the other
-    instance: Instance,
-) -> tuple[Starlette, Announcer]:
-    """Return an archive's application, and who tells the resolvers of it once it answers."""
-    from ibi.archive.deposits.deposits import Deposits
-    from ibi.archive.links.announcer import Announcer, CatalogueLinks
-    from ibi.archive.peers.resolver_client import HttpResolverClient
-    from ibi.archive.rules.answer import Identity
-    from ibi.archive.rules.url_keys import UrlKeys
-    from ibi.archive.storage.unpack.unpack import unpack
-    from ibi.archive.web.api.administration import AdministrationApi
-    from ibi.archive.web.api.deposits import DepositsApi
-    from ibi.archive.web.api.history import HistoryApi
-    from ibi.archive.web.api.items import ItemsApi
-    from ibi.archive.web.api.messages import ArchiveAnswer, Labels
-    from ibi.archive.web.api.statistics import StatisticsApi
-    from ibi.archive.web.app import ArchiveApp, RouteGroup
-    from ibi.archive.web.authorization import ArchiveAuthorizer
-    from ibi.archive.web.item_pages import ItemPages
-    from ibi.archive.web.metrics import ArchiveMetrics
-    from ibi.archive.web.pages import Pages
-    from ibi.archive.web.protocol import ArchiveService
-    from ibi.archive.web.public_routes import PublicRoutes
-    from ibi.archive.web.reader_access import ReaderAccess
-    from ibi.archive.web.urls import ArchiveUrls
-    from ibi.foundation.web.authentication import Authenticator
-    from ibi.foundation.web.client_address import ClientAddresses
-    from ibi.foundation.web.tokens import ARCHIVE_SCOPES, Tokens
-    from ibi.metadata.formats import FORMATS
-
-    settings, archive, clock = instance.settings, instance.archive, instance.clock
-    catalogue = archive.catalogue
-    service = instance.service()
-    identity = Identity(settings.address, service, formats=tuple(FORMATS))
-    secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
+def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
+    """Return an archive's application, and what tells resolvers of it once it answers."""
+    settings, catalogue, clock = instance.settings, instance.catalogue, instance.clock
+    service, version = instance.service(), metadata.version("ibi")
     metrics = ArchiveMetrics()
     links = CatalogueLinks(catalogue.links)
-    including: dict[str, Link] = {link.resolver: link for link in links.all()}
+    including = IncludingResolver(links.all(), instance.on_link)
+    announcer = _announcer(instance, links, service, (including.observe, metrics.observe_link))
+    urls = build_urls(settings, catalogue, service, including.address)
+    deposits = Deposits(instance.archive, unpack)
+    auditing = build_audits(instance, log_damage)
+    copies, copy_work = build_copies(instance)
+    transfers = build_transfers(instance, service)
+    tasks, long_work = build_tasks(instance, auditing, copy_work)
+    authorizer = build_authorizer(settings, catalogue, clock)
+    # What starts and stops, and what is called every hour, goes in this order.
+    capabilities = (
+        deposits_capability(instance, deposits, urls),
+        items_capability(instance, urls),
+        _administration_capability(instance, urls, announcer, links, authorizer.tokens),
+        exchange_capability(instance, deposits, service),
+        long_work,
+        transfers_capability(transfers),
+        digest_capability(instance),
+        fixity_capability(instance, auditing, tasks),
+        copies_capability(instance, copies, copy_work, tasks),
+    )
+    metrics.watch_damage(auditing.damages)
+    metrics.watch_copies(copies)
+    secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
+    answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
+    pages = build_pages(settings, urls)
+    readers = ReaderAccess(
+        ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
+    )
+    app = archive_application(
+        (*_apis(capabilities), archive_status(catalogue.items, metrics, version)),
+        authorizer,
+        _running(answering, capabilities),
+        PublicRoutes(instance.archive, answering, urls, pages, readers),
+        pages,
+        metrics,
+    )
+    return app, announcer
 
+
+def build_urls(
+    settings: ArchiveSettings, catalogue: Catalogue, service: Forms, resolver: Callable[[], str]
+) -> ArchiveUrls:
+    """Return the URLs of an archive; `resolver` returns the address of one that includes it."""
+    identity = Identity(settings.address, service, formats=tuple(FORMATS))
+    return ArchiveUrls(catalogue.items, identity, resolver)
+
+
+def build_authorizer(
+    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE
+) -> Authorizer:
+    """Return what authorizes the requests to an archive."""
+    tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)
+    limits = TokenLimits(clock, settings.requests_a_second, peer_of)
+    return Authorizer(Authenticator(tokens, clock), limits)
+
+
+def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> ItemPages:
+    """Return the pages of an archive."""
+    return ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
+
+
+def _apis(capabilities: tuple[Capability, ...]) -> list[object]:
+    return [api for capability in capabilities for api in capability.apis]
+
+
+def _running(answering: ArchiveService, capabilities: tuple[Capability, ...]) -> Running:
+    services = [service for capability in capabilities for service in capability.services]
+    rounds = [each for capability in capabilities for each in capability.rounds]
+    return Running(answering.counting, services, Housekeeping(rounds))
+
+
+def _announcer(
+    instance: Instance,
+    links: CatalogueLinks,
+    service: Forms,
+    observers: tuple[Callable[[Link], None], ...],
+) -> Announcer:
     def observe(link: Link) -> None:
-        including[link.resolver] = link
-        metrics.observe_link(link)
-        instance.on_link(resolver())
+        for each in observers:
+            each(link)
 
-    def resolver() -> str:
-        found = (each.resolver for each in including.values() if each.state == "included")
-        return next(found, "")
-
-    instance.on_link(resolver())
-    version = metadata.version("ibi")
-    announcer = Announcer(
+    return Announcer(
         links,
         HttpResolverClient(),
-        lambda: _record(settings, service, version),
-        clock,
+        partial(_record, instance.settings, service),
+        instance.clock,
         observe=observe,
         jitter=random.random,
     )
-    urls = ArchiveUrls(catalogue.items, identity, resolver)
-    door = ArchiveAuthorizer(
-        Authenticator(Tokens(catalogue.tokens, clock, ARCHIVE_SCOPES), clock),
-        clock,
-        settings.requests_a_second,
-    )
-    archive_service = ArchiveService(catalogue, identity, UrlKeys(bytes.fromhex(secret)), clock)
-    deposits = Deposits(archive, unpack)
-    pages = ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
+
+
+def _administration_capability(
+    instance: Instance,
+    urls: ArchiveUrls,
+    announcer: Announcer,
+    links: CatalogueLinks,
+    tokens: Tokens,
+) -> Capability:
+    """Build what tells of the archive itself, and administers its links and tokens."""
+    archive, settings = instance.archive, instance.settings
+    service = urls.identity.service
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
     about = ArchiveAnswer(
         settings.name,
@@ -95,38 +176,16 @@ def archive_app(  # noqa: PLR0915  # its parts, one after the other
         Labels(rep, ibip),
         0,
         [*FORMATS],
-        version,
-        signing_key_of(instance),
+        metadata.version("ibi"),
+        SigningKey(instance.catalogue.settings).public(),
     )
-    upkeep = build_maintenance(instance, door)
-    is_ticket = upkeep.transfers.is_ticket
-    readers = ReaderAccess(ClientAddresses(settings.trusted_proxies, "full"), door, is_ticket)
-    metrics.watch_damage(upkeep.damages)
-    metrics.watch_copies(upkeep.copies)
-    apis: list[RouteGroup] = [
-        ItemsApi(archive, door, urls),
-        DepositsApi(deposits, door, urls, settings.largest_file),
-        AdministrationApi(
-            archive, door, urls, links, announcer, about, lambda: _check_linkable(settings)
-        ),
-        HistoryApi(archive, door),
-        StatisticsApi(archive, door),
-        *build_exchange(instance, service, deposits, door),
-        *upkeep.apis,
-    ]
-    app = ArchiveApp(
-        archive,
-        deposits,
-        archive_service,
-        apis,
-        upkeep.services,
-        upkeep.rounds,
-        PublicRoutes(archive, archive_service, urls, pages, readers),
-        pages,
-        metrics,
-        version,
+    check_linkable = partial(_check_linkable, settings)
+    return Capability(
+        apis=(
+            AdministrationApi(archive, urls, links, announcer, about, check_linkable),
+            TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
+        )
     )
-    return app.asgi(), announcer
 
 
 def _check_linkable(settings: ArchiveSettings) -> None:
@@ -136,12 +195,12 @@ def _check_linkable(settings: ArchiveSettings) -> None:
         raise ArchiveRequestError(missing)
 
 
-def _record(settings: ArchiveSettings, service: Forms, version: str) -> ArchiveRecord:
+def _record(settings: ArchiveSettings, service: Forms) -> ArchiveRecord:
     _check_linkable(settings)
     return ArchiveRecord(
         settings.address.partition("://")[2],
         service.label,
         settings.ip,
-        f"ibi-{version}",
+        f"ibi-{metadata.version('ibi')}",
         settings.administrator,
     )

@@ -20,15 +20,23 @@ if TYPE_CHECKING:
 class Instance:
     """A running archive: what must be closed when it stops, in order."""
 
-    def __init__(self, settings: ArchiveSettings) -> None:
-        """Open everything; what was decided before the last stop is finished here."""
+    def __init__(
+        self,
+        settings: ArchiveSettings,
+        *,
+        on_move: Callable[[], None] = lambda: None,
+        on_link: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Open everything; what was decided before the last stop is finished here.
+
+        `on_move` is called when the files are elsewhere, as the settings say by then. `on_link` is
+        told which resolver includes the archive, an empty text if none does.
+        """
         from ibi.archive.archive import Archive
 
         self.settings = settings
-        self.on_move: Callable[[], None] = lambda: None
-        """Told when the files are elsewhere, as the settings say by then."""
-        self.on_link: Callable[[str], None] = lambda _: None
-        """Told which resolver includes the archive; an empty text if none does."""
+        self.on_move = on_move
+        self.on_link = on_link
         self.clock = SystemClock()
         self.catalogue = open_catalogue(settings)
         self.minter: Minter | None = None

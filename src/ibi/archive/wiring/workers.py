@@ -187,8 +187,8 @@ def _keep(
 ) -> None:
     """Be the keeper."""
     listener.close()
-    with closing(Instance(read_archive(folder))) as opened:
-        word.of(opened)
+    instance = Instance(read_archive(folder), on_move=word.moves.add, on_link=word.resolver.write)
+    with closing(instance) as opened:
         app, announcer = archive_app(opened)
         door = ForwardedServer(channel, metrics_of(app), app)
         ArchiveWriter(

@@ -19,7 +19,7 @@ from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
 from ibi.foundation.web.tokens import Tokens
 from ibi.model.clock import Clock
-from ibi.model.token import TokenStore
+from ibi.model.token import Scopes, TokenStore
 
 SHOWN_ONCE: Final = "This token may do everything. It is shown only now: keep it."
 
@@ -42,22 +42,22 @@ def new_instance(program: Program[Any], settings: Any) -> Iterator[None]:  # noq
         keep(folder / program.settings_file, written(settings))
 
 
-def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]) -> str:
+def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> str:
     """Make a token for commands on this machine, which is kept in the folder, and return it.
 
     It replaces all others: those of an attempt that was killed open nothing.
     """
     for token in store.tokens():
         store.remove_token(token.name)
-    secret = Tokens(store, clock, scopes).add("local", scopes[-1])
+    secret = Tokens(store, clock, scopes).add("local", scopes.highest)
     instance_lock.keep_token(folder, secret)
     return secret
 
 
-def first_token(folder: Path, store: TokenStore, clock: Clock, scopes: tuple[str, ...]) -> str:
+def first_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> str:
     """Make the local token and the one that `init` shows, and return the latter."""
     local_token(folder, store, clock, scopes)
-    return Tokens(store, clock, scopes).add("first", scopes[-1])
+    return Tokens(store, clock, scopes).add("first", scopes.highest)
 
 
 def show_made(facts: dict[str, str], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Who comes in: tokens, read anew every few seconds, for all who wait at once."""
+"""Authentication: which token a request carries."""
 
 from __future__ import annotations
 
@@ -14,28 +14,23 @@ _SECOND: Final = 1_000_000_000
 
 
 class Authenticator:
-    """Lets in whoever has a token for what they want."""
+    """Identifies tokens; the store is read anew every few seconds, for all requests at once."""
 
     def __init__(self, tokens: Tokens, clock: Clock) -> None:
-        """Look after these tokens."""
+        """Identify these tokens."""
         self.tokens = tokens
         self._clock = clock
         self._refreshing = asyncio.Lock()
         self._failure: tuple[int, IbiError | None] = (0, None)
 
     async def identify(self, authorization: str | None) -> Token:
-        """Return the token that a header carries, whatever it is good for."""
+        """Return the token that a header carries, whatever its scope."""
         if authorization is None:
             raise UnauthenticatedError
         if self.tokens.is_stale():
             async with self._refreshing:
                 await self._refresh()
         return self.tokens.identify(authorization)
-
-    async def admit(self, authorization: str | None, scope: str) -> Token:
-        """Return the token that a header carries, if it is good for this."""
-        await self.identify(authorization)
-        return self.tokens.authenticate(authorization, scope)
 
     async def _refresh(self) -> None:
         """Read the tokens; a store that fails is asked once a second."""

@@ -1,4 +1,4 @@
-"""What the applications of an archive and of a resolver have in common: errors, health, log."""
+"""What the applications of an archive and of a resolver have in common: errors and log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from ibi.errors import IbiError, printable
 from ibi.foundation.web import problems
@@ -37,7 +37,7 @@ def application(
     """Return an application; `observe` gets method, status and seconds of each request."""
     on_error = _on_error(show_problem)
     app = Starlette(
-        routes=[Route("/healthz", _healthz), *routes],
+        routes=list(routes),
         middleware=[Middleware(AccessLog, observe=observe)],
         exception_handlers={
             IbiError: on_error,
@@ -87,8 +87,3 @@ def _on_error(show_problem: ShowProblem) -> Callable[[Request, Exception], Await
         return response
 
     return on_error
-
-
-async def _healthz(_: Request) -> Response:
-    """Tell that the process lives."""
-    return Response(b"alive\n", media_type="text/plain", headers=FRESH)

@@ -34,8 +34,7 @@ class ClientAddresses:
 
     def of(self, request: Request) -> tuple[str, ...]:
         """Return the addresses of a reader and of the proxies between, the reader's first."""
-        peer = request.client.host if request.client else ""
-        return self.of_peer(peer, ",".join(request.headers.getlist("x-forwarded-for")))
+        return self.of_peer(peer_of(request), ",".join(request.headers.getlist("x-forwarded-for")))
 
     def of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
         """Return the same of who is connected, and of what it says for whom."""
@@ -86,6 +85,11 @@ class ClientAddresses:
     def told(self, addresses: Sequence[str]) -> tuple[str, ...]:
         """Return what archives are told of them."""
         return tuple(dict.fromkeys(map(self._told, addresses)))
+
+
+def peer_of(request: Request) -> str:
+    """Return the address that a request comes from; empty if it is not known."""
+    return request.client.host if request.client else ""
 
 
 @lru_cache(maxsize=4096)

@@ -1,28 +1,51 @@
-"""Parts of an OpenAPI document: operations, their parameters, bodies and problems."""
+"""The OpenAPI document of a program, made of its table of operations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from ibi.foundation.web.problems import MEDIA_TYPE
+from ibi.foundation.web.operations import Body, Media, Message, Operation, Parameter
+from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 
-_USUAL: Final = (400, 401, 403, 429, 503)
+
+@dataclass(frozen=True, slots=True)
+class ApiDescription:
+    """What a document says of a whole API."""
+
+    title: str
+    summary: str
+    protected_problems: tuple[int, ...] = (400, 401, 403, 429, 503)
+    """That every operation may answer that needs a scope."""
+    public_problems: tuple[int, ...] = (503,)
+    """That every other operation may answer."""
+    answer: str = "As asked"
+    """Describes the usual answer; if empty, the summary of the operation does."""
+    problem: str = "A problem (RFC 9457)"
 
 
 def document(
-    title: str, summary: str, version: str, types: Iterable[type], paths: dict[str, Any]
+    description: ApiDescription, operations: Sequence[Operation], version: str
 ) -> dict[str, Any]:
     """Return an OpenAPI document; the types that check the requests describe them."""
+    described = [each for each in operations if each.described]
+    types = {*_types(described), Problem}
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in described:
+        path = paths.setdefault(operation.template, {})
+        path[operation.method.lower()] = _operation(operation, description)
+        if parameters := _in_path(operation):
+            path["parameters"] = parameters
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": title,
+            "title": description.title,
             "version": version,
-            "summary": summary,
+            "summary": description.summary,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": paths,
@@ -33,89 +56,84 @@ def document(
     }
 
 
-def operation(  # noqa: PLR0913  # the facts of an operation, by name
-    summary: str,
-    *,
-    body: str | None = None,
-    answer: str | None = None,
-    status: int = 200,
-    errors: tuple[int, ...] = (),
-    parameters: list[dict[str, Any]] | None = None,
-    public: bool = False,
-    body_needed: bool = True,
-) -> dict[str, Any]:
-    """Describe an operation; a body or answer that has no type of its own is an empty name."""
-    usual = (503,) if public else _USUAL
+def _types(operations: Iterable[Operation]) -> Iterable[type]:
+    for operation in operations:
+        messages = [operation.answer, *(each.message for each in operation.further.values())]
+        if operation.body is not None:
+            messages.append(operation.body.message)
+        yield from (each for each in messages if isinstance(each, type))
+
+
+def _in_path(operation: Operation) -> list[Parameter]:
+    return [each for each in operation.parameters if each["in"] == "path"]
+
+
+def _operation(operation: Operation, api: ApiDescription) -> dict[str, Any]:
+    is_protected = isinstance(operation.scope, str)
+    usual = api.protected_problems if is_protected else api.public_problems
+    problem = {
+        "description": api.problem,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
     described: dict[str, Any] = {
-        "summary": summary,
+        "summary": operation.summary,
         "responses": {
-            str(status): _content("As asked", answer),
-            **{str(error): PROBLEM for error in sorted({*usual, *errors})},
+            str(operation.status): _answer(api.answer or operation.summary, operation.answer),
+            **{
+                str(status): _answer(further.description, further.message)
+                for status, further in operation.further.items()
+            },
+            **{str(status): problem for status in sorted({*usual, *operation.problems})},
         },
     }
-    if not public:
+    if is_protected:
         described["security"] = [{"token": []}]
-    if body is not None:
-        described["requestBody"] = {"required": body_needed, **_body(body)}
-    if parameters:
+    if operation.body is not None:
+        described["requestBody"] = _body(operation.body)
+    if parameters := [each for each in operation.parameters if each["in"] != "path"]:
         described["parameters"] = parameters
     return described
 
 
-def in_words(summary: str) -> dict[str, Any]:
-    """Describe what is answered to everybody, as a text."""
-    described = operation(summary, public=True)
-    described["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
-    return described
-
-
-def _content(text: str, name: str | None) -> dict[str, Any]:
-    if name is None:
+def _answer(text: str, message: Message | None) -> dict[str, Any]:
+    if message is None:
         return {"description": text}
-    schema = {"$ref": f"#/components/schemas/{name}"} if name else {}
-    types = {"application/json": {"schema": schema}}
-    if not name:
-        types["text/xml"] = {"schema": {}}
-        types["application/xml"] = {"schema": {}}
-    return {"description": text, "content": types}
+    return {"description": text, "content": _content(message)}
 
 
-def _body(name: str) -> dict[str, Any]:
-    content = _content("", name)["content"]
-    return {"content": content}
+def _body(body: Body) -> dict[str, Any]:
+    said = {} if body.required is None else {"required": body.required}
+    return {**said, "content": _content(body.message)}
 
 
-def upload(summary: str, *parameters: dict[str, Any]) -> dict[str, Any]:
-    """Describe the sending of a file."""
-    described = operation(
-        summary,
-        answer="FileAnswer",
-        status=201,
-        errors=(404, 409, 413, 422, 507),
-        parameters=[_COMPLETE, _DIGEST, *parameters],
-    )
-    described["responses"]["200"] = _content("What has come so far", "StagedAnswer")
-    described["requestBody"] = {"content": {"application/octet-stream": {"schema": {}}}}
-    return described
+def _content(message: Message) -> dict[str, Any]:
+    if isinstance(message, Media):
+        return {name: {"schema": schema} for name, schema in message.schemas.items()}
+    reference = {"$ref": f"#/components/schemas/{message.__name__}"}
+    return {"application/json": {"schema": reference}}
 
 
-def parameter(name: str, text: str) -> dict[str, Any]:
+def parameter(name: str, text: str) -> Parameter:
     """Describe a part of the path."""
     schema = {"type": "string", "minLength": 1}
     return {"name": name, "in": "path", "required": True, "description": text, "schema": schema}
 
 
-def query(name: str, text: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Describe a pair of the query."""
-    return {
+def query(
+    name: str, text: str, schema: dict[str, Any] | None = None, *, required: bool | None = None
+) -> Parameter:
+    """Describe a pair of the query; `required` is left out if it is not said."""
+    described: dict[str, Any] = {
         "name": name,
         "in": "query",
         "description": text,
         "schema": schema or {"type": "string"},
     }
+    return described if required is None else {**described, "required": required}
 
 
-def _header(name: str, text: str, *, required: bool = False) -> dict[str, Any]:
+def header(name: str, text: str, *, required: bool = False) -> Parameter:
+    """Describe a header."""
     return {
         "name": name,
         "in": "header",
@@ -125,15 +143,6 @@ def _header(name: str, text: str, *, required: bool = False) -> dict[str, Any]:
     }
 
 
-IBI: Final = parameter("ibi", "A label of the item, in any form; its slashes may stand as they are")
-ID: Final = parameter("id", "The id of a deposit")
-PATH: Final = parameter("path", "The path of a file, with slashes between folders")
 LIMIT: Final = query("limit", "How many", {"type": "integer", "minimum": 1, "maximum": 1000})
-PAGE: Final = [LIMIT, query("after", "Continue after this")]
-OFFSET: Final = _header("Upload-Offset", "From which byte on", required=True)
-_COMPLETE: Final = _header("Upload-Complete", "?0 if more will follow")
-_DIGEST: Final = _header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)")
-PROBLEM: Final = {
-    "description": "A problem (RFC 9457)",
-    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-}
+PAGE: Final = (LIMIT, query("after", "Continue after this"))
+TEXT: Final = Media({"text/plain": {"type": "string"}})

@@ -13,17 +13,7 @@ from typing import Final
 
 from ibi.errors import ForbiddenError, RequestError, StateError, UnauthenticatedError, shown
 from ibi.model.clock import Clock
-from ibi.model.token import Token, TokenStore
-
-SCOPES: Final = ("mint", "administer")
-"""Of a minting service. A scope includes those before it."""
-ARCHIVE_SCOPES: Final = ("read", "deposit", "receive", "administer")
-"""Of an archive."""
-RESOLVER_SCOPES: Final = ("read", "operate")
-"""Of a resolver."""
-APART: Final = frozenset({"receive"})
-"""Scopes that stand apart from the order: they include no other, and only the last includes them.
-By `receive` another archive transfers Originals here, and reads nothing."""
+from ibi.model.token import Scopes, Token, TokenStore
 
 STALE: Final = 5_000_000_000
 """Nanoseconds until a token that was removed elsewhere is noticed here."""
@@ -38,14 +28,11 @@ class Tokens:
         self,
         store: TokenStore,
         clock: Clock,
-        scopes: tuple[str, ...] = SCOPES,
+        scopes: Scopes,
         *,
         trusted_for: int = STALE,
     ) -> None:
-        """Read none yet; of the scopes each includes those before it.
-
-        What was read is trusted for so many nanoseconds.
-        """
+        """Read none yet; what is read is trusted for so many nanoseconds."""
         self._trusted_for = trusted_for
         self._store = store
         self._clock = clock
@@ -58,8 +45,8 @@ class Tokens:
         if _NAME.fullmatch(name) is None:
             msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
             raise RequestError(msg)
-        if scope not in self.scopes:
-            msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes)}."
+        if scope not in self.scopes.names:
+            msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes.names)}."
             raise RequestError(msg)
         secret = f"ibi_{secrets.token_urlsafe(32)}"
         if not self._store.add_token(Token(name, digest(secret), scope, self._clock.wall())):
@@ -73,9 +60,10 @@ class Tokens:
 
         The last one that may do everything stays: nobody could make another.
         """
-        powerful = {token.name for token in self._store.tokens() if token.scope == self.scopes[-1]}
+        highest = self.scopes.highest
+        powerful = {token.name for token in self._store.tokens() if token.scope == highest}
         if powerful == {name}:
-            msg = f"{name} is the last token with the scope {self.scopes[-1]}: add another first."
+            msg = f"{name} is the last token with the scope {highest}: add another first."
             raise StateError(msg)
         if _NAME.fullmatch(name) is None or not self._store.remove_token(name):
             return False
@@ -103,17 +91,13 @@ class Tokens:
     def authenticate(self, authorization: str | None, scope: str) -> Token:
         """Return the token that a header carries, if it is good for this."""
         token = self.identify(authorization)
-        if scope not in self._included(token.scope):
-            raise ForbiddenError(scope)
+        self.check_scope(token, scope)
         return token
 
-    def _included(self, scope: str) -> tuple[str, ...]:
-        if scope == self.scopes[-1]:
-            return self.scopes
-        if scope in APART:
-            return (scope,)
-        before = self.scopes[: self.scopes.index(scope) + 1]
-        return tuple(each for each in before if each not in APART)
+    def check_scope(self, token: Token, scope: str) -> None:
+        """Raise ForbiddenError unless a token is good for a scope."""
+        if scope not in self.scopes.included(token.scope):
+            raise ForbiddenError(scope)
 
 
 def digest(secret: str) -> str:

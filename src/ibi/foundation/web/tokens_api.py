@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Final, TypeAlias
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.errors import IbiError
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import operation, parameter
-from ibi.foundation.web.request_body import body_of, decoded
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.openapi import parameter
+from ibi.foundation.web.operations import AuthorizedRequest, Operation
 from ibi.foundation.web.tokens import Tokens
 from ibi.identifier.instant import Instant
 from ibi.model.token import Token, TokenStore
@@ -45,72 +43,49 @@ class TokensAnswer(msgspec.Struct, frozen=True):
     tokens: list[TokenAnswer]
 
 
-_DECODE: Final = msgspec.json.Decoder(TokenRequest).decode
-
-
-class Door(Protocol):
-    """Who may come in."""
-
-    tokens: Tokens
-
-    async def admit(self, request: Request, scope: str) -> str:
-        """Return the name of the token that a request carries, if it is good for this."""
-        ...
+NoteToken: TypeAlias = Callable[[str, str, str, str], Awaitable[None]]
+"""Notes an act, the caller, and the name and the scope of the token."""
 
 
 class TokensApi:
-    """Its handlers; whoever has the last scope of all may use them."""
+    """Its handlers."""
 
     def __init__(
         self,
         store: TokenStore,
-        door: Door,
-        note: Callable[[str, str, str, str], Awaitable[None]],
+        tokens: Tokens,
+        note: NoteToken,
         unknown: Callable[[str, str], IbiError],
     ) -> None:
-        """`note` is told what was done, by whom, the name and the scope of the token.
+        """Make and remove tokens.
 
         `unknown` makes the error for what is not there: what it is, and its name.
         """
         self._store = store
-        self._door = door
+        self._tokens = tokens
         self._note = note
         self._unknown = unknown
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/tokens", GET=self.list, POST=self.add),
-            by_method("/api/v1/tokens/{name}", DELETE=self.remove),
-        ]
-
-    async def _admit(self, request: Request) -> str:
-        return await self._door.admit(request, self._door.tokens.scopes[-1])
-
-    async def list(self, request: Request) -> Response:
+    async def list(self, _: AuthorizedRequest) -> Response:
         """List the tokens, without what is secret of them."""
-        await self._admit(request)
         found = await asyncio.to_thread(self._store.tokens)
         return json_answer(TokensAnswer([_answer(each) for each in found]))
 
-    async def add(self, request: Request) -> Response:
+    async def add(self, request: AuthorizedRequest) -> Response:
         """Make a token, and show it, once."""
-        who = await self._admit(request)
-        wanted = decoded(_DECODE, await body_of(request))
-        secret = await asyncio.to_thread(self._door.tokens.add, wanted.name, wanted.scope)
-        await self._note("add token", who, wanted.name, wanted.scope)
+        wanted = await request.read(TokenRequest)
+        secret = await asyncio.to_thread(self._tokens.add, wanted.name, wanted.scope)
+        await self._note("add token", request.caller, wanted.name, wanted.scope)
         found = await asyncio.to_thread(self._store.tokens)
         [token] = [each for each in found if each.name == wanted.name]
         return json_answer(_answer(token, secret), HTTPStatus.CREATED)
 
-    async def remove(self, request: Request) -> Response:
+    async def remove(self, request: AuthorizedRequest) -> Response:
         """Remove a token."""
-        who = await self._admit(request)
         name = request.path_params["name"]
-        if not await asyncio.to_thread(self._door.tokens.remove, name):
+        if not await asyncio.to_thread(self._tokens.remove, name):
             raise self._unknown("token", name)
-        await self._note("remove token", who, name, "")
+        await self._note("remove token", request.caller, name, "")
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -119,21 +94,36 @@ def _answer(token: Token, secret: str = "") -> TokenAnswer:
     return TokenAnswer(token.name, token.scope, created, secret)
 
 
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    return {
-        "/api/v1/tokens": {
-            "get": operation("All tokens", answer="TokensAnswer"),
-            "post": operation(
-                "Make a token, and show it once",
-                body="TokenRequest",
-                answer="TokenAnswer",
-                status=201,
-                errors=(413, 507),
-            ),
-        },
-        "/api/v1/tokens/{name}": {
-            "parameters": [parameter("name", "The name of a token")],
-            "delete": operation("Remove a token", status=204, errors=(404, 409, 507)),
-        },
-    }
+def token_operations(highest: str) -> tuple[Operation, ...]:
+    """Return the operations of a program; they need its highest scope."""
+    return (
+        Operation(
+            "GET",
+            "/api/v1/tokens",
+            highest,
+            TokensApi.list,
+            "All tokens",
+            answer=TokensAnswer,
+        ),
+        Operation(
+            "POST",
+            "/api/v1/tokens",
+            highest,
+            TokensApi.add,
+            "Make a token, and show it once",
+            request=TokenRequest,
+            answer=TokenAnswer,
+            status=201,
+            problems=(413, 507),
+        ),
+        Operation(
+            "DELETE",
+            "/api/v1/tokens/{name}",
+            highest,
+            TokensApi.remove,
+            "Remove a token",
+            status=204,
+            problems=(404, 409, 507),
+            parameters=(parameter("name", "The name of a token"),),
+        ),
+    )

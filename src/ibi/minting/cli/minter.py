@@ -14,12 +14,13 @@ from ibi.foundation.cli.instance_commands import SHOWN_ONCE
 from ibi.foundation.cli.options import refuse_closed_output
 from ibi.foundation.processes.server import address_of, listening_at, run
 from ibi.foundation.system.clock import SystemClock
-from ibi.foundation.web.tokens import SCOPES, Tokens
+from ibi.foundation.web.tokens import Tokens
 from ibi.identifier.label import parse
 from ibi.minting.cli.options import ledger_option, subsystem_options
 from ibi.minting.label_binding import LabelBindings
 from ibi.minting.rules.granularity import AUTO
 from ibi.minting.rules.label_generator import instant_of
+from ibi.minting.rules.scopes import MINT, SCOPES
 from ibi.minting.settings import MinterSettings, usual_ledger
 from ibi.minting.wiring import minter_of, minting_service, open_ledger
 
@@ -151,7 +152,7 @@ def token() -> None:
 
 @token.command("add")
 @click.argument("name")
-@click.option("--scope", type=click.Choice(SCOPES), default=SCOPES[0], show_default=True)
+@click.option("--scope", type=click.Choice(SCOPES.names), default=MINT, show_default=True)
 @ledger_option
 def add_token(name: str, scope: str, ledger: str) -> None:
     """Make a token called NAME and show it, once.
@@ -159,7 +160,7 @@ def add_token(name: str, scope: str, ledger: str) -> None:
     Example: ibi minter token add library --scope mint
     """
     with closing(open_ledger(ledger or str(usual_ledger()))) as opened:
-        click.echo(Tokens(opened, SystemClock()).add(name, scope))
+        click.echo(Tokens(opened, SystemClock(), SCOPES).add(name, scope))
 
 
 @token.command("list")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ibi.minting.minter import Minter
     from ibi.minting.web.request_queue import RequestQueue
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5)
 
 

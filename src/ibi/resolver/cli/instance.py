@@ -22,9 +22,9 @@ from ibi.foundation.cli.options import json_option, refuse_closed_output
 from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
-from ibi.foundation.web.tokens import RESOLVER_SCOPES
 from ibi.model.token import Token
 from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.rules.scopes import SCOPES
 from ibi.resolver.settings import ResolverSettings, checked_resolver, read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store, resolver_app
 
@@ -96,7 +96,7 @@ def init(  # noqa: PLR0913  # what an operator may set at once
     refuse_existing(RESOLVER, given)
     refuse_used(settings.folder, settings.place, partial(_tokens, settings), _USED)
     with new_instance(RESOLVER, settings), closing(open_resolver_store(settings)) as store:
-        secret = first_token(settings.folder, store.tokens, SystemClock(), RESOLVER_SCOPES)
+        secret = first_token(settings.folder, store.tokens, SystemClock(), SCOPES)
     show_made({"resolver": str(given), "token": secret}, as_json=as_json)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ibi.foundation.cli.token_commands import token_group
-from ibi.foundation.web.tokens import RESOLVER_SCOPES
 from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.rules.scopes import SCOPES
 
-token = token_group(RESOLVER, RESOLVER_SCOPES, "read", "watcher")
+token = token_group(RESOLVER, SCOPES.names, "read", "watcher")

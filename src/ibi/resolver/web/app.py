@@ -6,17 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.foundation.interprocess.worker_metrics import numbers, page_for, tell
+from ibi.foundation.web import openapi
+from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
-from ibi.foundation.web.json_response import FRESH
+from ibi.foundation.web.operations import routes_of
+from ibi.foundation.web.status import StatusApi
 from ibi.model.registration import ArchiveState
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.digests.fetcher import DigestFetcher
@@ -29,22 +28,13 @@ from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.recorder import SearchRecorder
-from ibi.resolver.web import metrics as resolver_metrics
-from ibi.resolver.web import openapi as resolver_openapi
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.operations import DESCRIPTION, OPERATIONS
 from ibi.resolver.web.public_routes import ResolverPublicRoutes
+from ibi.resolver.web.register_page import RegisterPage
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import WorkerLeases
-
-
-class RouteGroup(Protocol):
-    """A part of the API, or a page that is no reading."""
-
-    @property
-    def routes(self) -> list[Route]:
-        """Where it answers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +93,24 @@ class ResolverApp:
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         running: BackgroundServices,
-        parts: Sequence[RouteGroup],
+        apis: Sequence[object],
+        authorizer: Authorizer,
+        register_page: RegisterPage,
         reading: ResolverPublicRoutes,
         metrics: ResolverMetrics,
         warm: FastRedirects,
         version: str,
     ) -> None:
-        """Put it together."""
+        """Put it together; `apis` have the handlers of its operations."""
         self._running = running
-        self._parts = parts
+        self._apis = apis
+        self._authorizer = authorizer
+        self._register_page = register_page
         self._reading = reading
         self._metrics = metrics
         self._open_conflicts = 0
-        self._openapi = msgspec.json.encode(resolver_openapi.document(version))
+        document = openapi.document(DESCRIPTION, OPERATIONS, version)
+        self._status = StatusApi(document, self._check, self._page)
         self._watch(warm)
 
     def _watch(self, warm: FastRedirects) -> None:
@@ -149,10 +144,8 @@ class ResolverApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            *(route for part in self._parts for route in part.routes),
-            Route("/openapi.json", self.openapi),
-            Route("/readyz", self.readyz),
-            Route("/metrics", self.metrics),
+            *routes_of(OPERATIONS, (*self._apis, self._reading, self._status), self._authorizer),
+            *self._register_page.routes,
             *self._reading.routes,
         ]
         app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
@@ -164,20 +157,13 @@ class ResolverApp:
         async with self._running.open():
             yield
 
-    async def openapi(self, _: Request) -> Response:
-        """Describe the API."""
-        return Response(self._openapi, media_type="application/json")
-
-    async def readyz(self, _: Request) -> Response:
-        """Tell whether the registry can be read."""
+    async def _check(self) -> None:
+        """Raise if the registry cannot be read."""
         await self._running.conflicts.count_open()
-        return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
-    async def metrics(self, request: Request) -> Response:
-        """Tell Prometheus."""
+    async def _page(self, request: Request) -> bytes:
         self._open_conflicts = await self._running.conflicts.count_open()
-        page = await page_for(request, self._metrics.registry, self._metrics.common)
-        return Response(page, media_type=resolver_metrics.MEDIA_TYPE)
+        return await page_for(request, self._metrics.registry, self._metrics.common)
 
     async def _numbers(self) -> bytes:
         return numbers(self._metrics.registry)

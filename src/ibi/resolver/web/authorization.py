@@ -1,62 +1,46 @@
-"""Who may use the API of a resolver, and how much of it."""
+"""Who may use the API of a resolver without a token: strangers, to register an archive."""
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Final
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.errors import UnauthenticatedError
 from ibi.foundation.web.authentication import Authenticator
+from ibi.foundation.web.authorization import Authorizer, Policy, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock
+
+OPEN_REGISTRATION: Final = Policy("open registration")
+"""Anybody may, if the operator opened registration, and not too often from one network."""
 
 _HOUR: Final = 3600
 REGISTRATIONS_AN_HOUR: Final = 10
 """For one client's network: nobody has more archives to register in an hour."""
 
 
-class ResolverAuthorizer:
-    """Admits whoever has a token for what they want, and strangers within their share."""
+def resolver_authorizer(
+    authenticator: Authenticator,
+    clients: ClientAddresses,
+    clock: Clock,
+    rate: int,
+    *,
+    is_open: bool,
+) -> Authorizer:
+    """Return what authorizes the requests to a resolver; `is_open` says for whom it registers."""
+    registrations = RateLimit(clock, 1, _HOUR)
 
-    def __init__(
-        self, doorkeeper: Authenticator, clients: ClientAddresses, clock: Clock, rate: int
-    ) -> None:
-        """Let so many requests a second come from one token, bursts of five times that."""
-        self.tokens = doorkeeper.tokens
-        self._doorkeeper = doorkeeper
-        self._clients = clients
-        self._limit = RateLimit(clock, rate, 5 * rate)
-        # Whoever guesses tokens is soon told to wait; whoever has one is not, though both may come
-        # from one network.
-        self._failures = RateLimit(clock, 1, 60)
-        self._registrations = RateLimit(clock, 1, _HOUR)
+    def network(request: Request) -> str:
+        return network_of(clients.of(request)[0])
 
-    async def admit(self, request: Request, scope: str) -> str:
-        """Return the name of the token, by which the history knows who did what."""
-        return await self.admit_by(request.headers.get("authorization"), request, scope)
+    def check_registration(request: Request) -> None:
+        if not is_open:
+            msg = "Registration is not open at this resolver: ask its operator for a key."
+            raise HTTPException(HTTPStatus.FORBIDDEN, msg)
+        registrations.admit(network(request), _HOUR // REGISTRATIONS_AN_HOUR)
 
-    async def admit_by(self, authorization: str | None, request: Request, scope: str) -> str:
-        """Do the same by a token that came elsewhere than in the head of the request."""
-        try:
-            token = await self._doorkeeper.admit(authorization, self.tokens.scopes[0])
-        except UnauthenticatedError:
-            if authorization is not None:
-                self._failures.admit(self._network(request))
-            raise
-        self._limit.admit(token.name)
-        return self.tokens.authenticate(authorization, scope).name
-
-    async def knows(self, request: Request, scope: str) -> bool:
-        """Tell whether a request that needs no token has one; a bad one is refused all the same."""
-        if "authorization" not in request.headers:
-            return False
-        return bool(await self.admit(request, scope))
-
-    def admit_registration(self, request: Request) -> None:
-        """Let a stranger register something, if not too much is already from there."""
-        self._registrations.admit(self._network(request), _HOUR // REGISTRATIONS_AN_HOUR)
-
-    def _network(self, request: Request) -> str:
-        return network_of(self._clients.of(request)[0])
+    limits = TokenLimits(clock, rate, network)
+    return Authorizer(authenticator, limits, {OPEN_REGISTRATION: check_registration})

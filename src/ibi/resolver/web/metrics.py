@@ -7,8 +7,6 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.3, 0.5, 1, 2, 5, 15)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 

@@ -113,8 +113,6 @@ class ResolverPublicRoutes:
     def routes(self) -> list[Route]:
         """Where they answer; the last one takes whatever no other does."""
         return [
-            Route("/api/v1/resolve", self.api_resolve),
-            Route("/api/v1/explain", self.api_explain),
             Route("/", self.home),
             Route("/archives", self.archives),
             Route("/explain", self.explain),

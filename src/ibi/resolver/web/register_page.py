@@ -24,16 +24,18 @@ from ibi.errors import IbiError, ProofError, RequestError, StorageError, TooMany
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, REGISTER
 from ibi.foundation.pages.templates import Page, ProblemView
-from ibi.foundation.web.json_response import by_method
+from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.problems import problem_of
 from ibi.foundation.web.request_body import body_of
+from ibi.foundation.web.routing import PathRoute
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.web.authorization import ResolverAuthorizer
+from ibi.resolver.rules.scopes import OPERATE
+from ibi.resolver.web.authorization import OPEN_REGISTRATION
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.registrations_api import OpenRegistration
 from ibi.resolver.web.views import ChallengeView, FilledForm, KeyView, RegisterView
@@ -60,7 +62,7 @@ class RegisterPage:
         self,
         registry: Registry,
         opening: OpenRegistration,
-        door: ResolverAuthorizer,
+        authorizer: Authorizer,
         pages: ResolverPages,
         address: str,
         service: Label,
@@ -68,7 +70,7 @@ class RegisterPage:
         """Register at the resolver at an address, whose service has a label."""
         self._registry = registry
         self._opening = opening
-        self._door = door
+        self._authorizer = authorizer
         self._pages = pages
         self._address = address
         self._service = service
@@ -77,8 +79,8 @@ class RegisterPage:
     def routes(self) -> list[Route]:
         """Where they answer."""
         return [
-            by_method(REGISTER, GET=self.show, POST=self.register),
-            by_method(PROOF, POST=self.prove),
+            PathRoute(REGISTER, {"GET": self.show, "POST": self.register}),
+            PathRoute(PROOF, {"POST": self.prove}),
         ]
 
     async def show(self, request: Request) -> Response:
@@ -98,14 +100,14 @@ class RegisterPage:
 
     async def _register(self, request: Request, filled: FilledForm, token: str) -> Response:
         authorization = f"Bearer {token}" if token else None
-        who = await self._door.admit_by(authorization, request, "operate")
+        who = await self._authorizer.authorize_by(authorization, request, OPERATE)
         registered = await self._registry.register(
             parse(filled.service), None, filled.administrator, filled.host_list, "operator", who
         )
         return self._key(request, *registered)
 
     async def _begin(self, request: Request, filled: FilledForm) -> Response:
-        self._opening.admit(request)
+        await self._authorizer.authorize(request, OPEN_REGISTRATION)
         challenge = await self._opening.begin(filled.service, filled.administrator)
         return self._challenge(request, challenge.token, challenge)
 
@@ -114,7 +116,7 @@ class RegisterPage:
         token = (await _fields_of(request)).get("token", "")
         challenge = None
         try:
-            self._opening.admit(request)
+            await self._authorizer.authorize(request, OPEN_REGISTRATION)
             challenge = await self._opening.find(token)
             return self._key(request, *await self._opening.complete(token))
         except (ProofError, TooManyRequestsError, StorageError) as error:

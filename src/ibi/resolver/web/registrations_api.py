@@ -6,17 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from io import BytesIO
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
-import msgspec
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.errors import MailError, ResolverRequestError, shown
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.request_body import body_of, decoded
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import RegisteredArchive
@@ -27,27 +23,16 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules import registration_mail
 from ibi.resolver.web import messages
 from ibi.resolver.web import responses as answers
-from ibi.resolver.web.authorization import ResolverAuthorizer
 
 
 class OpenRegistration:
     """Challenges strangers, and registers the archives of those who meet a challenge."""
 
-    def __init__(
-        self, registry: Registry, proof: DomainProof, door: ResolverAuthorizer, *, is_open: bool
-    ) -> None:
+    def __init__(self, registry: Registry, proof: DomainProof, *, is_open: bool) -> None:
         """Let nobody in unless the operator opened it."""
         self._registry = registry
         self._proof = proof
-        self._door = door
         self.is_open = is_open
-
-    def admit(self, request: Request) -> None:
-        """Let a stranger in, if it is open, and not too much is already from there."""
-        if not self.is_open:
-            msg = "Registration is not open at this resolver: ask its operator for a key."
-            raise HTTPException(HTTPStatus.FORBIDDEN, msg)
-        self._door.admit_registration(request)
 
     async def begin(self, service_ibi: str, administrator: str) -> Challenge:
         """Challenge whoever says that a host is theirs."""
@@ -70,11 +55,6 @@ class OpenRegistration:
             parse(met.service), None, met.administrator, (), "domain", f"host {met.host}"
         )
 
-
-LARGEST_MESSAGE: Final = 2 << 20
-"""Bytes of a request with an e-mail: whoever reads it takes fewer, and says so in its own words."""
-_DECODE_REGISTRATION: Final = msgspec.json.Decoder(messages.OpenRegistrationRequest).decode
-_DECODE_PROOF: Final = msgspec.json.Decoder(messages.ProofRequest).decode
 
 ReadMail = Callable[[BinaryIO], Iterator[tuple[str, str, str]]]
 """Reads a message as it came: subject, sender and text; nothing of one that a program sent."""
@@ -116,11 +96,10 @@ class AdministratorNotices:
 class RegistrationsApi:
     """Its handlers."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  # what it acts on
+    def __init__(  # what it acts on
         self,
         registry: Registry,
         opening: OpenRegistration,
-        door: ResolverAuthorizer,
         notices: AdministratorNotices,
         read_mail: ReadMail,
         about: messages.ResolverAnswer,
@@ -128,41 +107,28 @@ class RegistrationsApi:
         """Act on a registry; strangers may begin only if registration is open."""
         self._registry = registry
         self._opening = opening
-        self._door = door
         self._notices = notices
         self._read_mail = read_mail
         self._about = about
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/registrations", POST=self.begin),
-            by_method("/api/v1/registrations/mail", POST=self.take_mail),
-            by_method("/api/v1/registrations/proof", POST=self.complete),
-        ]
-
-    async def begin(self, request: Request) -> Response:
+    async def begin(self, request: AuthorizedRequest) -> Response:
         """Challenge whoever says that a host is theirs."""
-        self._opening.admit(request)
-        wanted = decoded(_DECODE_REGISTRATION, await body_of(request))
+        wanted = await request.read(messages.OpenRegistrationRequest)
         challenge = await self._opening.begin(wanted.service_ibi, wanted.administrator)
         answer = answers.challenge_answer(challenge, self._about.address)
         return json_answer(answer, HTTPStatus.ACCEPTED)
 
-    async def complete(self, request: Request) -> Response:
+    async def complete(self, request: AuthorizedRequest) -> Response:
         """Look at the proof, and register the archive."""
-        self._opening.admit(request)
         # In the body: what stands in a path stands in the log, and the token gets the key.
-        shown = decoded(_DECODE_PROOF, await body_of(request))
+        shown = await request.read(messages.ProofRequest)
         archive, key = await self._opening.complete(shown.token)
         answer = messages.KeyAnswer(archive.service.spelling, str(key))
         return json_answer(answer, HTTPStatus.CREATED)
 
-    async def take_mail(self, request: Request) -> Response:
+    async def take_mail(self, request: AuthorizedRequest) -> Response:
         """Take an e-mail that registers an archive (004, Example 5.1); the operator confirms it."""
-        who = await self._door.admit(request, "operate")
-        body = await body_of(request, LARGEST_MESSAGE)
+        body = await request.read_bytes()
         found = await asyncio.to_thread(list, self._read_mail(BytesIO(body)))
         if not found:
             msg = "A program sent this message on its own: nobody asks for anything by it."
@@ -170,6 +136,12 @@ class RegistrationsApi:
         [message] = found
         wanted = registration_mail.read(*message)
         archive, _ = await self._registry.register(
-            wanted.service, wanted.key, wanted.administrator, (), "mail", who, pending=True
+            wanted.service,
+            wanted.key,
+            wanted.administrator,
+            (),
+            "mail",
+            request.caller,
+            pending=True,
         )
         return json_answer(await self._notices.pending(archive), HTTPStatus.ACCEPTED)

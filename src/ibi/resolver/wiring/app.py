@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from ibi.errors import NotOnRecordError
 from ibi.foundation.settings_file import POSTGRESQL
 from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.system.clock import SystemClock
@@ -50,7 +51,8 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.foundation.web.authentication import Authenticator
     from ibi.foundation.web.client_address import ClientAddresses
     from ibi.foundation.web.rate_limit import RateLimit
-    from ibi.foundation.web.tokens import RESOLVER_SCOPES, STALE, Tokens
+    from ibi.foundation.web.tokens import STALE, Tokens
+    from ibi.foundation.web.tokens_api import TokensApi
     from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
     from ibi.resolver.digests.fetcher import DigestFetcher
     from ibi.resolver.digests.locations import Locations
@@ -62,13 +64,14 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.resolver.registry.registration_key import KeyGuessLimit
     from ibi.resolver.registry.registry import Registry
     from ibi.resolver.rules.redirect_cache import RedirectCache
+    from ibi.resolver.rules.scopes import SCOPES
     from ibi.resolver.search.conflicts import Conflicts
     from ibi.resolver.search.fan_out import SearchPool
     from ibi.resolver.search.hops import HopResolver
     from ibi.resolver.search.owners import Owners
     from ibi.resolver.search.recorder import SearchRecorder
     from ibi.resolver.web.app import BackgroundServices, ResolverApp
-    from ibi.resolver.web.authorization import ResolverAuthorizer
+    from ibi.resolver.web.authorization import resolver_authorizer
     from ibi.resolver.web.fast_redirects import FastRedirects, fast_redirect_http
     from ibi.resolver.web.messages import ResolverAnswer
     from ibi.resolver.web.metrics import ResolverMetrics
@@ -82,7 +85,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         OpenRegistration,
         RegistrationsApi,
     )
-    from ibi.resolver.web.registry_api import RegistryApi
+    from ibi.resolver.web.registry_api import RegistryApi, log_token
     from ibi.resolver.workers.change_feed import ChangeFeed
     from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
 
@@ -161,15 +164,19 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     # One that another worker made or removed is so at once.
     trusted_for = 0 if instance.is_one_of_several else STALE
-    tokens = Tokens(store.tokens, clock, RESOLVER_SCOPES, trusted_for=trusted_for)
-    door = ResolverAuthorizer(
-        Authenticator(tokens, clock), clients, clock, settings.requests_a_second
+    tokens = Tokens(store.tokens, clock, SCOPES, trusted_for=trusted_for)
+    authorizer = resolver_authorizer(
+        Authenticator(tokens, clock),
+        clients,
+        clock,
+        settings.requests_a_second,
+        is_open=settings.open_registration,
     )
     notices = AdministratorNotices(_mailer(settings), settings.address)
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)
     is_private = bool(settings.allowed_networks)
     proof = DomainProof(store.challenges, client, DnsTexts(), clock, allow_private=is_private)
-    opening = OpenRegistration(registry, proof, door, is_open=settings.open_registration)
+    opening = OpenRegistration(registry, proof, is_open=settings.open_registration)
     pages = ResolverPages(settings.name, settings.address)
     reading = ResolverPublicRoutes(
         settings.address,
@@ -200,9 +207,13 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     app = ResolverApp(
         running,
         (
-            RegistryApi(registry, conflicts, store.tokens, door, notices, about, locations.digest),
-            RegistrationsApi(registry, opening, door, notices, messages, about),
-            RegisterPage(registry, opening, door, pages, settings.address, settings.service_label),
+            RegistryApi(registry, conflicts, notices, about, locations.digest),
+            RegistrationsApi(registry, opening, notices, messages, about),
+            TokensApi(store.tokens, tokens, log_token, NotOnRecordError),
+        ),
+        authorizer,
+        RegisterPage(
+            registry, opening, authorizer, pages, settings.address, settings.service_label
         ),
         reading,
         metrics,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.fixity.audit_schedule import AuditRequest, AuditSchedule
@@ -17,13 +15,11 @@ from ibi.archive.ports.maintenance import Damage
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
-from ibi.archive.web.authorization import ArchiveAuthorizer
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import PAGE, operation
-from ibi.foundation.web.request_body import body_of, decoded, number_of
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.request_body import number_of
 
 _MOST: Final = 1000
-_DECODE: Final = msgspec.json.Decoder(AuditRequest).decode
 
 
 class DamageAnswer(msgspec.Struct, frozen=True):
@@ -53,59 +49,23 @@ def damage_answer(damage: Damage) -> DamageAnswer:
 class AuditsApi:
     """Its handlers."""
 
-    def __init__(
-        self, archive: Archive, auditing: AuditSchedule, tasks: Tasks, door: ArchiveAuthorizer
-    ) -> None:
+    def __init__(self, archive: Archive, auditing: AuditSchedule, tasks: Tasks) -> None:
         """Check one archive."""
         self._archive = archive
         self._auditing = auditing
         self._tasks = tasks
-        self._door = door
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/audits", POST=self.begin),
-            by_method("/api/v1/damage", GET=self.damage),
-        ]
-
-    async def begin(self, request: Request) -> Response:
+    async def begin(self, request: AuthorizedRequest) -> Response:
         """Begin to check the files of some items, or of all."""
-        who = await self._door.admit(request, "administer")
-        body = await body_of(request)
-        wanted = decoded(_DECODE, body) if body else AuditRequest()
-        task = await asyncio.to_thread(self._auditing.begin, self._tasks, wanted, who)
+        wanted = await request.read(AuditRequest)
+        task = await asyncio.to_thread(self._auditing.begin, self._tasks, wanted, request.caller)
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
 
-    async def damage(self, request: Request) -> Response:
+    async def damage(self, request: AuthorizedRequest) -> Response:
         """List what is known to be damaged."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         label, _, path = request.query_params.get("after", "").partition(" ")
         listed = self._archive.catalogue.damages.page
         found = await asyncio.to_thread(listed, (label, path), limit)
         after = f"{found[-1].label} {found[-1].path}" if len(found) == limit else ""
         return json_answer(DamagesAnswer([damage_answer(each) for each in found], after))
-
-
-TYPES: Final = (AuditRequest, DamageAnswer, DamagesAnswer)
-
-
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    return {
-        "/api/v1/audits": {
-            "post": operation(
-                "Check the files of items, or of all, and repair what is damaged if wanted",
-                body="AuditRequest",
-                answer="TaskAnswer",
-                status=202,
-                errors=(404, 409, 413, 507),
-                body_needed=False,
-            )
-        },
-        "/api/v1/damage": {
-            "get": operation("What is damaged", answer="DamagesAnswer", parameters=PAGE)
-        },
-    }

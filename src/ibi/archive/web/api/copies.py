@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.copies.copies import Copies, CopyStatus
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
 from ibi.archive.web.api.uploads import path_after
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, shown
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import IBI, PAGE, operation, query
-from ibi.foundation.web.request_body import body_of, decoded, number_of
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
 from ibi.metadata.web_address import is_web_address
 
 _MOST: Final = 1000
 _MOST_ITEMS: Final = 10_000
-_LARGEST: Final = 4 << 20
 _FALSE, _TRUE = "0", "1"
 
 
@@ -58,37 +54,23 @@ class CopiesAnswer(msgspec.Struct, frozen=True):
     after: str
 
 
-_DECODE: Final = msgspec.json.Decoder(CopyRequest).decode
-
-
 class CopiesApi:
     """Its handlers."""
 
-    def __init__(self, copies: Copies, tasks: Tasks, door: ArchiveAuthorizer) -> None:
+    def __init__(self, copies: Copies, tasks: Tasks) -> None:
         """Make, show and drop copies."""
         self._copies = copies
         self._tasks = tasks
-        self._door = door
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/copies", GET=self.list, POST=self.copy),
-            by_method("/api/v1/copies/{ibi:path}", DELETE=self.drop),
-        ]
-
-    async def copy(self, request: Request) -> Response:
+    async def copy(self, request: AuthorizedRequest) -> Response:
         """Begin to copy; how far that is, the task says."""
-        who = await self._door.admit(request, "administer")
-        wanted = _checked(decoded(_DECODE, await body_of(request, _LARGEST)))
+        wanted = _checked(await request.read(CopyRequest))
         kind, what = "refresh" if wanted.refresh else "copy", msgspec.to_builtins(wanted)
-        task = await asyncio.to_thread(self._tasks.begin, kind, what, who)
+        task = await asyncio.to_thread(self._tasks.begin, kind, what, request.caller)
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
 
-    async def list(self, request: Request) -> Response:
+    async def list(self, request: AuthorizedRequest) -> Response:
         """Tell how copies stand."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = request.query_params.get("after", "")
         faulty = request.query_params.get("faulty", _FALSE)
@@ -101,11 +83,10 @@ class CopiesApi:
         more = found[-1].record.label if len(found) == limit else ""
         return json_answer(CopiesAnswer([_answer(each) for each in found], more))
 
-    async def drop(self, request: Request) -> Response:
+    async def drop(self, request: AuthorizedRequest) -> Response:
         """Let go of a Copy."""
-        who = await self._door.admit(request, "administer")
         label = parse(path_after(request, b"/api/v1/copies/"))
-        await asyncio.to_thread(self._copies.drop, label, who)
+        await asyncio.to_thread(self._copies.drop, label, request.caller)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -139,37 +120,3 @@ def _answer(standing: CopyStatus) -> CopyAnswer:
         moment(record.missing) if record.missing else "",
         record.fault,
     )
-
-
-TYPES: Final = (CopyAnswer, CopyRequest, CopiesAnswer)
-
-
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    return {
-        "/api/v1/copies": {
-            "get": operation(
-                "How copies stand with their Originals",
-                answer="CopiesAnswer",
-                parameters=[
-                    *PAGE,
-                    query(
-                        "faulty",
-                        "1 for those only that are not in order",
-                        {"type": "integer", "minimum": 0, "maximum": 1},
-                    ),
-                ],
-            ),
-            "post": operation(
-                "Copy items of other archives, or bring copies up to date",
-                body="CopyRequest",
-                answer="TaskAnswer",
-                status=202,
-                errors=(413, 507),
-            ),
-        },
-        "/api/v1/copies/{ibi}": {
-            "parameters": [IBI],
-            "delete": operation("Let go of a Copy", status=204, errors=(404, 409, 410, 507)),
-        },
-    }

@@ -9,11 +9,8 @@ from typing import Final
 from starlette.requests import Request
 
 from ibi.errors import ArchiveRequestError, shown
-from ibi.foundation.web.openapi import query
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-DAYS: Final = [query("from", "The first day, as 2026-11-15"), query("to", "The last day")]
-"""How they are described for OpenAPI."""
 
 
 def days_of(request: Request) -> tuple[date, date]:

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.exchange.bag_import import NOTHING
@@ -19,18 +17,15 @@ from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.api.messages import HandOverRequest, ManifestsAnswer, ManifestsEntry
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, DeletedError
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import PAGE, operation, query
-from ibi.foundation.web.request_body import body_of, decoded, number_of
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.request_body import number_of
 from ibi.model.item import File, Item, State
 
 _MOST: Final = 1000
 _MOST_FILES: Final = 20_000
 """In one answer, unless one item has more."""
-_LARGEST_REQUEST: Final = 1 << 20
-_DECODE: Final = msgspec.json.Decoder(HandOverRequest).decode
 
 
 class ExportsApi:
@@ -39,30 +34,18 @@ class ExportsApi:
     def __init__(
         self,
         archive: Archive,
-        door: ArchiveAuthorizer,
         address: str,
         contact: str,
         handing_over: HandoverIssuer,
     ) -> None:
         """Tell of the items of an archive, which answers at an address, and whom to ask."""
         self._archive = archive
-        self._door = door
         self._address = address
         self._contact = contact
         self._handing_over = handing_over
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/manifests", GET=self.manifests),
-            by_method("/api/v1/hand-overs", POST=self.hand_over),
-            by_method("/api/v1/hand-overs/check", POST=self.check),
-        ]
-
-    async def manifests(self, request: Request) -> Response:
+    async def manifests(self, request: AuthorizedRequest) -> Response:
         """Tell all that is known of items, as a bag has it."""
-        await self._door.admit(request, "read")
         label = request.query_params.get("item", "")
         if label:
             return json_answer(await asyncio.to_thread(self._one, label))
@@ -111,24 +94,22 @@ class ExportsApi:
         known = replace(item, transfer=None, origin=self._address)
         return msgspec.Raw(manifest(known, files))
 
-    async def hand_over(self, request: Request) -> Response:
+    async def hand_over(self, request: AuthorizedRequest) -> Response:
         """Give Originals up to another archive, and answer with the paper that says so."""
-        who = await self._door.admit(request, "administer")
-        wanted = decoded(_DECODE, await body_of(request, _LARGEST_REQUEST))
+        wanted = await request.read(HandOverRequest)
         return json_answer(
             await asyncio.to_thread(
                 self._handing_over.give,
                 wanted.items,
                 wanted.recipient,
-                who,
+                request.caller,
                 leave_copies=wanted.leave_copies,
             )
         )
 
-    async def check(self, request: Request) -> Response:
+    async def check(self, request: AuthorizedRequest) -> Response:
         """Tell whether Originals can be given up; they are not."""
-        await self._door.admit(request, "administer")
-        wanted = decoded(_DECODE, await body_of(request, _LARGEST_REQUEST))
+        wanted = await request.read(HandOverRequest)
         await asyncio.to_thread(
             self._handing_over.check,
             wanted.items,
@@ -136,33 +117,3 @@ class ExportsApi:
             leave_copies=wanted.leave_copies,
         )
         return Response(status_code=HTTPStatus.NO_CONTENT)
-
-
-def described() -> dict[str, Any]:
-    """Describe them."""
-    return {
-        "/api/v1/manifests": {
-            "get": operation(
-                "All that is known of items of data, as a bag has it",
-                answer="ManifestsAnswer",
-                parameters=[*PAGE, query("item", "Only of this item")],
-                errors=(404, 410),
-            )
-        },
-        "/api/v1/hand-overs": {
-            "post": operation(
-                "Give Originals up to another archive, for good; the same paper if asked again",
-                body="HandOverRequest",
-                answer="HandOver",
-                errors=(404, 409, 410, 413, 507),
-            )
-        },
-        "/api/v1/hand-overs/check": {
-            "post": operation(
-                "Whether Originals can be given up; nothing is",
-                body="HandOverRequest",
-                status=204,
-                errors=(404, 409, 410, 413),
-            )
-        },
-    }

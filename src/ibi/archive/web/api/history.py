@@ -9,16 +9,14 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry
-from ibi.archive.web.api.date_query import DAYS, days_of
+from ibi.archive.web.api.date_query import days_of
 from ibi.archive.web.api.responses import moment
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, UnknownError, shown
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import PAGE, operation, query
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
 
@@ -26,7 +24,7 @@ _MOST: Final = 1000
 _LAST: Final = 2**62
 _SECOND: Final = 1_000_000_000
 _DAY: Final = 86_400 * _SECOND
-_ORDERS: Final = ("oldest", "newest")
+ORDERS: Final = ("oldest", "newest")
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
@@ -57,26 +55,16 @@ class ActsAnswer(msgspec.Struct, frozen=True):
 class HistoryApi:
     """Its handlers."""
 
-    def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
+    def __init__(self, archive: Archive) -> None:
         """Tell what was done to an archive."""
         self._history = archive.catalogue.history
         self._items = archive.catalogue.items
-        self._door = door
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/history", GET=self.history),
-            by_method("/api/v1/history/acts", GET=self.acts),
-        ]
-
-    async def history(self, request: Request) -> Response:
+    async def history(self, request: AuthorizedRequest) -> Response:
         """Tell who did what, the oldest first or the newest."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "0"), 0, _LAST)
-        newest_first = _order(request.query_params.get("order", _ORDERS[0])) == "newest"
+        newest_first = _order(request.query_params.get("order", ORDERS[0])) == "newest"
         choice = await asyncio.to_thread(self._choice, request)
         found = await asyncio.to_thread(
             self._history.entries, after, limit, choice, newest_first=newest_first
@@ -84,9 +72,8 @@ class HistoryApi:
         more = str(found[-1].number) if len(found) == limit else ""
         return json_answer(HistoryAnswer([_line(entry) for entry in found], more))
 
-    async def acts(self, request: Request) -> Response:
+    async def acts(self, request: AuthorizedRequest) -> Response:
         """Tell how often each act was done."""
-        await self._door.admit(request, "read")
         choice = await asyncio.to_thread(self._choice, request)
         return json_answer(ActsAnswer(await asyncio.to_thread(self._history.acts, choice)))
 
@@ -122,8 +109,8 @@ def _midnight(day: date) -> int:
 
 
 def _order(text: str) -> str:
-    if text not in _ORDERS:
-        msg = f"{shown(text)} is no order of the history: expected {' or '.join(_ORDERS)}."
+    if text not in ORDERS:
+        msg = f"{shown(text)} is no order of the history: expected {' or '.join(ORDERS)}."
         raise ArchiveRequestError(msg)
     return text
 
@@ -131,35 +118,3 @@ def _order(text: str) -> str:
 def _line(entry: HistoryEntry) -> HistoryLine:
     detail = msgspec.json.decode(entry.detail or "{}")
     return HistoryLine(entry.number, moment(entry.at), entry.who, entry.act, entry.label, detail)
-
-
-TYPES: Final = (HistoryAnswer, ActsAnswer)
-_CHOICE: Final = [
-    query("item", "Only of this item"),
-    query("act", "Only this act, as deposit"),
-    query("who", "Only by this token"),
-    *DAYS,
-]
-
-
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    order = query("order", "Which come first", {"type": "string", "enum": list(_ORDERS)})
-    return {
-        "/api/v1/history": {
-            "get": operation(
-                "Who did what",
-                answer="HistoryAnswer",
-                parameters=[*PAGE, order, *_CHOICE],
-                errors=(404,),
-            )
-        },
-        "/api/v1/history/acts": {
-            "get": operation(
-                "How often each act was done",
-                answer="ActsAnswer",
-                parameters=_CHOICE,
-                errors=(404,),
-            )
-        },
-    }

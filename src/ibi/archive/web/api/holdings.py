@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.web.api.responses import moment
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import LIMIT, operation, query
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.model.item import State
 
@@ -43,12 +41,7 @@ class HoldingsApi:
         """Tell what an archive has."""
         self._archive = archive
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where it answers."""
-        return [by_method("/api/v1/holdings", GET=self.list)]
-
-    async def list(self, request: Request) -> Response:
+    async def list(self, request: AuthorizedRequest) -> Response:
         """List Originals."""
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "") or "0", 0, 2**62)
@@ -63,21 +56,3 @@ class HoldingsApi:
             if each.item.state is State.ORIGINAL
         ]
         return json_answer(HoldingsAnswer(items, str(held[-1].id) if len(held) == limit else ""))
-
-
-TYPES: Final = (Holding, HoldingsAnswer)
-
-
-def described() -> dict[str, Any]:
-    """Describe it for OpenAPI."""
-    return {
-        "/api/v1/holdings": {
-            "get": operation(
-                "Which Originals the archive has",
-                answer="HoldingsAnswer",
-                parameters=[LIMIT, query("after", "Continue after this", _AFTER)],
-                errors=(400,),
-                public=True,
-            )
-        }
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -11,70 +10,36 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.uploads import path_after
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import ArchiveRequestError, UnknownError, shown
-from ibi.foundation.web.json_response import by_method, json_answer, not_allowed
-from ibi.foundation.web.request_body import body_of, decoded, number_of
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.request_body import decoded, number_of
 from ibi.identifier.label import Label, parse
 from ibi.metadata import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.json_record import record_as_dict
 
-_LARGEST_DESCRIPTION: Final = 2 << 20
 _MOST: Final = 1000
-_ENDINGS: Final = ("/files", "/metadata", "/deletion", "")
 _XML: Final = ("application/xml", "text/xml")
-
-_DECODE_AMENDMENT: Final = msgspec.json.Decoder(Amendment).decode
-_DECODE_DELETION: Final = msgspec.json.Decoder(messages.DeletionRequest).decode
-
-_Handler = Callable[[Request, Label, str], Awaitable[Response]]
-"""Answers a request for an item, made by whoever."""
 
 
 class ItemsApi:
     """Its handlers."""
 
-    def __init__(self, archive: Archive, door: ArchiveAuthorizer, urls: ArchiveUrls) -> None:
+    def __init__(self, archive: Archive, urls: ArchiveUrls) -> None:
         """Act on an archive."""
         self._archive = archive
-        self._door = door
         self._urls = urls
-        self._handlers: dict[tuple[str, str], tuple[str, _Handler]] = {
-            ("GET", ""): ("read", self.show),
-            ("PATCH", ""): ("deposit", self.amend),
-            ("GET", "/files"): ("read", self.files),
-            ("GET", "/metadata"): ("read", self.metadata),
-            ("PUT", "/metadata"): ("deposit", self.describe),
-            ("POST", "/deletion"): ("administer", self.delete),
-        }
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer. A label has slashes, so what follows it is told apart here."""
-        return [
-            by_method("/api/v1/items", GET=self.list),
-            by_method(
-                "/api/v1/items/{rest:path}",
-                GET=self._item,
-                PATCH=self._item,
-                PUT=self._item,
-                POST=self._item,
-                DELETE=self._item,
-            ),
-        ]
-
-    async def list(self, request: Request) -> Response:
+    async def list(self, request: AuthorizedRequest) -> Response:
         """List items, in the order in which they came."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         kind = request.query_params.get("kind", "")
@@ -88,42 +53,30 @@ class ItemsApi:
         more = str(held[-1].id) if len(held) == limit else ""
         return json_answer(messages.ItemsAnswer(items, more))
 
-    async def _item(self, request: Request) -> Response:
-        text = path_after(request, b"/api/v1/items/")
-        ending = next(ending for ending in _ENDINGS if text.endswith(ending))
-        found = self._handlers.get((request.method.replace("HEAD", "GET"), ending))
-        if found is None:
-            raise not_allowed(self._methods(ending))
-        scope, handle = found
-        # Whoever has no token is told so before anything else.
-        who = await self._door.admit(request, scope)
-        return await handle(request, parse(text.removesuffix(ending)), who)
-
-    def _methods(self, ending: str) -> tuple[str, ...]:
-        methods = tuple(method for method, other in self._handlers if other == ending)
-        return (*methods, "HEAD") if "GET" in methods else methods
-
     def _answer(self, look: ItemWithMetadata) -> messages.ItemAnswer:
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
 
     async def _shown(self, look: ItemWithMetadata) -> Response:
         return json_answer(await asyncio.to_thread(self._answer, look))
 
-    async def show(self, _: Request, label: Label, __: str) -> Response:
+    async def show(self, request: AuthorizedRequest) -> Response:
         """Tell what is known of an item."""
+        label = _label(request)
         return await self._shown(await asyncio.to_thread(self._archive.get_described, label))
 
-    async def amend(self, request: Request, label: Label, who: str) -> Response:
+    async def amend(self, request: AuthorizedRequest) -> Response:
         """Change what is said of an item, and how it relates to others."""
-        amendment = decoded(_DECODE_AMENDMENT, await body_of(request, _LARGEST_DESCRIPTION))
-        if amendment.further_names:
-            await self._door.admit(request, "administer")
-        return await self._shown(
-            await asyncio.to_thread(self._archive.amend, label, amendment, who)
-        )
+        label = _label(request)
+        amendment = await request.read(Amendment)
+        return await self._amended(label, amendment, request.caller)
 
-    async def files(self, request: Request, label: Label, _: str) -> Response:
+    async def _amended(self, label: Label, amendment: Amendment, who: str) -> Response:
+        amended = await asyncio.to_thread(self._archive.amend, label, amendment, who)
+        return await self._shown(amended)
+
+    async def files(self, request: AuthorizedRequest) -> Response:
         """List the files of an item."""
+        label = _label(request, "/files")
         limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
         after = request.query_params.get("after", "")
         held = await asyncio.to_thread(self._archive.get, label)
@@ -133,8 +86,9 @@ class ItemsApi:
             messages.FilesAnswer(files, found[-1].path if len(found) == limit else "")
         )
 
-    async def metadata(self, request: Request, label: Label, _: str) -> Response:
+    async def metadata(self, request: AuthorizedRequest) -> Response:
         """Give the metadata of an item: as JSON, or in one of the formats."""
+        label = _label(request, "/metadata")
         look = await asyncio.to_thread(self._archive.get_described, label)
         if look.record is None:
             raise UnknownError("metadata of", label.spelling)
@@ -148,30 +102,35 @@ class ItemsApi:
         body = written.write(look.record, look.item.forms, self._urls.persistent_base)
         return Response(body, media_type=written.media_type)
 
-    async def describe(self, request: Request, label: Label, who: str) -> Response:
+    async def describe(self, request: AuthorizedRequest) -> Response:
         """Replace the metadata of an item, by a record as JSON or in oai_dc."""
-        body = await body_of(request, _LARGEST_DESCRIPTION)
+        label = _label(request, "/metadata")
+        body = await request.read_bytes()
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type in _XML:
             record = record_as_dict(await asyncio.to_thread(oai_dc.read, body))
         else:
             record = decoded(msgspec.json.Decoder(dict[str, object]).decode, body)
         amendment = Amendment(metadata=record)
-        return await self._shown(
-            await asyncio.to_thread(self._archive.amend, label, amendment, who)
-        )
+        return await self._amended(label, amendment, request.caller)
 
-    async def delete(self, request: Request, label: Label, who: str) -> Response:
+    async def delete(self, request: AuthorizedRequest) -> Response:
         """Delete an item; its tombstone stays."""
-        wanted = decoded(_DECODE_DELETION, await body_of(request))
+        label = _label(request, "/deletion")
+        wanted = await request.read(messages.DeletionRequest)
 
         def delete() -> ItemWithMetadata:
             return self._archive.delete(
                 label,
-                who,
+                request.caller,
                 wanted.reason,
                 wanted.replaced_by,
                 with_metadata=wanted.with_metadata,
             )
 
         return await self._shown(await asyncio.to_thread(delete))
+
+
+def _label(request: Request, ending: str = "") -> Label:
+    """Return the label in the path of a request, which may have slashes, before an ending."""
+    return parse(path_after(request, b"/api/v1/items/").removesuffix(ending))

@@ -6,22 +6,19 @@ import asyncio
 import re
 from collections.abc import Iterable
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.statistics import HoldingCount, ItemAccesses, MaintenanceCounts
 from ibi.archive.rules.calendar import PERIODS, Period, day_of, period_of, summed
-from ibi.archive.web.api.date_query import DAYS, days_of
+from ibi.archive.web.api.date_query import days_of
 from ibi.archive.web.api.responses import moment, pair
-from ibi.archive.web.authorization import ArchiveAuthorizer
 from ibi.errors import ArchiveRequestError, UnknownError, shown
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import PAGE, operation, query
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 
 _MOST: Final = 1000
@@ -123,24 +120,13 @@ class HoldingsStatistics(msgspec.Struct, frozen=True):
 class StatisticsApi:
     """Its handlers. No address of a reader comes here."""
 
-    def __init__(self, archive: Archive, door: ArchiveAuthorizer) -> None:
+    def __init__(self, archive: Archive) -> None:
         """Count what an archive has, and what was read of it."""
         self._archive = archive
         self._statistics = archive.catalogue.statistics
-        self._door = door
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/statistics", GET=self.statistics),
-            by_method("/api/v1/statistics/items", GET=self.most_read),
-            by_method("/api/v1/statistics/holdings", GET=self.holdings),
-        ]
-
-    async def statistics(self, request: Request) -> Response:
+    async def statistics(self, request: AuthorizedRequest) -> Response:
         """Tell how often items were read, by day, week or month."""
-        await self._door.admit(request, "read")
         first, last = days_of(request)
         by = _period(request.query_params.get("by", PERIODS[0]))
         limit = number_of(request.query_params.get("limit", str(_MOST)), 1, _MOST)
@@ -156,9 +142,8 @@ class StatisticsApi:
         more = page[-1].period if len(later) > limit else ""
         return json_answer(StatisticsAnswer(sum(count for _, count in counts), by, page, more))
 
-    async def most_read(self, request: Request) -> Response:
+    async def most_read(self, request: AuthorizedRequest) -> Response:
         """Tell which items were read most."""
-        await self._door.admit(request, "read")
         first, last = (each.isoformat() for each in days_of(request))
         limit = number_of(request.query_params.get("limit", "10"), 1, _MOST)
         after = _place(request.query_params.get("after", ""))
@@ -176,9 +161,8 @@ class StatisticsApi:
         title = record.titles[0].value if record and record.titles else ""
         return ReadItem(*pair(forms), title, read.count)
 
-    async def holdings(self, request: Request) -> Response:
+    async def holdings(self, _: AuthorizedRequest) -> Response:
         """Tell what the archive holds."""
-        await self._door.admit(request, "read")
         held = await asyncio.to_thread(self._statistics.holdings)
         counts = await asyncio.to_thread(self._statistics.maintenance_counts)
         return json_answer(holdings_statistics(held, counts))
@@ -226,30 +210,3 @@ def _place(text: str) -> tuple[int, int] | None:
         msg = f"{shown(text)} is not where a page of items ended."
         raise ArchiveRequestError(msg)
     return int(found[1]), int(found[2])
-
-
-TYPES: Final = (StatisticsAnswer, MostRead, HoldingsStatistics)
-
-
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    by = query("by", "What to count by", {"type": "string", "enum": list(PERIODS)})
-    item = query("item", "Only of this item")
-    return {
-        "/api/v1/statistics": {
-            "get": operation(
-                "How often items were read, over time",
-                answer="StatisticsAnswer",
-                parameters=[*PAGE, by, *DAYS, item],
-                errors=(404,),
-            )
-        },
-        "/api/v1/statistics/items": {
-            "get": operation(
-                "Which items were read most", answer="MostRead", parameters=[*PAGE, *DAYS]
-            )
-        },
-        "/api/v1/statistics/holdings": {
-            "get": operation("What the archive holds, in numbers", answer="HoldingsStatistics")
-        },
-    }

@@ -7,14 +7,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ibi.archive.tasks import Tasks
-from ibi.archive.web.authorization import ArchiveAuthorizer
-from ibi.foundation.web.json_response import by_method, json_answer
-from ibi.foundation.web.openapi import LIMIT, operation, parameter, query
+from ibi.foundation.web.json_response import json_answer
+from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.instant import Instant
 from ibi.model.task import Task
@@ -64,61 +61,23 @@ def task_answer(task: Task) -> TaskAnswer:
 class TasksApi:
     """Its handlers."""
 
-    def __init__(self, tasks: Tasks, door: ArchiveAuthorizer) -> None:
+    def __init__(self, tasks: Tasks) -> None:
         """Show and cancel tasks."""
         self._tasks = tasks
-        self._door = door
 
-    @property
-    def routes(self) -> list[Route]:
-        """Where they answer."""
-        return [
-            by_method("/api/v1/tasks", GET=self.list),
-            by_method("/api/v1/tasks/{id}", GET=self.show, DELETE=self.cancel),
-        ]
-
-    async def list(self, request: Request) -> Response:
+    async def list(self, request: AuthorizedRequest) -> Response:
         """List tasks, the newest first."""
-        await self._door.admit(request, "read")
         limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
         kind = request.query_params.get("kind", "")
         found = await asyncio.to_thread(self._tasks.newest, limit, kind)
         return json_answer(TasksAnswer([task_answer(task) for task in found]))
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, request: AuthorizedRequest) -> Response:
         """Tell how far a task is."""
-        await self._door.admit(request, "read")
         task = await asyncio.to_thread(self._tasks.get, request.path_params["id"])
         return json_answer(task_answer(task))
 
-    async def cancel(self, request: Request) -> Response:
+    async def cancel(self, request: AuthorizedRequest) -> Response:
         """Give a task up."""
-        await self._door.admit(request, "administer")
         task = await asyncio.to_thread(self._tasks.cancel, request.path_params["id"])
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
-
-
-TYPES: Final = (TaskAnswer, TasksAnswer)
-
-
-def described() -> dict[str, Any]:
-    """Describe them for OpenAPI."""
-    return {
-        "/api/v1/tasks": {
-            "get": operation(
-                "Long work, the newest first",
-                answer="TasksAnswer",
-                parameters=[LIMIT, query("kind", "Only of this kind")],
-            )
-        },
-        "/api/v1/tasks/{id}": {
-            "parameters": [parameter("id", "The id of a task")],
-            "get": operation("How far a task has come", answer="TaskAnswer", errors=(404,)),
-            "delete": operation(
-                "Give a task up; what it did stays done",
-                answer="TaskAnswer",
-                status=202,
-                errors=(404, 409, 507),
-            ),
-        },
-    }

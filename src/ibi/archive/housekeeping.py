@@ -1,0 +1,65 @@
+"""What an archive removes and begins by itself, every hour."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from ibi.archive.ports.statistics import Statistics
+from ibi.errors import IbiError
+from ibi.model.clock import Clock
+
+SECOND: Final = 1_000_000_000
+_DRIFT: Final = 60 * SECOND
+"""Nanoseconds by which the clock may be put right between two rounds: less than a key lives."""
+_ROUND: Final = 3600.0
+"""Seconds between two rounds."""
+
+
+class UsedKeyCleanup:
+    """Forgets used keys, round by round."""
+
+    def __init__(self, statistics: Statistics, clock: Clock) -> None:
+        """Begin without a round: the first one forgets nothing."""
+        self._statistics = statistics
+        self._clock = clock
+        self._before: tuple[int, int] | None = None
+
+    def forget(self) -> None:
+        """Forget those that had run out in the round before."""
+        before, now = self._before, (self._clock.wall(), self._clock.uptime())
+        self._before = now
+        if before is None:
+            return
+        drift = (now[0] - before[0]) - (now[1] - before[1])
+        if abs(drift) <= _DRIFT:
+            self._statistics.forget_keys(before[0] // SECOND)
+
+
+class Housekeeping:
+    """Calls functions at the start and then every hour; each bears to be called at any time."""
+
+    def __init__(self, rounds: Sequence[Callable[[], None]]) -> None:
+        """Call them in this order."""
+        self._rounds = rounds
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin with the first round, in the loop that runs."""
+        self._task = asyncio.create_task(self._run(), name="ibi-housekeeping")
+
+    async def stop(self) -> None:
+        """End, but not a function that is under way in its thread."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            for each in self._rounds:
+                with suppress(IbiError):  # the next round tries again
+                    await asyncio.to_thread(each)
+            await asyncio.sleep(_ROUND)

@@ -1,0 +1,338 @@
+"""The operations of an archive's API."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ibi.archive.fixity.audit_schedule import AuditRequest
+from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.calendar import PERIODS
+from ibi.archive.rules.deposit_request import DepositRequest
+from ibi.archive.rules.handover import HandOver
+from ibi.archive.rules.scopes import ADMINISTER, DEPOSIT, READ, RECEIVE
+from ibi.archive.rules.transfer_messages import TransferReply
+from ibi.archive.web import digest
+from ibi.archive.web.api import (
+    audits,
+    copies,
+    history,
+    holdings,
+    messages,
+    statistics,
+    storage,
+    tasks,
+    transfers,
+)
+from ibi.archive.web.api.administration import AdministrationApi
+from ibi.archive.web.api.audits import AuditsApi
+from ibi.archive.web.api.copies import CopiesApi
+from ibi.archive.web.api.deposits import DepositsApi
+from ibi.archive.web.api.exports import ExportsApi
+from ibi.archive.web.api.history import HistoryApi
+from ibi.archive.web.api.holdings import HoldingsApi
+from ibi.archive.web.api.imports import ImportsApi
+from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.statistics import StatisticsApi
+from ibi.archive.web.api.storage import StorageApi
+from ibi.archive.web.api.tasks import TasksApi
+from ibi.archive.web.api.transfers import TransfersApi
+from ibi.archive.web.digest import DigestEndpoint
+from ibi.foundation.web.authorization import PUBLIC
+from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
+from ibi.foundation.web.operations import Body, Further, Media, Operation
+from ibi.foundation.web.status import status_operations
+from ibi.foundation.web.tokens_api import token_operations
+from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE
+
+DESCRIPTION: Final = ApiDescription(
+    "IBI archive", "Keeps identified items: deposits, descriptions, editions, statistics."
+)
+
+_IBI: Final = parameter(
+    "ibi", "A label of the item, in any form; its slashes may stand as they are"
+)
+_DEPOSIT: Final = parameter("id", "The id of a deposit")
+_FILE: Final = parameter("path", "The path of a file, with slashes between folders")
+_TASK: Final = parameter("id", "The id of a task")
+_TRANSFER: Final = parameter("id", "The id of a transfer")
+_ITEM: Final = query("item", "Only of this item")
+_DAYS: Final = (query("from", "The first day, as 2026-11-15"), query("to", "The last day"))
+_CHOICE: Final = (
+    _ITEM,
+    query("act", "Only this act, as deposit"),
+    query("who", "Only by this token"),
+    *_DAYS,
+)
+_ORDER: Final = query("order", "Which come first", {"type": "string", "enum": list(history.ORDERS)})
+_BY: Final = query("by", "What to count by", {"type": "string", "enum": list(PERIODS)})
+_FAULTY: Final = query(
+    "faulty",
+    "1 for those only that are not in order",
+    {"type": "integer", "minimum": 0, "maximum": 1},
+)
+_AFTER: Final = query(
+    "after", "Continue after this", {"type": "integer", "minimum": 0, "maximum": 2**62}
+)
+_DIGEST_PAGE: Final = (
+    query("epoch", "The epoch that the last page had"),
+    query(
+        "after",
+        "The cursor that the last page had; 0 for the first",
+        {"type": "integer", "minimum": 0, "maximum": MAX_CURSOR},
+    ),
+)
+_UNDONE: Final = (
+    query("label", "A label of the item"),
+    query("receipt", "By which it was ready"),
+)
+_OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
+_UPLOAD: Final = (
+    header("Upload-Complete", "?0 if more will follow"),
+    header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)"),
+)
+
+_JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "application/xml": {}})
+_FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
+_ADMINISTERED_FIELDS: Final = {"further_names": ADMINISTER}
+"""A name that others know is claimed by a caller who answers for the whole archive."""
+_LARGEST_DESCRIPTION: Final = 2 << 20
+"""Bytes: a record of half a megabyte, however it is escaped."""
+_LARGEST_LIST: Final = 1 << 20
+"""Bytes: the labels of all items that are handed over or transferred at a time."""
+_LARGEST_COPY: Final = 4 << 20
+"""Bytes: the labels of all items that are copied at a time."""
+_LARGEST_IMPORT: Final = 256 << 20
+"""Bytes: the manifest of an item of more than half a million files."""
+
+# Three lines an operation, to be read as a table.
+# fmt: off
+_ITEMS: Final = (
+    Operation("GET", "/api/v1/items", READ, ItemsApi.list,
+        "List items, in the order in which they came",
+        answer=messages.ItemsAnswer,
+        parameters=(*PAGE, query("kind", "data, metadata or service"))),
+    Operation("GET", "/api/v1/items/{ibi:path}/files", READ, ItemsApi.files,
+        "The files of an item",
+        answer=messages.FilesAnswer, problems=(404,), parameters=(_IBI, *PAGE)),
+    Operation("GET", "/api/v1/items/{ibi:path}/metadata", READ, ItemsApi.metadata,
+        "The metadata of an item, as JSON or in a format",
+        answer=_JSON_OR_XML, problems=(404, 406),
+        parameters=(_IBI, query("format", "oai_dc; as JSON if left out"))),
+    Operation("PUT", "/api/v1/items/{ibi:path}/metadata", DEPOSIT, ItemsApi.describe,
+        "Replace the metadata of an item, by JSON or oai_dc",
+        request=Body(_JSON_OR_XML, largest=_LARGEST_DESCRIPTION), answer=messages.ItemAnswer,
+        problems=(404, 409, 410, 413, 507), parameters=(_IBI,)),
+    Operation("POST", "/api/v1/items/{ibi:path}/deletion", ADMINISTER, ItemsApi.delete,
+        "Delete an item; its tombstone stays",
+        request=messages.DeletionRequest, answer=messages.ItemAnswer,
+        problems=(404, 409, 410, 413, 507), parameters=(_IBI,)),
+    Operation("GET", "/api/v1/items/{ibi:path}", READ, ItemsApi.show,
+        "What is known of an item",
+        answer=messages.ItemAnswer, problems=(404,), parameters=(_IBI,)),
+    Operation("PATCH", "/api/v1/items/{ibi:path}", DEPOSIT, ItemsApi.amend,
+        "Change what is said of an item, and how it relates to others",
+        request=Body(Amendment, largest=_LARGEST_DESCRIPTION, scopes=_ADMINISTERED_FIELDS),
+        answer=messages.ItemAnswer, problems=(404, 409, 410, 413, 507), parameters=(_IBI,)),
+)
+
+_DEPOSITS: Final = (
+    Operation("POST", "/api/v1/deposits", DEPOSIT, DepositsApi.open,
+        "Begin a deposit",
+        request=Body(DepositRequest, largest=_LARGEST_DESCRIPTION, scopes=_ADMINISTERED_FIELDS),
+        answer=messages.DepositAnswer, status=201, problems=(404, 409, 410, 413, 507)),
+    Operation("GET", "/api/v1/deposits/{id}", DEPOSIT, DepositsApi.show,
+        "What has come",
+        answer=messages.DepositAnswer, problems=(404,), parameters=(_DEPOSIT,)),
+    Operation("DELETE", "/api/v1/deposits/{id}", DEPOSIT, DepositsApi.abandon,
+        "Give a deposit up",
+        status=204, problems=(404, 409), parameters=(_DEPOSIT,)),
+    Operation("PUT", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.receive,
+        "Send a file, or its beginning",
+        request=_FILE_BODY, answer=messages.FileAnswer, status=201,
+        further={200: Further("What has come so far", messages.StagedAnswer)},
+        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *_UPLOAD)),
+    Operation("PATCH", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.receive,
+        "Send the rest of a file, from Upload-Offset on",
+        request=_FILE_BODY, answer=messages.FileAnswer, status=201,
+        further={200: Further("What has come so far", messages.StagedAnswer)},
+        problems=(404, 409, 413, 422, 507),
+        parameters=(_DEPOSIT, _FILE, *_UPLOAD, _OFFSET)),
+    Operation("GET", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.show_file,
+        "How much of a file has come",
+        answer=messages.StagedAnswer, problems=(404, 409), parameters=(_DEPOSIT, _FILE)),
+    Operation("DELETE", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.remove,
+        "Take a file out again",
+        status=204, problems=(404, 409), parameters=(_DEPOSIT, _FILE)),
+    Operation("POST", "/api/v1/deposits/{id}/unpacking", DEPOSIT, DepositsApi.unpack,
+        "Put what is in a zip or tar file in its place",
+        request=messages.UnpackRequest, answer=messages.UnpackAnswer,
+        problems=(404, 409, 413, 507), parameters=(_DEPOSIT,)),
+    Operation("POST", "/api/v1/deposits/{id}/completion", DEPOSIT, DepositsApi.complete,
+        "Make the item, whole and described; the same one if it was made before",
+        request=Body(messages.CompletionRequest, required=False), answer=messages.ItemAnswer,
+        problems=(404, 409, 410, 413, 507), parameters=(_DEPOSIT,)),
+)
+
+_ADMINISTRATION: Final = (
+    Operation("GET", "/api/v1/archive", PUBLIC, AdministrationApi.about,
+        "The archive",
+        answer=messages.ArchiveAnswer),
+    Operation("GET", "/api/v1/reservations", READ, AdministrationApi.reservations,
+        "Labels that wait for their item",
+        answer=messages.ReservationsAnswer, parameters=PAGE),
+    Operation("POST", "/api/v1/reservations", DEPOSIT, AdministrationApi.reserve,
+        "Reserve labels",
+        request=Body(messages.ReservationRequest, required=False),
+        answer=messages.ReservationsAnswer, status=201, problems=(413, 507)),
+    Operation("GET", "/api/v1/resolvers", READ, AdministrationApi.resolvers,
+        "How the archive stands with resolvers",
+        answer=messages.LinksAnswer),
+    Operation("POST", "/api/v1/resolvers", ADMINISTER, AdministrationApi.link,
+        "Link the archive to a resolver",
+        request=messages.LinkRequestBody, answer=messages.LinkAnswer, status=201,
+        problems=(413, 507)),
+    Operation("DELETE", "/api/v1/resolvers/{resolver:path}", ADMINISTER, AdministrationApi.unlink,
+        "Leave a resolver",
+        status=204, problems=(404, 507),
+        parameters=(parameter("resolver", "The address of a resolver"),)),
+    Operation("GET", "/api/v1/history", READ, HistoryApi.history,
+        "Who did what",
+        answer=history.HistoryAnswer, problems=(404,),
+        parameters=(*PAGE, _ORDER, *_CHOICE)),
+    Operation("GET", "/api/v1/history/acts", READ, HistoryApi.acts,
+        "How often each act was done",
+        answer=history.ActsAnswer, problems=(404,), parameters=_CHOICE),
+    Operation("GET", "/api/v1/statistics", READ, StatisticsApi.statistics,
+        "How often items were read, over time",
+        answer=statistics.StatisticsAnswer, problems=(404,),
+        parameters=(*PAGE, _BY, *_DAYS, _ITEM)),
+    Operation("GET", "/api/v1/statistics/items", READ, StatisticsApi.most_read,
+        "Which items were read most",
+        answer=statistics.MostRead, parameters=(*PAGE, *_DAYS)),
+    Operation("GET", "/api/v1/statistics/holdings", READ, StatisticsApi.holdings,
+        "What the archive holds, in numbers",
+        answer=statistics.HoldingsStatistics),
+    *token_operations(ADMINISTER),
+)
+
+_BAGS: Final = (
+    Operation("GET", "/api/v1/manifests", READ, ExportsApi.manifests,
+        "All that is known of items of data, as a bag has it",
+        answer=messages.ManifestsAnswer, problems=(404, 410), parameters=(*PAGE, _ITEM)),
+    Operation("POST", "/api/v1/hand-overs", ADMINISTER, ExportsApi.hand_over,
+        "Give Originals up to another archive, for good; the same paper if asked again",
+        request=Body(messages.HandOverRequest, largest=_LARGEST_LIST), answer=HandOver,
+        problems=(404, 409, 410, 413, 507)),
+    Operation("POST", "/api/v1/hand-overs/check", ADMINISTER, ExportsApi.check,
+        "Whether Originals can be given up; nothing is",
+        request=Body(messages.HandOverRequest, largest=_LARGEST_LIST), status=204,
+        problems=(404, 409, 410, 413)),
+    Operation("POST", "/api/v1/imports", ADMINISTER, ImportsApi.open,
+        "Bring items: which of them may come, and what of them has to",
+        request=Body(messages.ImportRequest, largest=_LARGEST_IMPORT),
+        answer=messages.ReceptionsAnswer, problems=(413, 507)),
+    Operation("POST", "/api/v1/imports/completion", ADMINISTER, ImportsApi.complete,
+        "Make items of what came; small files may come with this",
+        request=Body(messages.ImportCompletionRequest, largest=_LARGEST_IMPORT),
+        answer=messages.ReceptionsAnswer, problems=(404, 413, 507)),
+    Operation("GET", "/api/v1/keys", ADMINISTER, ImportsApi.key,
+        "By which key another archive signs",
+        answer=messages.KeyAnswer, problems=(404, 502),
+        parameters=(query("address", "Where it answers"),)),
+)
+
+_UPKEEP: Final = (
+    Operation("GET", "/api/v1/tasks", READ, TasksApi.list,
+        "Long work, the newest first",
+        answer=tasks.TasksAnswer, parameters=(LIMIT, query("kind", "Only of this kind"))),
+    Operation("GET", "/api/v1/tasks/{id}", READ, TasksApi.show,
+        "How far a task has come",
+        answer=tasks.TaskAnswer, problems=(404,), parameters=(_TASK,)),
+    Operation("DELETE", "/api/v1/tasks/{id}", ADMINISTER, TasksApi.cancel,
+        "Give a task up; what it did stays done",
+        answer=tasks.TaskAnswer, status=202, problems=(404, 409, 507), parameters=(_TASK,)),
+    Operation("GET", "/api/v1/storage", ADMINISTER, StorageApi.show,
+        "Where the files are",
+        answer=storage.StorageAnswer),
+    Operation("POST", "/api/v1/storage", ADMINISTER, StorageApi.move,
+        "Move all files to another store, while the archive serves",
+        request=storage.StorageRequest, answer=tasks.TaskAnswer, status=202,
+        problems=(409, 413, 507)),
+    Operation("POST", "/api/v1/audits", ADMINISTER, AuditsApi.begin,
+        "Check the files of items, or of all, and repair what is damaged if wanted",
+        request=Body(AuditRequest, required=False), answer=tasks.TaskAnswer, status=202,
+        problems=(404, 409, 413, 507)),
+    Operation("GET", "/api/v1/damage", READ, AuditsApi.damage,
+        "What is damaged",
+        answer=audits.DamagesAnswer, parameters=PAGE),
+)
+
+_COPIES: Final = (
+    Operation("GET", "/api/v1/copies", READ, CopiesApi.list,
+        "How copies stand with their Originals",
+        answer=copies.CopiesAnswer,
+        parameters=(*PAGE, _FAULTY)),
+    Operation("POST", "/api/v1/copies", ADMINISTER, CopiesApi.copy,
+        "Copy items of other archives, or bring copies up to date",
+        request=Body(copies.CopyRequest, largest=_LARGEST_COPY), answer=tasks.TaskAnswer,
+        status=202, problems=(413, 507)),
+    Operation("DELETE", "/api/v1/copies/{ibi:path}", ADMINISTER, CopiesApi.drop,
+        "Let go of a Copy",
+        status=204, problems=(404, 409, 410, 507), parameters=(_IBI,)),
+    Operation("GET", "/api/v1/holdings", PUBLIC, HoldingsApi.list,
+        "Which Originals the archive has",
+        answer=holdings.HoldingsAnswer, problems=(400,),
+        parameters=(LIMIT, _AFTER)),
+    Operation("GET", digest.PATH, PUBLIC, DigestEndpoint.page,
+        "A page of the digest: which names the archive holds, or holds no more",
+        answer=Media({MEDIA_TYPE: {"type": "string", "format": "binary"}}),
+        further={304: Further("The same page as the client has")}, problems=(400, 404),
+        parameters=_DIGEST_PAGE),
+)
+
+_TRANSFERS: Final = (
+    Operation("GET", "/api/v1/transfers", READ, TransfersApi.list,
+        "Transfers, to other archives and from them",
+        answer=transfers.TransfersAnswer,
+        parameters=(LIMIT, query("state", "open, done or undone"))),
+    Operation("POST", "/api/v1/transfers", ADMINISTER, TransfersApi.begin,
+        "Begin to transfer Originals to another archive",
+        request=Body(transfers.TransferRequest, largest=_LARGEST_LIST),
+        answer=transfers.TransfersAnswer, status=202, problems=(404, 409, 410, 413, 507)),
+    Operation("GET", "/api/v1/transfers/{id}", READ, TransfersApi.show,
+        "How far it is",
+        answer=transfers.TransferAnswer, problems=(404,), parameters=(_TRANSFER,)),
+    Operation("POST", "/api/v1/transfers/{id}", ADMINISTER, TransfersApi.resume,
+        "Go on now, with a token that is needed again",
+        request=Body(transfers.ResumptionRequest, required=False),
+        answer=transfers.TransferAnswer, status=202, problems=(404, 409, 410, 413, 507),
+        parameters=(_TRANSFER,)),
+    Operation("DELETE", "/api/v1/transfers/{id}", ADMINISTER, TransfersApi.undo,
+        "Undo it",
+        answer=transfers.TransferAnswer, status=202, problems=(404, 409, 507),
+        parameters=(_TRANSFER,)),
+    Operation("PUT", "/api/v1/incoming/{id}", RECEIVE, TransfersApi.offered,
+        "Another archive offers an item, and asks how far it is",
+        request=transfers.OfferRequest, answer=TransferReply, problems=(404, 409, 410, 413, 507),
+        parameters=(_TRANSFER,)),
+    Operation("DELETE", "/api/v1/incoming/{id}", RECEIVE, TransfersApi.unwanted,
+        "Another archive undoes a transfer",
+        answer=TransferReply, problems=(409, 507), parameters=(_TRANSFER, *_UNDONE)),
+    Operation("POST", "/api/v1/incoming/{id}/acceptance", RECEIVE, TransfersApi.committed,
+        "Another archive has handed the Original over",
+        request=transfers.AcceptanceRequest, answer=TransferReply,
+        problems=(404, 409, 410, 413, 507), parameters=(_TRANSFER,)),
+)
+# fmt: on
+
+OPERATIONS: Final = (
+    *_ITEMS,
+    *_DEPOSITS,
+    *_ADMINISTRATION,
+    *_BAGS,
+    *_UPKEEP,
+    *_COPIES,
+    *_TRANSFERS,
+    *status_operations("Whether the archive can be read"),
+)
+"""Of two paths that fit a request the first one takes it."""

@@ -1,0 +1,192 @@
+"""The capabilities of a running archive, one builder each.
+
+A builder returns the handlers that the capability has in the table of operations, what goes on by
+itself, and what is called every hour. Nothing runs before the application starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import structlog
+
+from ibi.archive.copies.copies import Copies
+from ibi.archive.copies.tasks import CopyTasks
+from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.exchange.bag_import import BagImporter
+from ibi.archive.exchange.handover import HandoverIssuer
+from ibi.archive.fixity.audit_schedule import AuditSchedule
+from ibi.archive.fixity.damage_log import DamageLog
+from ibi.archive.housekeeping import UsedKeyCleanup
+from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.links.digest_log import DigestBackfill, DigestLog
+from ibi.archive.peers.archive_client import HttpPeerArchive
+from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
+from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
+from ibi.archive.peers.transfer_peer import HttpTransferPeer
+from ibi.archive.ports.maintenance import Damage
+from ibi.archive.tasks import Tasks
+from ibi.archive.transfers.transfers import Transfers
+from ibi.archive.web.api.audits import AuditsApi
+from ibi.archive.web.api.copies import CopiesApi
+from ibi.archive.web.api.deposits import DepositsApi
+from ibi.archive.web.api.exports import ExportsApi
+from ibi.archive.web.api.history import HistoryApi
+from ibi.archive.web.api.holdings import HoldingsApi
+from ibi.archive.web.api.imports import ImportsApi
+from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.statistics import StatisticsApi
+from ibi.archive.web.api.storage import StorageApi
+from ibi.archive.web.api.tasks import TasksApi
+from ibi.archive.web.api.transfers import TransfersApi
+from ibi.archive.web.app import BackgroundService
+from ibi.archive.web.digest import DigestEndpoint
+from ibi.archive.web.urls import ArchiveUrls
+from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.store_migration import StoreMove
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.model.label_pair import Forms
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What one capability adds to a running archive."""
+
+    apis: tuple[object, ...] = ()
+    """They have the handlers of its operations."""
+    services: tuple[BackgroundService, ...] = ()
+    """They are started in this order, and stopped in it too."""
+    rounds: tuple[Callable[[], None], ...] = field(default=())
+    """They are called at the start and then every hour."""
+
+
+def items_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
+    """Build what shows and amends items, and tells what was done and read."""
+    archive = instance.archive
+    used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
+    return Capability(
+        apis=(
+            ItemsApi(archive, urls),
+            HoldingsApi(archive),
+            HistoryApi(archive),
+            StatisticsApi(archive),
+        ),
+        rounds=(used_keys.forget,),
+    )
+
+
+def deposits_capability(instance: Instance, deposits: Deposits, urls: ArchiveUrls) -> Capability:
+    """Build what takes deposits."""
+    api = DepositsApi(deposits, urls, instance.settings.largest_file)
+    return Capability(apis=(api,), rounds=(deposits.sweep,))
+
+
+def exchange_capability(instance: Instance, deposits: Deposits, service: Forms) -> Capability:
+    """Build what exports and imports bags, and hands Originals over."""
+    archive, settings = instance.archive, instance.settings
+    sign = SigningKey(instance.catalogue.settings).sign
+    guard = OutboundGuard(settings.allowed_networks)
+    handing_over = HandoverIssuer(archive, service, settings.address, sign)
+    importing = BagImporter(archive, deposits, service, is_signed)
+    return Capability(
+        apis=(
+            ExportsApi(archive, settings.address, settings.administrator, handing_over),
+            ImportsApi(importing, lambda address: ask_key(address, guard)),
+        )
+    )
+
+
+def digest_capability(instance: Instance) -> Capability:
+    """Build what publishes the digest, if the settings want it."""
+    is_published = instance.settings.digest
+    return Capability(
+        apis=(DigestEndpoint(DigestLog(instance.catalogue.digest), published=is_published),),
+        services=(DigestBackfill(instance.catalogue.digest),) if is_published else (),
+    )
+
+
+def build_tasks(
+    instance: Instance, auditing: AuditSchedule, copy_work: CopyTasks
+) -> tuple[Tasks, Capability]:
+    """Build the tasks of an archive, with all kinds of long work, and the move of its files."""
+    moves = StoreMove(instance)
+    works = {
+        **auditing.works,
+        "copy": copy_work.copy,
+        "refresh": copy_work.refresh,
+        moves.kind: moves.work,
+    }
+    tasks = Tasks(instance.catalogue.tasks, instance.clock, works)
+    apis = (TasksApi(tasks), StorageApi(moves, tasks))
+    return tasks, Capability(apis=apis, services=(tasks,))
+
+
+def fixity_capability(instance: Instance, auditing: AuditSchedule, tasks: Tasks) -> Capability:
+    """Build what checks files, on demand and by the settings."""
+    days, rate = instance.settings.audit_days, instance.settings.audit_megabytes_a_second
+    return Capability(
+        apis=(AuditsApi(instance.archive, auditing, tasks),),
+        rounds=(auditing.damages.load, partial(auditing.begin_if_due, tasks, days, rate)),
+    )
+
+
+def copies_capability(
+    instance: Instance, copies: Copies, work: CopyTasks, tasks: Tasks
+) -> Capability:
+    """Build what makes copies, and compares them by the settings."""
+    due = partial(work.begin_if_due, tasks, instance.settings.copies_hours)
+    return Capability(apis=(CopiesApi(copies, tasks),), rounds=(due,))
+
+
+def transfers_capability(transfers: Transfers) -> Capability:
+    """Build what transfers Originals."""
+    return Capability(apis=(TransfersApi(transfers),), services=(transfers,))
+
+
+def build_audits(
+    instance: Instance, observe: Callable[[Damage], None] = lambda _: None
+) -> AuditSchedule:
+    """Return the audits of an archive; `observe` is told of what is newly found damaged."""
+    settings, catalogue = instance.settings, instance.catalogue
+    elsewhere = PeerDirectory(
+        CatalogueLinks(catalogue.links), OutboundGuard(settings.allowed_networks), settings.address
+    )
+    return AuditSchedule(instance.archive, DamageLog(catalogue.damages, observe), elsewhere)
+
+
+def log_damage(damage: Damage) -> None:
+    """Log that something is damaged."""
+    structlog.get_logger().warning(
+        "damaged", label=damage.label, path=damage.path, what=damage.what
+    )
+
+
+def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
+    """Return the copies of an archive, and the tasks that work on them."""
+    settings = instance.settings
+    links = CatalogueLinks(instance.catalogue.links)
+    guard = OutboundGuard(settings.allowed_networks)
+
+    def resolvers() -> list[str]:
+        return [link.resolver for link in links.all() if link.state != "leaving"]
+
+    def connected(address: str) -> HttpPeerArchive:
+        return HttpPeerArchive(address, guard)
+
+    copies = Copies(instance.archive, OriginalFinder(resolvers), settings.address)
+    return copies, CopyTasks(copies, connected, connected)
+
+
+def build_transfers(instance: Instance, service: Forms) -> Transfers:
+    """Return the transfers of an archive; none goes on before they are started."""
+    settings = instance.settings
+    guard = OutboundGuard(settings.allowed_networks)
+    return Transfers(
+        instance.archive,
+        settings.address,
+        service,
+        lambda address, token: HttpTransferPeer(address, token, guard),
+        lambda address, ticket: HttpPeerArchive(address, guard, ticket),
+    )

@@ -1,0 +1,144 @@
+"""Authorization: who may use an operation of an HTTP API, and how often.
+
+An operation declares its access, and the router has an `Authorizer` check it before the handler
+runs and before anything of the body is read. No handler asks by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
+
+from starlette.requests import Request
+
+from ibi.errors import UnauthenticatedError
+from ibi.foundation.web.authentication import Authenticator
+from ibi.foundation.web.rate_limit import RateLimit
+from ibi.model.clock import Clock
+
+
+class Public(Enum):
+    """Access without a token, as a value that an operation has to name."""
+
+    PUBLIC = "public"
+
+
+PUBLIC: Final = Public.PUBLIC
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalScope:
+    """Access for everybody; a token that is sent must be good for the scope, and shows more."""
+
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Access by a rule of the program, which its `Authorizer` knows by this name."""
+
+    name: str
+
+
+Access: TypeAlias = str | Public | OptionalScope | Policy
+"""What an operation needs of its caller; a text is the scope that the token must have."""
+
+CheckPolicy: TypeAlias = Callable[[Request], None]
+"""Raises if a request does not meet a policy."""
+
+
+def check_access(access: object) -> None:
+    """Raise TypeError unless a value declares an access."""
+    if isinstance(access, str) and not access:
+        msg = "An empty scope is no declaration: name a scope, or PUBLIC."
+        raise TypeError(msg)
+    if not isinstance(access, str | Public | OptionalScope | Policy):
+        msg = f"{access!r} declares no access: name a scope, or PUBLIC."
+        raise TypeError(msg)
+
+
+class TokenLimits:
+    """Limits how often one token is used, and how often tokens are guessed from one place."""
+
+    def __init__(self, clock: Clock, rate: int, place: Callable[[Request], str]) -> None:
+        """Allow `rate` requests a second of one token, and bursts of five times that.
+
+        `place` returns where a request comes from: an address, or its network.
+        """
+        self._place = place
+        self._requests = RateLimit(clock, rate, 5 * rate)
+        # A client that guesses tokens is soon told to wait. One that has a token is not, though
+        # both may come from one place, that of a proxy for one.
+        self._failures = RateLimit(clock, 1, 60)
+
+    def charge(self, token: str) -> None:
+        """Count a request of a token; TooManyRequestsError if there were too many."""
+        self._requests.admit(token)
+
+    def charge_failure(self, request: Request) -> None:
+        """Count an unknown token; TooManyRequestsError if there were too many."""
+        self._failures.admit(self._place(request))
+
+
+class Authorizer:
+    """Decides whether a request meets the access that an operation declares."""
+
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        limits: TokenLimits | None = None,
+        policies: Mapping[Policy, CheckPolicy] | None = None,
+    ) -> None:
+        """Know callers by their tokens, and decide the policies of one program."""
+        self.tokens = authenticator.tokens
+        self._authenticator = authenticator
+        self._limits = limits
+        self._policies = policies or {}
+
+    def check(self, access: Access) -> None:
+        """Raise LookupError if this program has no such scope or policy."""
+        scope = access.scope if isinstance(access, OptionalScope) else access
+        if isinstance(scope, str) and scope not in self.tokens.scopes.names:
+            msg = f"{scope} is not one of {self.tokens.scopes.names}."
+            raise LookupError(msg)
+        if isinstance(access, Policy) and access not in self._policies:
+            msg = f"Nothing checks {access.name}."
+            raise LookupError(msg)
+
+    async def authorize(self, request: Request, access: Access) -> str:
+        """Return the name of the token; an empty text where none is needed and none was sent."""
+        if isinstance(access, str):
+            return await self.authorize_by(_authorization_of(request), request, access)
+        if isinstance(access, OptionalScope):
+            authorization = _authorization_of(request)
+            if authorization is None:
+                return ""
+            return await self.authorize_by(authorization, request, access.scope)
+        if isinstance(access, Policy):
+            self._policies[access](request)
+        return ""
+
+    async def authorize_by(self, authorization: str | None, request: Request, scope: str) -> str:
+        """Do the same by a token that came elsewhere than in the head of the request."""
+        try:
+            token = await self._authenticator.identify(authorization)
+        except UnauthenticatedError:
+            if authorization is not None and self._limits is not None:
+                self._limits.charge_failure(request)
+            raise
+        if self._limits is not None:
+            self._limits.charge(token.name)
+        self.tokens.check_scope(token, scope)
+        return token.name
+
+
+def _authorization_of(request: Request) -> str | None:
+    # As `request.headers.get`, without an object for all headers: labels are minted by the
+    # thousand.
+    for name, value in request.scope["headers"]:
+        if name == b"authorization":
+            text: str = value.decode("latin-1")
+            return text
+    return None

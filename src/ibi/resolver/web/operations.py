@@ -1,0 +1,104 @@
+"""The operations of a resolver's API."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ibi.foundation.web.authorization import PUBLIC, OptionalScope
+from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
+from ibi.foundation.web.operations import Body, Media, Operation
+from ibi.foundation.web.status import status_operations
+from ibi.foundation.web.tokens_api import token_operations
+from ibi.resolver.rules.scopes import OPERATE, READ
+from ibi.resolver.web import messages
+from ibi.resolver.web.authorization import OPEN_REGISTRATION
+from ibi.resolver.web.explanation import Explanation
+from ibi.resolver.web.public_routes import Resolved, ResolverPublicRoutes
+from ibi.resolver.web.registrations_api import RegistrationsApi
+from ibi.resolver.web.registry_api import RegistryApi
+
+DESCRIPTION: Final = ApiDescription(
+    "IBI resolver",
+    "Leads from persistent URLs to where the items are, and keeps the archives on record.",
+)
+
+_SERVICE: Final = parameter(
+    "service", "The label of an archive service; its slashes may stand as they are"
+)
+_CONFLICT: Final = parameter("conflict", "Its number, or the label of the item")
+_QUESTION: Final = (
+    query("url", "A label, or a persistent URL", required=True),
+    query("language", "The language that is preferred: pt, or pt-BR"),
+)
+_ALL: Final = query("all", "Those that are settled, too", {"type": "boolean"})
+_MAIL: Final = Body(
+    # As it came: the type of the body is not looked at.
+    Media({"message/rfc822": {}, "application/octet-stream": {}}),
+    largest=2 << 20,
+)
+"""The limit is for the request: the reader of the message takes less, and says so by itself."""
+
+# Three lines an operation, to be read as a table.
+# fmt: off
+OPERATIONS: Final = (
+    Operation("GET", "/api/v1/resolve", PUBLIC, ResolverPublicRoutes.api_resolve,
+        "Where a persistent URL leads; no access is counted",
+        answer=Resolved, problems=(400, 404, 406, 409, 410, 429, 508), parameters=_QUESTION),
+    Operation("GET", "/api/v1/explain", PUBLIC, ResolverPublicRoutes.api_explain,
+        "Who was asked, what each said, the hops and the choice",
+        answer=Explanation, problems=(400, 429), parameters=_QUESTION),
+    Operation("GET", "/api/v1/resolver", PUBLIC, RegistryApi.about,
+        "What this resolver is",
+        answer=messages.ResolverAnswer),
+    Operation("GET", "/api/v1/archives", OptionalScope(READ), RegistryApi.archives,
+        "The archives on record; who sends a token is told more",
+        answer=messages.ArchivesAnswer, problems=(401, 429)),
+    Operation("POST", "/api/v1/archives", OPERATE, RegistryApi.register,
+        "Register an archive, and show its key once",
+        request=messages.RegistrationRequest, answer=messages.KeyAnswer, status=201,
+        problems=(413, 507)),
+    Operation("POST", "/api/v1/archives/{service:path}/confirm", OPERATE, RegistryApi.confirm,
+        "Make a pending registration good",
+        answer=messages.NoticeAnswer, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("POST", "/api/v1/archives/{service:path}/rotate", OPERATE, RegistryApi.rotate,
+        "Issue another key, and show it once",
+        answer=messages.KeyAnswer, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("POST", "/api/v1/archives/{service:path}/revoke", OPERATE, RegistryApi.revoke,
+        "Take the key from an archive",
+        answer=messages.ArchiveAnswer, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("POST", "/api/v1/archives/{service:path}/exclude", OPERATE, RegistryApi.exclude,
+        "Switch an archive off, until it announces itself again",
+        answer=messages.ArchiveAnswer, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("PUT", "/api/v1/archives/{service:path}/hosts", OPERATE, RegistryApi.allow_hosts,
+        "Set the further hosts that its URLs may be on",
+        request=messages.HostsRequest, answer=messages.ArchiveAnswer, problems=(404, 413, 507),
+        parameters=(_SERVICE,)),
+    Operation("DELETE", "/api/v1/archives/{service:path}", OPERATE, RegistryApi.remove,
+        "Forget an archive",
+        status=204, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("POST", "/api/v1/registrations", OPEN_REGISTRATION, RegistrationsApi.begin,
+        "Ask to register an archive whose host one controls",
+        request=messages.OpenRegistrationRequest, answer=messages.ChallengeAnswer, status=202,
+        problems=(400, 403, 413, 429, 507)),
+    Operation("POST", "/api/v1/registrations/mail", OPERATE, RegistrationsApi.take_mail,
+        "Take an e-mail that registers an archive; it is pending until it is confirmed",
+        request=_MAIL, answer=messages.NoticeAnswer, status=202, problems=(413, 507)),
+    Operation("POST", "/api/v1/registrations/proof", OPEN_REGISTRATION, RegistrationsApi.complete,
+        "Have the proof looked at; the key is shown once",
+        request=messages.ProofRequest, answer=messages.KeyAnswer, status=201,
+        problems=(400, 403, 404, 413, 422, 429, 507)),
+    Operation("GET", "/api/v1/conflicts", READ, RegistryApi.conflicts,
+        "Rival claims to one Original",
+        answer=messages.ConflictsAnswer, parameters=(*PAGE, _ALL)),
+    Operation("POST", "/api/v1/conflicts/{conflict:path}/settlement", OPERATE, RegistryApi.settle,
+        "Say whose the Original is",
+        request=messages.SettlementRequest, answer=messages.ConflictAnswer,
+        problems=(404, 413, 507), parameters=(_CONFLICT,)),
+    Operation("GET", "/api/v1/history", READ, RegistryApi.history,
+        "Who did what, the oldest first",
+        answer=messages.HistoryAnswer, parameters=PAGE),
+    *token_operations(OPERATE),
+    *status_operations("Whether the resolver can resolve"),
+)
+# fmt: on
+"""Of two paths that fit a request the first one takes it: a label has slashes."""
