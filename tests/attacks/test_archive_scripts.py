@@ -7,10 +7,8 @@ another address, and one at the archive's own, which its log would show.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import quote
 
 import pytest
@@ -18,6 +16,7 @@ import pytest
 from tests.support.hostile.html_files import MARK, Hostile, Scripts
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 from tests.support.tools.chromium import PATIENCE, Chromium, Page, chromium
 
 MOMENT: Final = 0.15
@@ -32,7 +31,7 @@ file_delivery._SANDBOX = file_delivery._PDF = "img-src *"
 """
 
 
-class Canary:
+class Canary(ThreadedServer):
     """A server that remembers who called."""
 
     def __init__(self) -> None:
@@ -40,29 +39,14 @@ class Canary:
         self.hits: set[str] = set()
         canary = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_GET(self) -> None:  # a name of the library
                 canary.hits.add(self.path)
                 self.send_response(204)
                 self.end_headers()
 
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,))
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        """Serve."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(QuietHttpServer(("127.0.0.1", 0), Handler))
+        self.address = f"http://127.0.0.1:{self.port}"
 
 
 @pytest.fixture(scope="module")

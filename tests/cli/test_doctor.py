@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import apsw
@@ -25,6 +23,7 @@ from tests.support.processes.shell import Done, Shell, refusal
 from tests.support.servers.archive import files_in
 from tests.support.servers.installation import InstallationServer
 from tests.support.servers.minting import wait_until
+from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 
 YEAR = 31_536_000
 
@@ -76,24 +75,15 @@ def wrong(folder: Path, *options: str) -> dict[tuple[str, str], str]:
 def server_whose_date(date: Callable[[], str]) -> Iterator[str]:
     """Answer at an address, with a header Date of the test's choice."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             self.send_response_only(200)
             self.send_header("Date", date())
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with ThreadedServer(QuietHttpServer(("127.0.0.1", 0), Handler)) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 # Well

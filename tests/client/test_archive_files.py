@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, StateError, UnknownError
+from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 
 CONTENT = bytes(range(256)) * 20
 Answer = tuple[int, dict[str, str], bytes]
@@ -20,7 +19,7 @@ Answer = tuple[int, dict[str, str], bytes]
 def serving(answer: Callable[[str, dict[str, str]], Answer]) -> Iterator[str]:
     """Answer GET as told, at an address of one's own."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             status, headers, body = answer(
                 self.path, {k.lower(): v for k, v in self.headers.items()}
@@ -31,18 +30,8 @@ def serving(answer: Callable[[str, dict[str, str]], Answer]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with ThreadedServer(QuietHttpServer(("127.0.0.1", 0), Handler)) as server:
+        yield f"http://127.0.0.1:{server.port}"
 
 
 def read(address: str, offset: int = 0) -> bytes:

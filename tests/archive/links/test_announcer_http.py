@@ -7,9 +7,8 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition
 from threading import enumerate as enumerate_threads
 
 import pytest
@@ -35,8 +34,10 @@ from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from tests.support.doubles.minting_machine import FakeClock
-from tests.support.doubles.resolver import BEHAVIOURS, PATIENCE, ResolverDouble
+from tests.support.doubles.protocol import PATIENCE
+from tests.support.doubles.resolver import BEHAVIOURS, ResolverDouble
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 
 SERVICE = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 KEY = "271828182845904523536028747135266249775"
@@ -62,7 +63,7 @@ def exclusion() -> ExclusionRequest:
     return ExclusionRequest(RECORD, RegistrationKey(KEY))
 
 
-class _Archive(BaseHTTPRequestHandler):
+class _Archive(QuietHandler):
     def do_GET(self) -> None:  # a name of the library
         """Confirm, as Algorithm 1 has it."""
         good = self.path == f"/{SERVICE}?servicesubject=inclusionConfirmationRequest"
@@ -70,19 +71,12 @@ class _Archive(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"confirmation yes" if good else b"")
 
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
 
 @contextmanager
 def archive() -> Iterator[ArchiveRecord]:
     """Yield what an archive says of itself that answers while the block runs."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Archive) as server:
-        thread = Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield replace(RECORD, address=f"127.0.0.1:{server.server_address[1]}")
-        server.shutdown()
-        thread.join()
+    with ThreadedServer(QuietHttpServer(("127.0.0.1", 0), _Archive)) as server:
+        yield replace(RECORD, address=f"127.0.0.1:{server.port}")
 
 
 # The client

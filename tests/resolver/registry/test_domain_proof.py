@@ -8,9 +8,7 @@ import contextlib
 import hashlib
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, TypeVar
 
 import pytest
@@ -40,6 +38,7 @@ from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.doubles.minting_machine import SECOND, FakeClock
 from tests.support.servers.dns import FAILS, DnsServer
+from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 
 SERVICE = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
 HOST = "mtc-m21.sid.inpe.br"
@@ -363,7 +362,7 @@ def test_a_public_host_is_not(world: World, label: str) -> None:
     assert world.begin(parse(label)).service == parse(label).canonical
 
 
-class _Page(BaseHTTPRequestHandler):
+class _Page(QuietHandler):
     pages: dict[str, str]
 
     def do_GET(self) -> None:  # as it is called
@@ -376,19 +375,12 @@ class _Page(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(octets)
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
 
 @contextlib.contextmanager
 def web_server(pages: dict[str, str]) -> Iterator[int]:
     handler = type("Handler", (_Page,), {"pages": pages})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+    with ThreadedServer(QuietHttpServer(("127.0.0.1", 0), handler)) as server:
+        yield server.port
 
 
 def test_an_ip_address_is_proved_by_http_alone(world: World) -> None:

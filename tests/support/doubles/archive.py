@@ -7,64 +7,36 @@ from __future__ import annotations
 
 import gzip
 import socket
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from threading import Condition, Event, Thread
-from typing import Final, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Final
 
-from tests.support.servers.port_reservation import reserved_port
+from tests.support.doubles.protocol import PATIENCE, ProtocolDouble, ProtocolHandler
 
 SERVICE: Final = "LK47B6W/362SFKH"
-PATIENCE: Final = 60.0
 
 
-class ArchiveDouble:
+class ArchiveDouble(ProtocolDouble):
     """An archive that has some items; `behaviour` makes it something worse."""
 
     def __init__(
         self, service: str = SERVICE, *, host: str = "127.0.0.1", behaviour: str = "archive"
     ) -> None:
         """Listen."""
+        super().__init__(_Handler, behaviour, (host, 0))
         self.service = service
         self.items: dict[str, dict[str, str]] = {}
         """The pairs of the answer to urlRequest, by the label that is asked for."""
-        self.behaviour = behaviour
         self.location = ""
         """Where it redirects to, if that is how it behaves; to itself if empty."""
-        self.queries: list[dict[str, str]] = []
-        """What it was asked, each pair by its name."""
-        self.headers: list[dict[str, str]] = []
-        """The headers of each request, in lower case."""
         self.keys: set[str] = set()
-        """Of URLs that it gave out, and was not told yet that somebody went there."""
+        """Of URLs that it gave out, and whose use was not acknowledged yet."""
         self.acknowledged: list[dict[str, str]] = []
         self.connections = 0
         """How many were ever made to it."""
-        self.released = Event()
-        """When it is set, whatever hangs ends; what was held back is said."""
         self._numbers = count(1)
-        self._asked = Condition()
-        handler = type("Handler", (_Handler,), {"double": self})
-        self._server = _Server((host, reserved_port()), handler)
-        self.port: int = self._server.server_address[1]
         self.address = f"{host}:{self.port}"
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,))
-
-    def __enter__(self) -> Self:
-        """Serve."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of everybody, and close."""
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     def hold(self, label: str, **pairs: str) -> None:
         """Have an item; `pairs` are in the place of those that it would have."""
@@ -76,23 +48,6 @@ class ArchiveDouble:
             "timestamp": "2020-01-02T03:04:05Z",
             **pairs,
         }
-
-    @property
-    def subjects(self) -> list[str]:
-        """What it was asked for, in order."""
-        return [query.get("servicesubject", "") for query in self.queries]
-
-    def asked(self, is_reached: Callable[[], bool]) -> None:
-        """Wait until something holds, which is looked at after every request."""
-        with self._asked:
-            assert self._asked.wait_for(is_reached, PATIENCE), self.subjects
-
-    def got(self, query: dict[str, str], headers: dict[str, str]) -> None:
-        """Note what it was asked."""
-        with self._asked:
-            self.queries.append(query)
-            self.headers.append(headers)
-            self._asked.notify_all()
 
     def met(self) -> None:
         """Note a connection."""
@@ -132,15 +87,7 @@ def doubles(number: int) -> Iterator[list[ArchiveDouble]]:
         yield [stack.enter_context(ArchiveDouble()) for _ in range(number)]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients who went away."""
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ProtocolHandler):
     double: ArchiveDouble
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -153,46 +100,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # a name of the library
         """Answer, or do what else it was told to."""
-        query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
-        self.double.got(query, {name.lower(): value for name, value in self.headers.items()})
+        query = self.received()
         if self.double.behaviour == "archive":
             self.answer(200, self.double.said(query))
         else:
             self.close_connection = True
             BEHAVIOURS[self.double.behaviour](self)
 
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
-
     @property
     def good(self) -> str:
         """What an archive would have said."""
-        query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
-        return self.double.said(query)
-
-    def answer(self, status: int, body: str | bytes, **headers: str) -> None:
-        """Send a whole answer."""
-        octets = body.encode() if isinstance(body, str) else body
-        self.send_response(status)
-        sent = {"Content_Type": "text/plain", "Content_Length": str(len(octets)), **headers}
-        for name, value in sent.items():
-            if value:
-                self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(octets)
-        self.wfile.flush()
-
-    def raw(self, octets: bytes | str) -> None:
-        """Send bytes as they are."""
-        self.wfile.write(octets.encode() if isinstance(octets, str) else octets)
-        self.wfile.flush()
-
-    def drip(self, octets: bytes) -> None:
-        """Send a byte now and then, for as long as anybody wants them."""
-        for octet in octets:
-            self.raw(bytes([octet]))
-            if self.double.released.wait(0.02):
-                return
+        return self.double.said(self.query())
 
     def flood(self, first: bytes, again: bytes) -> None:
         """Send the same again and again, for as long as anybody wants it."""
@@ -209,13 +127,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Wait, and answer properly."""
         self.double.released.wait(PATIENCE)
         self.answer(200, self.good)
-
-    def reset(self, first: bytes = b"") -> None:
-        """End the connection as a crash does."""
-        self.raw(first)
-        no_wait = struct.pack("ii", 1, 0)
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, no_wait)
-        self.connection.close()
 
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

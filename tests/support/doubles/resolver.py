@@ -8,15 +8,12 @@ from __future__ import annotations
 import gzip
 import socket
 import ssl
-import struct
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Condition, Event, Thread
-from typing import Final, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Final
+from urllib.parse import urlsplit
 
-from tests.support.servers.port_reservation import reserved_port
+from tests.support.doubles.protocol import PATIENCE, ProtocolDouble, ProtocolHandler
 
 SERVICE: Final = "/J8LNKB5R7W/3FUQHC5"
 MANDATORY: Final = {
@@ -29,10 +26,9 @@ MANDATORY: Final = {
     "registrationkey",
 }
 """Table 5.2."""
-PATIENCE: Final = 60.0
 
 
-class ResolverDouble:
+class ResolverDouble(ProtocolDouble):
     """A resolver that knows some registrations; `behaviour` makes it something worse."""
 
     def __init__(
@@ -42,81 +38,26 @@ class ResolverDouble:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Listen, at a port of one's choice if it matters."""
+        super().__init__(_Handler, "resolver", ("127.0.0.1", port), tls)
         self.registrations = registrations or {}
         """Keys by the label of an archive's service."""
         self.included: dict[str, str] = {}
         """Addresses by the label of an archive's service."""
-        self.queries: list[dict[str, str]] = []
-        """What it was asked, each pair by its name."""
-        self.behaviour = "resolver"
-        self.released = Event()
-        self._asked = Condition()
-        handler = type("Handler", (_Handler,), {"double": self})
-        self._server = _Server(("127.0.0.1", port or reserved_port()), handler)
-        self.port: int = self._server.server_address[1]
         self.address = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
-        if tls:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,))
-
-    def __enter__(self) -> Self:
-        """Serve."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let go of everybody, and close."""
-        self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    @property
-    def subjects(self) -> list[str]:
-        """What it was asked for, in order."""
-        return [query["servicesubject"] for query in self.queries]
-
-    def asked(self, is_reached: Callable[[], bool]) -> None:
-        """Wait until something holds, which is looked at after every request."""
-        with self._asked:
-            assert self._asked.wait_for(is_reached, PATIENCE), self.subjects
-
-    def got(self, query: dict[str, str]) -> None:
-        """Note what it was asked."""
-        with self._asked:
-            self.queries.append(query)
-            self._asked.notify_all()
-
-    def did(self) -> None:
-        """Note that a request was answered."""
-        with self._asked:
-            self._asked.notify_all()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 64
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients who went away."""
-
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(ProtocolHandler):
     double: ResolverDouble
+    drip_pause = 0.05
 
     def do_GET(self) -> None:  # a name of the library
         """Answer, or do what else it was told to."""
-        parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        self.double.got(query)
+        query = self.received()
         if self.double.behaviour == "resolver":
-            self._resolver(parts.path, query)
+            self._resolver(urlsplit(self.path).path, query)
         else:
             BEHAVIOURS[self.double.behaviour](self)
-        self.double.did()
-
-    def log_message(self, *_: object) -> None:
-        """Keep quiet."""
+        self.double.answered()
 
     def _resolver(self, path: str, query: dict[str, str]) -> None:
         service = query.get("archiveserviceibi", "")
@@ -137,29 +78,6 @@ class _Handler(BaseHTTPRequestHandler):
                 "status.archive included status.confirmation "
                 + ("successful" if confirmed else "unsuccessful"),
             )
-
-    def answer(self, status: int, body: str | bytes, **headers: str) -> None:
-        """Send a whole answer."""
-        octets = body.encode() if isinstance(body, str) else body
-        self.send_response(status)
-        sent = {"Content_Type": "text/plain", "Content_Length": str(len(octets)), **headers}
-        for name, value in sent.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(octets)
-
-    def drip(self, octets: bytes) -> None:
-        """Send a byte now and then, for as long as anybody wants them."""
-        for octet in octets:
-            self.wfile.write(bytes([octet]))
-            if self.double.released.wait(0.05):
-                return
-
-    def reset(self) -> None:
-        """End the connection as a crash does."""
-        no_wait = struct.pack("ii", 1, 0)
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, no_wait)
-        self.connection.close()
 
 
 def is_confirmed(address: str, service: str) -> bool:

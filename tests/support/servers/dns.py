@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from socketserver import BaseRequestHandler, ThreadingUDPServer
-from threading import Thread
-from typing import Final, Self
+from typing import Final
 
 import dns.flags
 import dns.message
@@ -14,6 +13,8 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rdtypes.ANY.TXT
 import dns.rrset
+
+from tests.support.servers.threaded import ThreadedServer
 
 FAILS: Final = "fails"
 """What a name stands for that the server cannot look up."""
@@ -24,7 +25,7 @@ Texts = Sequence[Sequence[bytes]]
 """Records, each of one or more pieces."""
 
 
-class DnsServer:
+class DnsServer(ThreadedServer):
     """Answers on a port of its own at 127.0.0.1; names that it has not do not exist."""
 
     def __init__(self, records: Mapping[str, Texts | str]) -> None:
@@ -32,20 +33,7 @@ class DnsServer:
         self.records = dict(records)
         self.asked: list[str] = []
         handler = type("Handler", (_Handler,), {"names": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
-        self.port: int = self._server.server_address[1]
-        self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(_Server(("127.0.0.1", 0), handler))
 
     def answer(self, octets: bytes) -> bytes | None:
         """Answer a question."""
