@@ -31,12 +31,12 @@ WITHOUT_CHECKS: Final = """
 import os
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.storage.files.folder_listing import LocalFile
-from ibi.archive.storage.catalogue.catalogue import sql_catalogue
+from ibi.archive.storage.catalogue.items import SqlItems
 from ibi.model.item import File
 from ibi.archive.web import public_routes
 
 public_routes.check_path = str
-SqlCatalogue.file = lambda self, item, path: File(path, 0, "", "", 0)
+SqlItems.file = lambda self, item, path: File(path, 0, "", "", 0)
 FolderStore.open = lambda self, place, path: LocalFile(
     os.open(self._col / place / "doc" / path, os.O_RDONLY)
 )
