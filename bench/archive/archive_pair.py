@@ -201,7 +201,7 @@ def _make(folder: Path, items: int, size: int) -> list[str]:
         changes, deposits = [], []
         for number in range(count):
             deposit = uuid.uuid4().hex
-            with store.receive(deposit, NAME, 0) as sink:
+            with store.staging.receive(deposit, NAME, 0) as sink:
                 for offset in range(0, size, _PIECE):
                     sink.write(chance.randbytes(min(_PIECE, size - offset)))
                 file = sink.finish()

@@ -423,23 +423,24 @@ def test_what_lies_open_for_too_long_and_what_is_nobodys_is_swept(small: SmallAr
     small.clock.sleep(LIFE - DAY)
     young = small.open({"a": b"2"})
     small.deposits.sweep()
-    assert sorted(small.store.deposits()) == sorted([old, young])
+    assert sorted(small.store.staging.deposits()) == sorted([old, young])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small.store, "sealed", pytest.fail)  # whose files come is not hindered
+        # A file on its way in is not hindered.
+        patch.setattr(small.store.staging, "sealed", pytest.fail)
         small.deposits.sweep()
     small.clock.sleep(2 * DAY)
-    with small.store.receive("nobody", "a", 0) as sink:
+    with small.store.staging.receive("nobody", "a", 0) as sink:
         sink.write(b"left")
     with small.deposits.receive(busy, "b", 0) as sink:
         small.deposits.sweep()
         sink.write(b"3")
         sink.finish()
-    assert sorted(small.store.deposits()) == sorted([busy, young])
+    assert sorted(small.store.staging.deposits()) == sorted([busy, young])
     with pytest.raises(UnknownError):
         small.deposits.get(old)
     small.deposits.complete(busy, "me")
     small.deposits.complete(young, "me")
-    assert small.store.deposits() == []
+    assert small.store.staging.deposits() == []
 
 
 # --- zip and tar ----------------------------------------------------------------------------------
@@ -497,24 +498,24 @@ def test_who_is_killed_while_unpacking_leaves_no_half(
     small: SmallArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id_ = small.open({"all": zipped({"a": b"1", "b": b"2", "c": b"3"})})
-    store = small.store
+    staging = small.store.staging
     finished: list[str] = []
 
     def killed(deposit: str, path: str) -> None:
         finished.append(path)
         if len(finished) == 3:
             raise KeyboardInterrupt
-        type(store).note_unpacking(store, deposit, path)
+        type(staging).note_unpacking(staging, deposit, path)
 
     # As if nothing could be cleared up any more.
-    monkeypatch.setattr(store, "note_unpacking", killed)
-    monkeypatch.setattr(store, "end_unpacking", lambda *_: None)
-    monkeypatch.setattr(store, "unstage", lambda *_: True)
+    monkeypatch.setattr(staging, "note_unpacking", killed)
+    monkeypatch.setattr(staging, "end_unpacking", lambda *_: None)
+    monkeypatch.setattr(staging, "unstage", lambda *_: True)
     with pytest.raises(KeyboardInterrupt):
         small.deposits.unpack(id_, "all")
     monkeypatch.undo()
     small.restart()
-    assert [staged.path for staged in small.store.staged(id_)] == ["a", "all", "b"]
+    assert [staged.path for staged in small.store.staging.staged(id_)] == ["a", "all", "b"]
     with pytest.raises(StateError, match="half"):
         small.deposits.complete(id_, "me")
     assert small.deposits.unpack(id_, "all") == ["a", "b", "c"]

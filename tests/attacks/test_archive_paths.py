@@ -59,7 +59,7 @@ def opened(self, place, path):
     raise UnknownError("file", path)
 
 def put(self, change, folder, path):
-    source = self.files_of(change.deposit) / path
+    source = self.staging.files_of(change.deposit) / path
     if source.exists():
         self._keep_old(change.id, folder, path)
         source.rename(folder / "doc" / path)

@@ -73,7 +73,7 @@ def _in_place() -> None:
     """Write new bytes over the old ones."""
 
     def put(self: FolderStore, change: Any, folder: Path, path: str) -> None:  # noqa: ANN401  # as there
-        source, target = self.files_of(change.deposit) / path, folder / "doc" / path
+        source, target = self.staging.files_of(change.deposit) / path, folder / "doc" / path
         if not source.exists():
             return
         if target.exists():

@@ -14,16 +14,26 @@ from ibi.archive.rules.manifest import manifest
 from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.errors import UnknownError
 from ibi.model.change import Change
+from ibi.model.clock import Clock
 from ibi.model.item import File
 from tests.simulation.staging import MemoryStaging
-from tests.simulation.tree import JournalLine, Stored
+from tests.simulation.tree import JournalLine, Stored, Tree
 from tests.simulation.virtual_time import PROCESS
 
 
-class MemoryStore(MemoryStaging):
+class MemoryStore:
     """One process at work on a tree."""
 
     quick = True
+
+    def __init__(self, tree: Tree, clock: Clock) -> None:
+        """Work on what lies there."""
+        self._tree = tree
+        self.staging = MemoryStaging(tree, clock)
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
         """Do nothing: bytes lie where they are taken from."""

@@ -80,7 +80,7 @@ def test_both_have_the_same_after_the_same_acts(both: tuple[SmallArchive, SmallA
         small.open({"e.txt": b"on its way"})
         small.restart()
         found = shown(small.store)
-        seen.append((found, len(small.store.deposits()), list(small.store.decided())))
+        seen.append((found, len(small.store.staging.deposits()), list(small.store.decided())))
     assert seen[0] == seen[1]
     assert seen[0][0]["octets"]
 
@@ -88,24 +88,28 @@ def test_both_have_the_same_after_the_same_acts(both: tuple[SmallArchive, SmallA
 def test_both_take_files_alike(both: tuple[SmallArchive, SmallArchive]) -> None:
     for small in both:
         store = small.store
-        with store.receive("d1", "a", 0) as sink:
+        with store.staging.receive("d1", "a", 0) as sink:
             sink.write(b"012")
-        assert store.unfinished("d1")
-        with pytest.raises(StateError), store.receive("d1", "a", 2):
+        assert store.staging.unfinished("d1")
+        with pytest.raises(StateError), store.staging.receive("d1", "a", 2):
             raise AssertionError
-        with store.receive("d1", "a", 3) as sink, pytest.raises(StateError), store.sealed("d1"):
+        with (
+            store.staging.receive("d1", "a", 3) as sink,
+            pytest.raises(StateError),
+            store.staging.sealed("d1"),
+        ):
             raise AssertionError
-        with store.receive("d1", "a", 3) as sink:
+        with store.staging.receive("d1", "a", 3) as sink:
             sink.write(b"345")
             file = sink.finish("", ("sha256", hashlib.sha256(b"012345").hexdigest()))
-        assert (file.size, store.unfinished("d1")) == (6, False)
-        with pytest.raises(ChecksumError), store.receive("d1", "b", 0) as sink:
+        assert (file.size, store.staging.unfinished("d1")) == (6, False)
+        with pytest.raises(ChecksumError), store.staging.receive("d1", "b", 0) as sink:
             sink.finish("", ("sha256", "0"))
-        assert [each.path for each in store.staged("d1")] == ["a"]
-        assert store.unstage("d1", "a")
-        assert not store.unstage("d1", "a")
+        assert [each.path for each in store.staging.staged("d1")] == ["a"]
+        assert store.staging.unstage("d1", "a")
+        assert not store.staging.unstage("d1", "a")
         store.discard("d1")
-        assert store.deposits() == []
+        assert store.staging.deposits() == []
         with pytest.raises(UnknownError):
             store.open("nowhere", "a")
 

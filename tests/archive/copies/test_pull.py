@@ -49,7 +49,7 @@ def test_item_and_what_describes_it_come_whole(pair: ArchivePair) -> None:
     kept = {file.path: file for file in pair.here.archive.files(look.held)}
     for file in pair.there.archive.files(there.held):
         assert replace(kept[file.path], modified=0) == replace(file, modified=0)
-    assert pair.here.store.deposits() == []
+    assert pair.here.store.staging.deposits() == []
 
 
 def test_label_of_metadata_means_the_item_that_they_describe(pair: ArchivePair) -> None:
@@ -106,7 +106,11 @@ def test_pull_broken_at_every_step_goes_on(pair: ArchivePair) -> None:
     for number in range(3, 8):  # the first two are manifests
         pair.source.breaks_at(number)
         pulled = pair.pull()
-        assert [staged.size for staged in pair.here.store.staged(pulled.deposit)] == [10, 0, 8]
+        assert [staged.size for staged in pair.here.store.staging.staged(pulled.deposit)] == [
+            10,
+            0,
+            8,
+        ]
         pair.here.store.discard(pulled.deposit)
 
 
@@ -132,7 +136,7 @@ def test_pull_interrupted_anywhere_goes_on_after_a_restart(pair: ArchivePair, nu
     pair.source.before = lambda: None
     pair.store(pair.pull())
     assert pair.files() == FILES
-    assert len(pair.here.store.deposits()) == 0
+    assert len(pair.here.store.staging.deposits()) == 0
 
 
 def test_source_that_stays_silent_is_given_up(pair: ArchivePair) -> None:
@@ -218,7 +222,7 @@ def test_full_disk_leaves_nothing_behind(
         patch.setattr(os, "fsync", full)
         with pytest.raises(StorageFullError):
             pair.pull()
-    assert pair.here.store.deposits() == []
+    assert pair.here.store.staging.deposits() == []
     pair.store(pair.pull())
     assert pair.files() == FILES
 
@@ -349,10 +353,10 @@ def test_what_is_pulled_is_no_deposit_of_anybody(pair: ArchivePair) -> None:
 def test_pull_that_nobody_goes_on_with_is_swept_away(pair: ArchivePair) -> None:
     pair.pull()
     pair.here.deposits.sweep()
-    assert len(pair.here.store.deposits()) == 1
+    assert len(pair.here.store.staging.deposits()) == 1
     pair.here.clock.now += LIFE + DAY
     pair.here.deposits.sweep()
-    assert pair.here.store.deposits() == []
+    assert pair.here.store.staging.deposits() == []
     pair.store(pair.pull())
     assert pair.files() == FILES
 

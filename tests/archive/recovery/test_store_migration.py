@@ -246,7 +246,7 @@ def test_a_file_that_is_put_right_meanwhile_is_moved_again(move: Move) -> None:
     path.write_bytes(b"?")
 
     def mend() -> None:
-        with move.store.receive("mending", "a", 0) as sink:
+        with move.store.staging.receive("mending", "a", 0) as sink:
             sink.write(b"1")
             sink.finish()
         move.store.mend(first, file, "mending")
@@ -319,7 +319,7 @@ def test_open_deposits_go_on_when_the_store_takes_files_from_elsewhere(
     look = move.small.deposits.complete(id_, "me")
     label = look.item.forms.label.spelling
     assert (move.there / "col" / label / "doc" / "x" / "y").read_bytes() == b"1"
-    assert move.store.deposits() == []
+    assert move.store.staging.deposits() == []
     for folder in (move.here, move.there):
         assert tree(folder / "incoming") == {"./": b""}
     with pytest.MonkeyPatch.context() as patch:
@@ -327,9 +327,9 @@ def test_open_deposits_go_on_when_the_store_takes_files_from_elsewhere(
         other = move.small.open({"a": b"3"})
         with pytest.raises(StorageError):
             move.small.deposits.complete(other, "me")
-    assert [each.path for each in move.store.staged(other)] == ["a"]
+    assert [each.path for each in move.store.staging.staged(other)] == ["a"]
     move.small.deposits.complete(other, "me")
-    assert move.store.deposits() == []
+    assert move.store.staging.deposits() == []
 
 
 def _failing(*_: Sequence[object]) -> None:

@@ -144,7 +144,7 @@ def view(small: SmallArchive) -> Seen:
 
 def check_tidy(small: SmallArchive) -> None:
     assert tree(small.folder / "journal") == {"./": b""}
-    for id_ in small.store.deposits():
+    for id_ in small.store.staging.deposits():
         deposit = small.catalogue.deposits.get(id_)
         assert deposit is not None
         assert not deposit.completed

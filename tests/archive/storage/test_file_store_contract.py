@@ -57,13 +57,13 @@ def send(
     deposit: str = DEPOSIT,
     checksum: tuple[str, str] | None = None,
 ) -> None:
-    with store.receive(deposit, path, 0) as sink:
+    with store.staging.receive(deposit, path, 0) as sink:
         sink.write(content)
         sink.finish("", checksum)
 
 
 def send_part(store: FileStore, path: str, content: bytes, offset: int = 0) -> None:
-    with store.receive(DEPOSIT, path, offset) as sink:
+    with store.staging.receive(DEPOSIT, path, offset) as sink:
         sink.write(content)
 
 
@@ -80,9 +80,9 @@ def read_all(file: OpenFile) -> bytes:
 def whole(store: FileStore) -> dict[str, bytes]:
     """Return what is staged, and see that it is what is said of it."""
     found = {}
-    for staged in store.staged(DEPOSIT):
+    for staged in store.staging.staged(DEPOSIT):
         if staged.file is not None:
-            found[staged.path] = read(store.open_staged(DEPOSIT, staged.path))
+            found[staged.path] = read(store.staging.open_staged(DEPOSIT, staged.path))
             sums = [hashlib.sha256(found[staged.path]), hashlib.sha512(found[staged.path])]
             assert [sum_.hexdigest() for sum_ in sums] == [staged.file.sha256, staged.file.sha512]
             assert staged.size == staged.file.size == len(found[staged.path])
@@ -93,30 +93,32 @@ def whole(store: FileStore) -> dict[str, bytes]:
 
 
 def test_a_file_comes_in_pieces_and_is_described(store: AStore) -> None:
-    with store.receive(DEPOSIT, "a/Relatório.txt", 0) as sink:
+    with store.staging.receive(DEPOSIT, "a/Relatório.txt", 0) as sink:
         sink.write(b"one ")
         sink.write(b"two")
         found = sink.finish("text/plain", ("sha512", hashlib.sha512(b"one two").hexdigest()))
     expected = file("a/Relatório.txt", b"one two", found.modified)
     assert found == replace(expected, media_type="text/plain")
-    assert store.staged(DEPOSIT) == [Staged("a/Relatório.txt", 7, found)]
-    assert store.staged_file(DEPOSIT, "a/Relatório.txt") == Staged("a/Relatório.txt", 7, found)
-    assert not store.unfinished(DEPOSIT)
+    assert store.staging.staged(DEPOSIT) == [Staged("a/Relatório.txt", 7, found)]
+    assert store.staging.staged_file(DEPOSIT, "a/Relatório.txt") == Staged(
+        "a/Relatório.txt", 7, found
+    )
+    assert not store.staging.unfinished(DEPOSIT)
     assert whole(store) == {"a/Relatório.txt": b"one two"}
-    assert store.deposits() == [DEPOSIT]
+    assert store.staging.deposits() == [DEPOSIT]
 
 
 def test_of_nothing_there_is_nothing(store: AStore) -> None:
-    assert store.staged("nobody") == []
-    assert store.staged_file("nobody", "a") is None
-    assert not store.unfinished("nobody")
-    assert not store.unstage("nobody", "a")
+    assert store.staging.staged("nobody") == []
+    assert store.staging.staged_file("nobody", "a") is None
+    assert not store.staging.unfinished("nobody")
+    assert not store.staging.unstage("nobody", "a")
     store.discard("nobody")
     with pytest.raises(UnknownError):
-        store.open_staged("nobody", "a")
+        store.staging.open_staged("nobody", "a")
     with pytest.raises(UnknownError):
         store.open("a/b", "c")
-    assert store.deposits() == []
+    assert store.staging.deposits() == []
     assert list(store.decided()) == []
     assert list(store.manifests()) == []
 
@@ -129,24 +131,24 @@ def test_a_staged_file_may_vanish_while_it_is_looked_for(
 
     def vanish(path: Path) -> bytes:
         monkeypatch.setattr(Path, "read_bytes", read_bytes)
-        store.unstage(DEPOSIT, "a")
+        store.staging.unstage(DEPOSIT, "a")
         return read_bytes(path)
 
     send(store, "a", b"one")
     monkeypatch.setattr(Path, "read_bytes", vanish)
-    assert store.staged(DEPOSIT) == []
+    assert store.staging.staged(DEPOSIT) == []
     send(store, "a", b"one")
     monkeypatch.setattr(Path, "read_bytes", vanish)
-    assert store.staged_file(DEPOSIT, "a") is None
+    assert store.staging.staged_file(DEPOSIT, "a") is None
     send(store, "a", b"one")
     monkeypatch.setattr(Path, "read_bytes", vanish)
     with pytest.raises(UnknownError):
-        store.open_staged(DEPOSIT, "a")
+        store.staging.open_staged(DEPOSIT, "a")
 
 
 @pytest.mark.parametrize("deposit", ["../col", "..", "a/b", "", "change-1"])
 def test_no_deposit_leads_out_of_the_folder(store: AStore, deposit: str) -> None:
-    with pytest.raises(UnknownError), store.receive(deposit, "a", 0):
+    with pytest.raises(UnknownError), store.staging.receive(deposit, "a", 0):
         raise AssertionError
     with pytest.raises(UnknownError):
         store.discard(deposit)
@@ -158,27 +160,27 @@ def test_a_file_is_gone_on_with_where_it_broke(tmp_path: Path, *, restart: bool)
     send_part(store, "x/big", b"0123")
     if restart:
         store = again(tmp_path)
-    assert store.unfinished(DEPOSIT)
-    assert store.staged(DEPOSIT) == [Staged("x/big", 4, None)]
-    assert store.staged_file(DEPOSIT, "x/big") == Staged("x/big", 4, None)
+    assert store.staging.unfinished(DEPOSIT)
+    assert store.staging.staged(DEPOSIT) == [Staged("x/big", 4, None)]
+    assert store.staging.staged_file(DEPOSIT, "x/big") == Staged("x/big", 4, None)
     with pytest.raises(UnknownError):
-        store.open_staged(DEPOSIT, "x/big")
+        store.staging.open_staged(DEPOSIT, "x/big")
     for wrong in (1, 3, 5):
         with pytest.raises(StateError, match="there are 4 bytes"):
             send_part(store, "x/big", b"?", wrong)
-    with store.receive(DEPOSIT, "x/big", 4) as sink:
+    with store.staging.receive(DEPOSIT, "x/big", 4) as sink:
         sink.write(b"456")
         sink.finish("", ("sha256", hashlib.sha256(b"0123456").hexdigest()))
     assert whole(store) == {"x/big": b"0123456"}
-    assert not store.unfinished(DEPOSIT)
+    assert not store.staging.unfinished(DEPOSIT)
 
 
 def test_offset_0_begins_anew_and_replaces_what_is_whole(store: AStore) -> None:
     send_part(store, "a", b"old old")
     send(store, "a", b"first")
     send_part(store, "a", b"sec")
-    assert store.staged_file(DEPOSIT, "a") == Staged("a", 3, None)
-    assert store.unfinished(DEPOSIT)
+    assert store.staging.staged_file(DEPOSIT, "a") == Staged("a", 3, None)
+    assert store.staging.unfinished(DEPOSIT)
     send(store, "a", b"second")
     assert whole(store) == {"a": b"second"}
 
@@ -189,10 +191,10 @@ def test_a_wrong_checksum_removes_what_came_and_nothing_else(store: AStore) -> N
         with pytest.raises(ChecksumError):
             send(store, "a", content, checksum=("sha256", hashlib.sha256(b"other").hexdigest()))
     assert whole(store) == {"a": b"good"}
-    assert not store.unfinished(DEPOSIT)
-    with pytest.raises(ChecksumError), store.receive(DEPOSIT, "b", 0) as sink:
+    assert not store.staging.unfinished(DEPOSIT)
+    with pytest.raises(ChecksumError), store.staging.receive(DEPOSIT, "b", 0) as sink:
         sink.finish("", ("sha512", ""))
-    assert [staged.path for staged in store.staged(DEPOSIT)] == ["a"]
+    assert [staged.path for staged in store.staging.staged(DEPOSIT)] == ["a"]
 
 
 def test_a_file_is_taken_out_again_and_its_empty_folders_go_with_it(
@@ -201,13 +203,13 @@ def test_a_file_is_taken_out_again_and_its_empty_folders_go_with_it(
     send(store, "a/b/c", b"1")
     send(store, "a/d", b"2")
     send_part(store, "half", b"3")
-    assert store.unstage(DEPOSIT, "a/b/c")
-    assert store.unstage(DEPOSIT, "half")
-    assert not store.unstage(DEPOSIT, "a/b/c")
-    assert not store.unstage(DEPOSIT, "a")
+    assert store.staging.unstage(DEPOSIT, "a/b/c")
+    assert store.staging.unstage(DEPOSIT, "half")
+    assert not store.staging.unstage(DEPOSIT, "a/b/c")
+    assert not store.staging.unstage(DEPOSIT, "a")
     assert whole(store) == {"a/d": b"2"}
-    assert not store.unfinished(DEPOSIT)
-    assert store.unstage(DEPOSIT, "a/d")
+    assert not store.staging.unfinished(DEPOSIT)
+    assert store.staging.unstage(DEPOSIT, "a/d")
     send(store, "a", b"a file where the folder was")
     assert contents(tmp_path / "incoming" / DEPOSIT / "files") == {
         "a": b"a file where the folder was"
@@ -219,32 +221,32 @@ def test_what_cannot_lie_there_is_refused_before_it_comes(
     store: AStore, first: str, second: str
 ) -> None:
     send(store, first, b"1")
-    with pytest.raises(FileNameError), store.receive(DEPOSIT, second, 0):
+    with pytest.raises(FileNameError), store.staging.receive(DEPOSIT, second, 0):
         raise AssertionError
     assert whole(store) == {first: b"1"}
-    assert not store.unfinished(DEPOSIT)
+    assert not store.staging.unfinished(DEPOSIT)
 
 
 @pytest.mark.parametrize(("first", "second"), [("a", "a/b"), ("a", "a/b/c"), ("a/b", "a")])
 def test_what_comes_at_the_same_time_and_cannot_lie_there_is_refused(
     store: AStore, first: str, second: str
 ) -> None:
-    with store.receive(DEPOSIT, second, 0) as sink:
+    with store.staging.receive(DEPOSIT, second, 0) as sink:
         send(store, first, b"1")
         with pytest.raises(FileNameError):
             sink.finish()
-    store.unstage(DEPOSIT, second)
+    store.staging.unstage(DEPOSIT, second)
     assert whole(store) == {first: b"1"}
-    assert not store.unfinished(DEPOSIT)
+    assert not store.staging.unfinished(DEPOSIT)
 
 
 def test_nobody_else_writes_to_a_file_or_takes_it_away_meanwhile(store: AStore) -> None:
-    with store.receive(DEPOSIT, "a", 0) as sink:
+    with store.staging.receive(DEPOSIT, "a", 0) as sink:
         sink.write(b"mine")
         with pytest.raises(StateError, match="being received"):
             send(store, "a", b"theirs")
         with pytest.raises(StateError, match="being received"):
-            store.unstage(DEPOSIT, "a")
+            store.staging.unstage(DEPOSIT, "a")
         send(store, "b", b"beside")
         send(store, "a", b"elsewhere", "d2")
         sink.finish()
@@ -253,21 +255,25 @@ def test_nobody_else_writes_to_a_file_or_takes_it_away_meanwhile(store: AStore) 
 
 def test_a_sealed_deposit_is_left_alone(store: AStore) -> None:
     send(store, "a", b"1")
-    with store.sealed(DEPOSIT):
+    with store.staging.sealed(DEPOSIT):
         for act in (
             lambda: send(store, "b", b"2"),
-            lambda: store.unstage(DEPOSIT, "a"),
-            lambda: store.sealed(DEPOSIT).__enter__(),
-            lambda: store.busy(DEPOSIT).__enter__(),
+            lambda: store.staging.unstage(DEPOSIT, "a"),
+            lambda: store.staging.sealed(DEPOSIT).__enter__(),
+            lambda: store.staging.busy(DEPOSIT).__enter__(),
         ):
             with pytest.raises(StateError):
                 act()
         send(store, "b", b"2", "d2")
-    with store.receive(DEPOSIT, "b", 0), pytest.raises(StateError), store.sealed(DEPOSIT):
+    with (
+        store.staging.receive(DEPOSIT, "b", 0),
+        pytest.raises(StateError),
+        store.staging.sealed(DEPOSIT),
+    ):
         raise AssertionError
-    with store.busy(DEPOSIT), pytest.raises(StateError), store.sealed(DEPOSIT):
+    with store.staging.busy(DEPOSIT), pytest.raises(StateError), store.staging.sealed(DEPOSIT):
         raise AssertionError
-    with store.sealed(DEPOSIT):
+    with store.staging.sealed(DEPOSIT):
         assert whole(store) == {"a": b"1"}
 
 
@@ -279,7 +285,7 @@ def test_many_write_at_once(store: AStore) -> None:
             for turn in range(10):
                 send(store, f"folder/{number}", b"%d" % number * 1000)
                 send(store, f"gone/{number}/{turn}", b"")
-                store.unstage(DEPOSIT, f"gone/{number}/{turn}")
+                store.staging.unstage(DEPOSIT, f"gone/{number}/{turn}")
         except BaseException as failure:  # noqa: BLE001  # whatever it is, the test tells it
             failures.append(failure)
 
@@ -297,7 +303,7 @@ def test_everything_of_a_deposit_is_discarded(store: AStore, tmp_path: Path) -> 
     send_part(store, "c", b"2")
     send(store, "a", b"other", "d2")
     store.discard(DEPOSIT)
-    assert store.deposits() == ["d2"]
+    assert store.staging.deposits() == ["d2"]
     assert not (tmp_path / "incoming" / DEPOSIT).exists()
     send(store, "c", b"3")
     assert whole(store) == {"c": b"3"}
@@ -329,7 +335,7 @@ def test_killed_anywhere_what_is_said_of_a_staged_file_is_true(
         found = whole(again(tmp_path / str(number)))
         assert set(found) <= {"a/b"}
         here = again(tmp_path / str(number))
-        if not here.unfinished(DEPOSIT):
+        if not here.staging.unfinished(DEPOSIT):
             outcomes.add(found.get("a/b"))
             assert found.get("a/b") in {before, b"after", None}
         with pytest.raises(ChecksumError):
@@ -337,7 +343,7 @@ def test_killed_anywhere_what_is_said_of_a_staged_file_is_true(
         assert whole(here).get("a/b") in {before, b"after", None}
         send(here, "a/b", b"again")
         assert whole(here) == {"a/b": b"again"}
-        assert not here.unfinished(DEPOSIT)
+        assert not here.staging.unfinished(DEPOSIT)
 
     def prepare() -> None:
         nonlocal store, number
@@ -359,14 +365,14 @@ def test_a_full_disk_is_told_as_such_and_the_rest_is_sent_later(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with store.receive(DEPOSIT, "a", 0) as sink:
+    with store.staging.receive(DEPOSIT, "a", 0) as sink:
         sink.write(b"0123")
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(StorageFullError, match=r"incoming.*no space left"):
             sink.finish()
     monkeypatch.undo()
-    assert store.staged_file(DEPOSIT, "a") == Staged("a", 4, None)
-    with store.receive(DEPOSIT, "a", 4) as sink:
+    assert store.staging.staged_file(DEPOSIT, "a") == Staged("a", 4, None)
+    with store.staging.receive(DEPOSIT, "a", 4) as sink:
         sink.finish()
     assert whole(store) == {"a": b"0123"}
 
@@ -442,7 +448,7 @@ def test_a_new_item_adopts_the_files_of_its_deposit(ground: StoreSetup) -> None:
     with closing(store.open(PLACE, "x/y")) as opened:
         assert (opened.size, opened.read(1, 2), opened.read(2, 9)) == (4, b"on", b"ne")
     assert read_all(store.open(PLACE, "x/y")) == b"gone"
-    assert store.deposits() == []
+    assert store.staging.deposits() == []
     assert [place for place, _ in store.manifests()] == [PLACE, forms(2).label.spelling]
     for path in ("../ibi.json", "x", "nothing", "x/y/z", "x//y", "./new"):
         with pytest.raises((UnknownError, FileNameError)):
@@ -468,7 +474,7 @@ def test_files_come_and_go_and_old_ones_are_kept_if_so_wished(
     store.decide(wanted)
     store.finish(wanted.id)
     assert state(ground) == (NEW, old, 1)
-    assert store.deposits() == []
+    assert store.staging.deposits() == []
 
 
 def test_a_file_system_without_second_names_keeps_old_files_too(
@@ -503,7 +509,7 @@ def test_of_a_dropped_item_nothing_is_left(ground: StoreSetup) -> None:
 
 def test_whoever_reads_learns_the_time_that_a_file_came(store: AStore) -> None:
     send(store, "a", b"1")
-    [staged] = store.staged(DEPOSIT)
+    [staged] = store.staging.staged(DEPOSIT)
     assert staged.file is not None
     wanted = change({"a": b"1"}, adopted=DEPOSIT)
     first = replace(wanted.items[0], files=(staged.file,))

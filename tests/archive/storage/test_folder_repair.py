@@ -31,8 +31,8 @@ def template(tmp_path: Path) -> tuple[Path, str]:
 
 
 def mend(store: FolderStore, place: str) -> None:
-    with store.busy(DEPOSIT):
-        with store.receive(DEPOSIT, PATH, 0) as sink:
+    with store.staging.busy(DEPOSIT):
+        with store.staging.receive(DEPOSIT, PATH, 0) as sink:
             sink.write(b"whole")
             sink.finish()
         store.mend(place, WHOLE, DEPOSIT)

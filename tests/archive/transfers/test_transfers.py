@@ -580,7 +580,7 @@ def test_who_copies_the_same_item_is_waited_for(scene: Scene) -> None:
     scene.a.step()
     other = LocalPeer(scene.a.small.archive, scene.a.address)
     pulled = ItemPuller(scene.b.small.archive).pull(other, parse(scene.label))
-    with scene.b.small.store.busy(pulled.deposit):
+    with scene.b.small.store.staging.busy(pulled.deposit):
         scene.b.step()
         assert scene.b.transfers.get(id_).phase == "copying"
         assert "at work" in scene.b.transfers.get(id_).exchange.fault
@@ -633,7 +633,7 @@ def test_a_disk_that_is_full_changes_nothing(scene: Scene, monkeypatch: pytest.M
     def full(*_: object) -> None:
         raise StorageFullError("of the files", "no space left on device")
 
-    monkeypatch.setattr(scene.b.small.store, "receive", full)
+    monkeypatch.setattr(scene.b.small.store.staging, "receive", full)
     id_ = scene.a.offer(scene.label, scene.b)
     scene.network.settle()
     check_stayed(scene, id_)

@@ -86,7 +86,7 @@ def fill(small: SmallArchive) -> None:
 def bring(small: SmallArchive, item: Item) -> None:
     """Bring an item with a file, as a pull does."""
     id_ = small.open({"f/copied": str(item.forms).encode()})
-    files = tuple(each.file for each in small.store.staged(id_) if each.file is not None)
+    files = tuple(each.file for each in small.store.staging.staged(id_) if each.file is not None)
     new = ItemChange(item=replace(item, target="f/copied"), files=files, adopted=id_)
     label = item.forms.label
     small.archive.make(small.archive.change("copy", "me", label, [new], 9, deposit=id_))

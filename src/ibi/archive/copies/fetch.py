@@ -65,6 +65,7 @@ class FileFetcher:
     def __init__(self, archive: Archive) -> None:
         """Take the archive."""
         self._store = archive.store
+        self._staging = archive.store.staging
         self._clock = archive.clock
 
     def fetch(
@@ -76,7 +77,7 @@ class FileFetcher:
         arrived: Arrived = lambda _: None,
     ) -> File:
         """Stage a file of an item as the source describes it; ChecksumError if it is another."""
-        staged = self._store.staged_file(deposit, file.path)
+        staged = self._staging.staged_file(deposit, file.path)
         if staged is not None and is_same(staged.file, file) and staged.file is not None:
             return staged.file
         offset = 0 if staged is None or staged.file is not None else staged.size
@@ -100,7 +101,7 @@ class FileFetcher:
             try:
                 return self._receive(source, label, file, deposit, offset, arrived)
             except ArchiveUnreachableError:
-                staged = self._store.staged_file(deposit, file.path)
+                staged = self._staging.staged_file(deposit, file.path)
                 come = staged.size if staged else 0
                 failures = 0 if come - offset >= _LEAST else failures + 1
                 if failures == _ATTEMPTS:
@@ -120,7 +121,7 @@ class FileFetcher:
     ) -> File:
         come = offset
         with (
-            self._store.receive(deposit, file.path, offset) as sink,
+            self._staging.receive(deposit, file.path, offset) as sink,
             _reading(source, label, file, offset) as pieces,
         ):
             for piece in pieces:
@@ -135,14 +136,14 @@ class FileFetcher:
             return self._verified(found, file, deposit)
         if come < file.size:
             raise ArchiveUnreachableError(source.address, "the connection broke")
-        self._store.unstage(deposit, file.path)
+        self._staging.unstage(deposit, file.path)
         msg = f"{shown(file.path)} is longer at {source.address} than its manifest says."
         raise StateError(msg)
 
     def _verified(self, found: File, file: File, deposit: str) -> File:
         """Return a file whose SHA-256 is right, if the rest is too."""
         if found.sha512 != file.sha512:
-            self._store.unstage(deposit, file.path)
+            self._staging.unstage(deposit, file.path)
             raise ChecksumError(file.path, file.sha512, found.sha512)
         return found
 
@@ -151,7 +152,7 @@ class FileFetcher:
         with suppress(ChecksumError, UnknownError):
             with (
                 closing(self._store.open(label.spelling, path)) as here,
-                self._store.receive(deposit, file.path, 0) as sink,
+                self._staging.receive(deposit, file.path, 0) as sink,
             ):
                 for piece in pieces_of(here):
                     sink.write(piece)

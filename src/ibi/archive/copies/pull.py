@@ -81,6 +81,7 @@ class ItemPuller:
         self._deposits = archive.catalogue.deposits
         self._items = archive.catalogue.items
         self._store = archive.store
+        self._staging = archive.store.staging
         self._fetcher = FileFetcher(archive)
 
     def pull(
@@ -104,7 +105,7 @@ class ItemPuller:
         if not missing:
             return PulledItem(items)
         deposit = self._opened(item.forms.label, held.version if held else 0)
-        with self._store.busy(deposit):
+        with self._staging.busy(deposit):
             self._tidy(deposit, missing)
             try:
                 self._stage(source, item, missing, here, deposit, report)
@@ -162,9 +163,9 @@ class ItemPuller:
         """Remove what came before and is not wanted any more: the item may have changed since."""
         self._renew(deposit)
         paths = {file.path for file in wanted}
-        for staged in self._store.staged(deposit):
+        for staged in self._staging.staged(deposit):
             if staged.path not in paths:
-                self._store.unstage(deposit, staged.path)
+                self._staging.unstage(deposit, staged.path)
 
     def _stage(  # noqa: PLR0913, PLR0917  # what, from where and to where
         self,
@@ -193,11 +194,11 @@ class ItemPuller:
 
     def sealed(self, pulled: PulledItem) -> AbstractContextManager[None]:
         """Seal what this pull brought against other pulls; InProgressError if it is sealed."""
-        return self._store.sealed(pulled.deposit) if pulled.deposit else nullcontext()
+        return self._staging.sealed(pulled.deposit) if pulled.deposit else nullcontext()
 
     def changes(self, pulled: PulledItem, items: Sequence[Item]) -> list[ItemChange]:
         """Return what makes the items here, as they are given, have the files that were pulled."""
-        come = self._store.staged(pulled.deposit) if pulled.deposit else []
+        come = self._staging.staged(pulled.deposit) if pulled.deposit else []
         staged = {each.path: each.file for each in come if each.file is not None}
         changes = []
         for item, (_, files) in zip(items, pulled.items, strict=True):

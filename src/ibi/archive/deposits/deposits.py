@@ -47,6 +47,7 @@ class Deposits:
         self._items = archive.catalogue.items
         self._reservations = archive.catalogue.reservations
         self._store = archive.store
+        self._staging = archive.store.staging
 
     def open(self, request: DepositRequest, who: str) -> Deposit:
         """Begin a deposit; what is wrong with it is said now."""
@@ -118,37 +119,37 @@ class Deposits:
 
     @contextmanager
     def _receiving(self, id: str, path: str, offset: int) -> Iterator[Sink]:  # noqa: A002
-        with self._store.receive(id, path, offset) as sink:
+        with self._staging.receive(id, path, offset) as sink:
             self._opened(id)  # by now nobody completes it, but somebody may have
             yield sink
 
     def staged(self, id: str) -> list[Staged]:  # noqa: A002
         """Return the files that have come."""
-        return self._store.staged(self.get(id).id)
+        return self._staging.staged(self.get(id).id)
 
     def staged_file(self, id: str, path: str) -> Staged:  # noqa: A002
         """Return one of them."""
-        found = self._store.staged_file(self._opened(id).id, check_path(path))
+        found = self._staging.staged_file(self._opened(id).id, check_path(path))
         if found is None:
             raise UnknownError("file", path)
         return found
 
     def remove(self, id: str, path: str) -> None:  # noqa: A002
         """Take a file out again."""
-        if not self._store.unstage(self._opened(id).id, check_path(path)):
+        if not self._staging.unstage(self._opened(id).id, check_path(path)):
             raise UnknownError("file", path)
 
     def unpack(self, id: str, path: str, folder: str = "") -> list[str]:  # noqa: A002
         """Put the files that are in a zip or tar file in its place; all of them, or none."""
         within = f"{check_path(folder)}/" if folder else ""
         source = check_path(path)
-        with self._store.busy(id):
+        with self._staging.busy(id):
             self._opened(id)
-            return unpack(self._store, id, source, within, self._unpacking)
+            return unpack(self._staging, id, source, within, self._unpacking)
 
     def abandon(self, id: str) -> None:  # noqa: A002
         """Give a deposit up."""
-        with self._archive.changing(), self._store.sealed(id):
+        with self._archive.changing(), self._staging.sealed(id):
             self._opened(id)
             self._deposits.drop(id)
             self._store.discard(id)
@@ -159,7 +160,7 @@ class Deposits:
             with suppress(StateError), self._alone(deposit.id):
                 if self._deposits.get(deposit.id) == deposit:  # nobody goes on with it
                     self._deposits.drop(deposit.id)
-        for id_ in self._store.deposits():
+        for id_ in self._staging.deposits():
             if self._under_way(id_):
                 continue  # no door is shut to who goes on with it just now
             with suppress(StateError), self._alone(id_):
@@ -173,7 +174,7 @@ class Deposits:
     @contextmanager
     def _alone(self, id: str) -> Iterator[None]:  # noqa: A002
         """Keep others from a deposit; StateError if something still comes."""
-        with self._archive.changing(), self._store.sealed(id):
+        with self._archive.changing(), self._staging.sealed(id):
             self._archive.settle()
             yield
 
@@ -183,7 +184,7 @@ class Deposits:
         The target may be named only now, when it is known what came out of a zip file.
         """
         archive = self._archive
-        with archive.changing(), self._store.sealed(id):
+        with archive.changing(), self._staging.sealed(id):
             archive.settle()
             deposit = self.get(id)
             if deposit.completed:
@@ -191,7 +192,7 @@ class Deposits:
             if is_import(id):
                 raise StateError("What is imported is completed as an import.")
             self.check_whole(id)
-            files = [staged.file for staged in self._store.staged(id) if staged.file is not None]
+            files = [staged.file for staged in self._staging.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
             if target:
                 wanted = replace(wanted, target=check_path(target))
@@ -203,13 +204,13 @@ class Deposits:
 
     def check_whole(self, id: str) -> None:  # noqa: A002
         """Refuse to go on with a deposit of which something is still missing."""
-        if self._store.unpacking(id):
+        if self._staging.unpacking(id):
             msg = (
                 "A zip or tar file was taken apart only half: do it again, or give the deposit up."
             )
             raise StateError(msg)
-        if self._store.unfinished(id):
-            parts = [staged.path for staged in self._store.staged(id) if staged.file is None]
+        if self._staging.unfinished(id):
+            parts = [staged.path for staged in self._staging.staged(id) if staged.file is None]
             names = ", ".join(map(shown, parts[:3])) or "a file"
             raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
 

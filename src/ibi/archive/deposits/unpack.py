@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import BinaryIO, TypeAlias
 
-from ibi.archive.ports.file_store import FileStore, Sink
+from ibi.archive.ports.file_store import Sink, StagingArea
 from ibi.archive.rules.file_path import check_path
 from ibi.errors import StateError, shown
 
@@ -22,36 +22,36 @@ Unpacking: TypeAlias = Callable[
 
 
 def unpack(
-    store: FileStore, deposit: str, source: str, within: str, unpacking: Unpacking
+    staging: StagingArea, deposit: str, source: str, within: str, unpacking: Unpacking
 ) -> list[str]:
     """Put the files that are in a zip or tar file, which is staged, in its place."""
-    _clear(store, deposit)
+    _clear(staging, deposit)
     written: list[str] = []
 
     @contextmanager
     def write(inner: str) -> Iterator[Sink]:
         target = check_path(f"{within}{inner}")
-        if store.staged_file(deposit, target) is not None:
+        if staging.staged_file(deposit, target) is not None:
             msg = f"{shown(target)} is here already: remove it, or unpack into a folder."
             raise StateError(msg)
-        store.note_unpacking(deposit, target)
-        with store.receive(deposit, target, 0) as sink:
+        staging.note_unpacking(deposit, target)
+        with staging.receive(deposit, target, 0) as sink:
             written.append(target)
             yield sink
             sink.finish()
 
-    with os.fdopen(store.open_staged(deposit, source), "rb") as file:
+    with os.fdopen(staging.open_staged(deposit, source), "rb") as file:
         try:
             unpacking(file, write)
         except BaseException:
-            _clear(store, deposit)
+            _clear(staging, deposit)
             raise
-    store.end_unpacking(deposit, source)
+    staging.end_unpacking(deposit, source)
     return written
 
 
-def _clear(store: FileStore, deposit: str) -> None:
+def _clear(staging: StagingArea, deposit: str) -> None:
     """Remove what an unpacking that did not end has left."""
-    for path in store.unpacking(deposit):
-        store.unstage(deposit, path)
-    store.end_unpacking(deposit)
+    for path in staging.unpacking(deposit):
+        staging.unstage(deposit, path)
+    staging.end_unpacking(deposit)

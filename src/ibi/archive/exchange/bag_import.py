@@ -154,7 +154,7 @@ class BagImporter:
         self._copies = archive.catalogue.copies
         self._deposits_store = archive.catalogue.deposits
         self._transfers = archive.catalogue.transfers
-        self._store = archive.store
+        self._staging = archive.store.staging
 
     def open(self, brought: Sequence[Brought], key: str, who: str) -> list[ImportDecision]:
         """Say of each item whether it may come, and what of it has to."""
@@ -187,7 +187,7 @@ class BagImporter:
             outcome="open",
             deposit=id_,
             needed=tuple(file.path for file in missing),
-            staged=tuple(self._store.staged(id_)),
+            staged=tuple(self._staging.staged(id_)),
         )
 
     def _check_paper(self, paper: Paper, incoming: IncomingItem, key: str) -> None:
@@ -248,7 +248,7 @@ class BagImporter:
                 with self._deposits.receive(id_, path, 0) as sink:
                     sink.write(content)
                     sink.finish()
-        with self._archive.changing(), self._store.sealed(id_):
+        with self._archive.changing(), self._staging.sealed(id_):
             self._archive.settle()
             if self._deposits.get(id_).completed:
                 return ImportDecision(label=brought.label, outcome="imported", deposit=id_)
@@ -291,7 +291,7 @@ class BagImporter:
         self, id_: str, item: Item, files: Sequence[File], held: StoredItem | None
     ) -> ItemChange:
         """Return how an item gets its files: those that came, and those that are here."""
-        staged = self._store.staged(id_) if item.kind == "data" else []
+        staged = self._staging.staged(id_) if item.kind == "data" else []
         new = {each.path: each.file for each in staged if each.file is not None}
         here = {} if held is None else {file.path: file for file in self._archive.files(held)}
         wanted = {file.path for file in files}

@@ -79,7 +79,7 @@ class Repairer:
     def _fetch(self, address: str, item: Item, file: File, arrived: Callable[[int], None]) -> None:
         store, label = self._archive.store, item.forms.label
         deposit = uuid.uuid4().hex
-        with store.busy(deposit):
+        with store.staging.busy(deposit):
             try:
                 self._fetcher.fetch(self._sources.at(address), label, file, deposit, arrived)
                 with self._archive.changing():

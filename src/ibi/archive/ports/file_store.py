@@ -69,16 +69,11 @@ def pieces_of(file: OpenFile, offset: int = 0, count: int = 1 << 20) -> Iterator
         offset += len(piece)
 
 
-class FileStore(Protocol):
-    """Where files lie. Whatever is decided is durable, and survives whatever is killed when.
+class StagingArea(Protocol):
+    """Files on their way in, by deposits: those that are whole, and what has come of others.
 
     Every method raises StorageError when the disk fails, StorageFullError when it is full.
     """
-
-    @property
-    def quick(self) -> bool:
-        """Whether a file is opened quickly enough for the thread of an event loop."""
-        ...
 
     def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Sink]:
         """Take bytes of a file from an offset on; 0 begins it anew.
@@ -130,8 +125,29 @@ class FileStore(Protocol):
         """Let nobody change the files of a deposit meanwhile; InProgressError if somebody does."""
         ...
 
+    def deposits(self) -> list[str]:
+        """Return the deposits of which something is here."""
+        ...
+
+
+class FileStore(Protocol):
+    """Where files lie. Whatever is decided is durable, and survives whatever is killed when.
+
+    Every method raises StorageError when the disk fails, StorageFullError when it is full.
+    """
+
+    @property
+    def quick(self) -> bool:
+        """Whether a file is opened quickly enough for the thread of an event loop."""
+        ...
+
+    @property
+    def staging(self) -> StagingArea:
+        """The files on their way in."""
+        ...
+
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit."""
+        """Remove everything of a deposit, wherever it lies."""
         ...
 
     def prepare(self, change: Change) -> None:
@@ -193,10 +209,6 @@ class FileStore(Protocol):
 
     def mend_manifest(self, place: str, text: bytes) -> None:
         """Write the manifest of an item in the place of a damaged one."""
-        ...
-
-    def deposits(self) -> list[str]:
-        """Return the deposits of which something is here."""
         ...
 
 

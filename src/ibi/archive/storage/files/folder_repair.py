@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ibi.archive.rules.fixity import MANIFEST
+from ibi.archive.storage.files.staging import Staging
 from ibi.errors import StorageError
 from ibi.foundation.system.disk import disk_errors, write_durably
 from ibi.foundation.system.safe_open import folder_beneath, fsync_folder, storage_error
@@ -18,11 +19,11 @@ from ibi.model.item import File
 class FolderRepair:
     """Mends the items of a tree; what is half done when it is killed is removed at the start."""
 
-    name: str
-    _col: Path
-    _incoming: Path
-    files_of: Callable[[str], Path]
-    """Returns the folder of the whole files of a deposit."""
+    def __init__(self, name: str, col: Path, staging: Staging) -> None:
+        """Mend what lies in `col` by files that came into a staging area of the same disk."""
+        self._name = name
+        self._col = col
+        self._staging = staging
 
     def keys(self, place: str = "") -> Iterator[str]:
         """Return where each file lies, in the whole tree or at a place: `<place>/doc/<path>`.
@@ -30,7 +31,7 @@ class FolderRepair:
         What is no text has backslashes in it, as no file of an item has.
         """
         if not self._col.is_dir():
-            raise StorageError(self.name, "its folder 'col' is not there")
+            raise StorageError(self._name, "its folder 'col' is not there")
         for folder, folders, files in os.walk(self._col / place, onerror=self._vanished):
             folders.sort()
             links = [name for name in folders if (Path(folder) / name).is_symlink()]
@@ -40,14 +41,14 @@ class FolderRepair:
     def _vanished(self, failure: OSError) -> None:
         """Pass over a folder that somebody has just removed."""
         if not isinstance(failure, (FileNotFoundError, NotADirectoryError)):
-            raise storage_error(self.name, failure) from failure
+            raise storage_error(self._name, failure) from failure
 
     def mend(self, place: str, file: File, deposit: str) -> None:
         """Put a whole file of a deposit in the place of a damaged one; that is not kept."""
-        source = self.files_of(deposit) / file.path
+        source = self._staging.files_of(deposit) / file.path
         *folders, name = file.path.split("/")
         within = [*place.split("/"), "doc", *folders]
-        with disk_errors(self.name), folder_beneath(self._col, within, make=True) as folder:
+        with disk_errors(self._name), folder_beneath(self._col, within, make=True) as folder:
             opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 # As the catalogue has it: by that a reader is told what the file is.
@@ -60,9 +61,9 @@ class FolderRepair:
 
     def mend_manifest(self, place: str, text: bytes) -> None:
         """Write the manifest of an item in the place of a damaged one."""
-        prepared = self._incoming / f"change-{uuid.uuid4().hex}"
+        prepared = self._staging.root / f"change-{uuid.uuid4().hex}"
         with (
-            disk_errors(self.name),
+            disk_errors(self._name),
             folder_beneath(self._col, place.split("/"), make=True) as folder,
         ):
             prepared.mkdir()
@@ -72,7 +73,7 @@ class FolderRepair:
                 os.fsync(folder)
             finally:
                 shutil.rmtree(prepared)
-        fsync_folder(self._incoming)
+        fsync_folder(self._staging.root)
 
 
 def _readable(key: str) -> str:

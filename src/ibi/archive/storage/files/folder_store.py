@@ -42,6 +42,7 @@ from ibi.foundation.system.disk import (
 )
 from ibi.foundation.system.safe_open import folder_beneath, fsync_folder, has_file, open_beneath
 from ibi.model.change import Change
+from ibi.model.item import File
 
 _FOLDERS: Final = ("col", "incoming", "journal", "reserved")
 _NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -70,23 +71,28 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE: Final = msgspec.json.Decoder(_Line).decode
 
 
-class FolderStore(Staging, FolderRepair):
+class FolderStore:
     """A file store in a folder."""
 
     quick = True
 
     def __init__(self, root: Path, *, keep_replaced: bool = True) -> None:
         """Use a folder, and make it if need be; replaced files are kept, or not."""
-        super().__init__(root / "incoming")
         self.name = str(root)
         folders = [root / folder for folder in _FOLDERS]
         self._col, self._incoming, self._journal, self._reserved = folders
+        self.staging = Staging(self._incoming)
+        self._repair = FolderRepair(self.name, self._col, self.staging)
         self._keep = keep_replaced
         self._lasting: set[str] = set()  # folders that were made durable: of a year the same
         with disk_errors(self.name):
             for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
             fsync_folder(root)
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
         """Do nothing: the files are where they are renamed from."""
@@ -162,12 +168,12 @@ class FolderStore(Staging, FolderRepair):
             return self._col / place
 
     def _adopt(self, deposit: str, doc: Path) -> None:
-        files = self.files_of(deposit)
+        files = self.staging.files_of(deposit)
         if files.is_dir():
             _move(files, doc)
 
     def _put(self, change: StoredChange, folder: Path, path: str) -> None:
-        source = self.files_of(change.deposit) / path
+        source = self.staging.files_of(change.deposit) / path
         *folders, name = path.split("/")
         is_new = source.exists()  # or it was done before
         if is_new and self._keep:
@@ -282,6 +288,18 @@ class FolderStore(Staging, FolderRepair):
         """Return nothing: readers get files from us."""
         del place, path, method
         return ""
+
+    def keys(self, place: str = "") -> Iterator[str]:
+        """Return where each file lies, in the whole tree or at a place, whoever put it there."""
+        return self._repair.keys(place)
+
+    def mend(self, place: str, file: File, deposit: str) -> None:
+        """Put a whole file of a deposit in the place of a damaged one."""
+        self._repair.mend(place, file, deposit)
+
+    def mend_manifest(self, place: str, text: bytes) -> None:
+        """Write the manifest of an item in the place of a damaged one."""
+        self._repair.mend_manifest(place, text)
 
 
 def _second_name(name: str, folder: int, other: int) -> None:

@@ -74,7 +74,7 @@ class Staging:
 
     def __init__(self, incoming: Path) -> None:
         """Use a folder; what lies there from an earlier run can be gone on with."""
-        self._root = incoming
+        self.root = incoming
         self.place = str(incoming)
         self._lock = Lock()
         self._busy: set[tuple[str, str]] = set()
@@ -85,7 +85,7 @@ class Staging:
     def _folder(self, deposit: str) -> Path:
         if not deposit.isalnum():  # it comes from outside, and names a folder
             raise UnknownError("deposit", deposit)
-        return self._root / deposit
+        return self.root / deposit
 
     def files_of(self, deposit: str) -> Path:
         """Return the folder of the whole files of a deposit."""
@@ -199,7 +199,7 @@ class Staging:
         with self._lock:  # nobody prunes the folder in between
             target.parent.mkdir(parents=True, exist_ok=True)
             part.rename(target)
-        fsync_up(target.parent, self._root)
+        fsync_up(target.parent, self.root)
         self._name(deposit, path).unlink(missing_ok=True)
         self._sums.pop((deposit, path), None)
         return file
@@ -297,7 +297,7 @@ class Staging:
     def deposits(self) -> list[str]:
         """Return the deposits of which something is here."""
         with disk_errors(self.place):
-            return [path.name for path in self._root.iterdir() if path.name.isalnum()]
+            return [path.name for path in self.root.iterdir() if path.name.isalnum()]
 
 
 @dataclass(eq=False, slots=True)

@@ -32,18 +32,19 @@ class Store(FileStore, Protocol):
 
     name: str
 
-    def files_of(self, deposit: str) -> Path:
-        """Return the folder of the whole files of a deposit."""
+    @property
+    def staging(self) -> Staging:
+        """The folder that it takes files from."""
         ...
 
 
-class SwitchableStore(Staging):
+class SwitchableStore:
     """The files on their way in, and the store that they go to."""
 
     def __init__(self, incoming: Path, store: Store) -> None:
         """Use a store, for now."""
-        super().__init__(incoming)
-        with disk_errors(self.place):
+        self.staging = Staging(incoming)
+        with disk_errors(str(incoming)):
             incoming.mkdir(parents=True, exist_ok=True)
         self._store = store
         self._keeping = RLock()
@@ -95,7 +96,7 @@ class SwitchableStore(Staging):
 
     def _hand_over(self, deposit: str) -> None:
         """Bring the files of a deposit to where the store takes them from; they stay here too."""
-        source, target = self.files_of(deposit), self._store.files_of(deposit)
+        source, target = self.staging.files_of(deposit), self._store.staging.files_of(deposit)
         if source == target or not source.is_dir():
             return
         with disk_errors(self.name):
@@ -116,7 +117,7 @@ class SwitchableStore(Staging):
         """Forget a decision: the catalogue has it."""
         self._store.finish(id)
         if deposit := self._completing.pop(id, ""):
-            super().discard(deposit)
+            self.staging.discard(deposit)
 
     def decided(self) -> Iterator[StoredChange]:
         """Carry out among the files what was decided and not finished, and return each."""
@@ -128,7 +129,7 @@ class SwitchableStore(Staging):
 
     def discard(self, deposit: str) -> None:
         """Remove everything of a deposit."""
-        super().discard(deposit)
+        self.staging.discard(deposit)
         self._store.discard(deposit)
 
     def manifest(self, place: str) -> bytes:

@@ -86,7 +86,7 @@ class ObjectFiles:
         self._objects.delete(keys)
 
 
-class ObjectStore(Staging):
+class ObjectStore:
     """A file store in an object store."""
 
     quick = False
@@ -101,7 +101,7 @@ class ObjectStore(Staging):
         headers: Headers = lambda _: {},
     ) -> None:
         """Use a bucket that answers, and a folder for files on their way in."""
-        super().__init__(incoming)
+        self.staging = Staging(incoming)
         with disk_errors(str(incoming)):
             incoming.mkdir(parents=True, exist_ok=True)
         self.name = objects.name
@@ -113,6 +113,10 @@ class ObjectStore(Staging):
         self._done: JournalLine | None = None
         """What was carried out last: it need not be read again."""
         objects.check()
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
         """Send the files of a change, which may take long; nothing is decided by that."""
@@ -137,7 +141,7 @@ class ObjectStore(Staging):
         ]
         if sent:
             self._objects.put(keys.intent(change.id), encode(intent))
-            folder = self.files_of(change.deposit)
+            folder = self.staging.files_of(change.deposit)
             self._objects.each(lambda each: self._send(folder, *each), sent)
         self._intents[change.id] = intent
 
@@ -312,7 +316,7 @@ class ObjectStore(Staging):
 
     def mend(self, place: str, file: File, deposit: str) -> None:
         """Put a whole file of a deposit in the place of a damaged one."""
-        self._send(self.files_of(deposit), file, keys.doc(place, file.path))
+        self._send(self.staging.files_of(deposit), file, keys.doc(place, file.path))
 
     def mend_manifest(self, place: str, text: bytes) -> None:
         """Write the manifest of an item in the place of a damaged one."""
