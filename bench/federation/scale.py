@@ -20,7 +20,7 @@ from bench.federation.message_sizes import Sizes, measured
 from ibi.identifier.fingerprint import END
 from ibi.resolver.digests.log_follower import MOST as MOST_READ
 from ibi.resolver.digests.log_follower import PARTS
-from ibi.resolver.search.fan_out import MAX_RECORD_ASKS, full_search_share
+from ibi.resolver.rules.search_progress import MAX_RECORD_ASKS, full_search_share
 from ibi.wire.digest import MOST, DigestPage, encode
 
 SEED: Final = 16066

@@ -37,9 +37,9 @@ class KnowingDoor(redirect.RedirectEndpoint):
     _knowing: asyncio.Task[None] | None = None
 
     async def _resolve(
-        self, request: Request, question: Question, *, hear_all: bool = False
+        self, request: Request, question: Question, *, ask_all: bool = False
     ) -> Resolution:
-        resolution = await super()._resolve(request, question, hear_all=hear_all)
+        resolution = await super()._resolve(request, question, ask_all=ask_all)
         self.found += 1
         if self.found == 2:  # noqa: PLR2004  # of the first one the archive is only got to know
             self._knowing = asyncio.create_task(self._know(resolution))

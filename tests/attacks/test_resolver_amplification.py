@@ -46,12 +46,12 @@ SHARE: Final[dict[str, object]] = {
 }
 
 WITHOUT_BUDGET: Final = """
-from ibi.resolver.search import fan_out
+from ibi.resolver.search import pool
 from ibi.resolver.rules.redirect_cache import RedirectCache
-from ibi.resolver.search.fan_out import SearchPool
+from ibi.resolver.search.pool import SearchPool
 from ibi.foundation.web.rate_limit import RateLimit
 
-fan_out.MAX_SEARCHES_PER_CLIENT = 10**9
+pool.MAX_SEARCHES_PER_CLIENT = 10**9
 RateLimit.admit = lambda self, client, cost=1: None
 SearchPool.join = lambda self, question, clients=(), **more: None
 RedirectCache.recall = lambda self, question, clients, now: None

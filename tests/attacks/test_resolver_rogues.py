@@ -36,9 +36,9 @@ LATE: Final = 0.03
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 
 LONG_MOMENT: Final = """
-from ibi.resolver.search import fan_out
+from ibi.resolver.rules import search_progress
 
-fan_out.CLAIM_GRACE_SECONDS = 60.0  # others get to speak up, on a machine however loaded
+search_progress.CLAIM_GRACE_SECONDS = 60.0  # others get to speak up, on a machine however loaded
 """
 WITHOUT_TRUST: Final = """
 from ibi.resolver.rules import decision, evidence

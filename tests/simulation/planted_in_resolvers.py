@@ -22,7 +22,6 @@ from ibi.resolver.rules.evidence import Evidence, OfferedTarget
 from ibi.resolver.rules.lease import ArchiveLeases, Lease
 from ibi.resolver.rules.redirect_cache import RecentChanges, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
 from ibi.resolver.web.fast_redirects import FastRedirects
@@ -32,7 +31,7 @@ from tests.simulation.mutation import Mutation
 _lease: Final = ArchiveLeases.lease
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
 _original: Final = decision._original  # noqa: SLF001
-_owner: Final = SearchPool._owner  # noqa: SLF001
+_owner: Final = Search._owner  # noqa: SLF001
 _read_on: Final = LogFollower._read_on  # noqa: SLF001
 _standing: Final = roster._standing  # noqa: SLF001
 
@@ -85,9 +84,9 @@ def _only_who_answers(archive: RegisteredArchive | None) -> object:
 
 
 async def _only_who_is_on(
-    self: SearchPool, running: Search
+    self: Search,
 ) -> tuple[Owner | None, NoReply | None, bool]:
-    owner, silence, is_read = await _owner(self, running)
+    owner, silence, is_read = await _owner(self)
     return (None, None, True) if silence is not None else (owner, silence, is_read)
 
 
@@ -162,7 +161,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "archives whose digest lists the item are no candidates",
-        {"ibi.resolver.search.fan_out.candidates_for": _without_holders},
+        {"ibi.resolver.search.search.candidates_for": _without_holders},
         within=150,
     ),
     Mutation(
@@ -223,7 +222,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an owner that is switched off is ignored",
-        {"ibi.resolver.search.fan_out.SearchPool._owner": _only_who_is_on},
+        {"ibi.resolver.search.search.Search._owner": _only_who_is_on},
     ),
     Mutation(
         "a claim is trusted before all have answered",

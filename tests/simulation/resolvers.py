@@ -26,8 +26,8 @@ from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore

@@ -13,8 +13,8 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.hops import HopResolver
+from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.redirect import RedirectEndpoint
 from ibi.resolver.workers.change_feed import ChangeFeed

@@ -15,12 +15,12 @@ from ibi.identifier.verbs import read_modifiers
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules import search_progress
 from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
 from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.redirect_cache import RedirectCache
-from ibi.resolver.search import fan_out as module
-from ibi.resolver.search import undigested
+from ibi.resolver.search import asker, pool, undigested
 from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
@@ -234,7 +234,7 @@ def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        module, "CLAIM_GRACE_SECONDS", 3600
+        search_progress, "CLAIM_GRACE_SECONDS", 3600
     )  # nobody is asked for what takes too long
 
     async def work(scene: SearchScene) -> None:
@@ -244,7 +244,7 @@ def test_who_joins_a_search_and_needs_all_makes_it_ask_them(
         scene.archives.sayings["b"] = says(original("b"))
         first = asyncio.create_task(scene.resolve(question()))
         await until(lambda: asked(scene) == ["b"])
-        joining = scene.resolve(question(required=not explains), hear_all=explains)
+        joining = scene.resolve(question(required=not explains), ask_all=explains)
         second = asyncio.create_task(joining)
         await until(lambda: sorted(asked(scene)) == ["a", "b", "c"])
         scene.archives.free.set()
@@ -299,7 +299,7 @@ def test_a_search_keeps_its_rules_after_its_readers_have_left() -> None:
 def test_others_are_asked_when_the_likely_one_takes_longer_than_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(search_progress, "CLAIM_GRACE_SECONDS", 0.01)
 
     async def work(scene: SearchScene) -> None:
         publish(scene, NAMES, "b")
@@ -315,7 +315,7 @@ def test_those_who_were_held_back_get_a_moment_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And the others have none left when nobody is awaited who could be enough."""
-    monkeypatch.setattr(module, "CLAIM_GRACE_SECONDS", 3600)
+    monkeypatch.setattr(search_progress, "CLAIM_GRACE_SECONDS", 3600)
 
     async def work(scene: SearchScene) -> None:
         publish(scene, ("a", "b", "c", "d"), "b")
@@ -339,11 +339,11 @@ def test_one_search_in_a_hundred_asks_all() -> None:
         publish(scene, NAMES, "b")
         put_on_record(scene, "b")
         scene.archives.sayings = {"b": says(original("b")), "c": says(original("c"))}
-        scene.chance = module.FULL_SEARCH_SHARE
+        scene.chance = search_progress.FULL_SEARCH_SHARE
         assert winner(await scene.resolve(question())) == "b"
         await scene.quiet()
         assert asked(scene) == ["b"]
-        scene.chance = module.FULL_SEARCH_SHARE / 2
+        scene.chance = search_progress.FULL_SEARCH_SHARE / 2
         assert winner(await scene.resolve(question())) == "b"
         await scene.quiet()
         assert sorted(asked(scene)) == ["a", "b", "b", "c"]
@@ -392,7 +392,7 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Else it would for an hour, whoever comes before him, where nobody fetches digests."""
-    monkeypatch.setattr(module, "MAX_RECORD_ASKS", 100 if others_are_asked else 0)
+    monkeypatch.setattr(search_progress, "MAX_RECORD_ASKS", 100 if others_are_asked else 0)
 
     async def work(scene: SearchScene) -> None:
         memory, leases = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
@@ -420,7 +420,7 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
 def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MAX_RECORD_ASKS", 1)
+    monkeypatch.setattr(search_progress, "MAX_RECORD_ASKS", 1)
 
     async def work(scene: SearchScene) -> None:
         publish(scene, NAMES, "b")
@@ -440,7 +440,7 @@ def test_among_very_many_not_every_search_asks_all_to_put_one_on_record(
 def test_only_a_few_searches_at_once_ask_all_for_the_record(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MAX_IDLE_SEARCHES", 1)
+    monkeypatch.setattr(search_progress, "MAX_IDLE_SEARCHES", 1)
 
     async def work(scene: SearchScene) -> None:
         labels = [parse(f"x.example/y/2012/01.01.01.{number:02}") for number in range(2)]
@@ -462,7 +462,7 @@ def test_only_a_few_searches_at_once_ask_all_for_the_record(
 def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MAX_OTHER_ASKS", 1)
+    monkeypatch.setattr(asker, "MAX_OTHER_ASKS", 1)
 
     async def work(scene: SearchScene) -> None:
         scene.archives.held = {"b", "c"}
@@ -481,7 +481,7 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
 def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MAX_LISTED_ASKS", 1)
+    monkeypatch.setattr(asker, "MAX_LISTED_ASKS", 1)
 
     async def work(scene: SearchScene) -> None:
         labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
@@ -499,7 +499,7 @@ def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
 
 
 def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SEARCHES", 2)
+    monkeypatch.setattr(pool, "MAX_SEARCHES", 2)
 
     async def work(scene: SearchScene) -> None:
         scene.archives.held = {"c"}
@@ -574,7 +574,7 @@ def test_who_would_have_been_asked_first_is_known_after_all_were_heard() -> None
     async def work(scene: SearchScene) -> None:
         publish(scene, ("a", "b"), "b")
         scene.archives.sayings["b"] = says(original("b"))
-        step = (await scene.resolve(question(), hear_all=True)).last
+        step = (await scene.resolve(question(), ask_all=True)).last
         assert {each.archive[0] for each in step.evidence.answers} == set(NAMES)
         assert step.evidence.likely == frozenset(SERVICES[name].canonical for name in "bc")
         assert isinstance(step.decision, Redirect)

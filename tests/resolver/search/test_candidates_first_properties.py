@@ -7,19 +7,15 @@ held against the same rules where all are asked at once.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import compress, product
-from types import SimpleNamespace
-from typing import Final, cast
+from typing import Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveReply, Reply
-from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.candidates import candidates_for
 from ibi.resolver.rules.decision import (
     Decision,
@@ -34,7 +30,7 @@ from ibi.resolver.rules.decision import (
 )
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after
-from ibi.resolver.search.search import Search
+from ibi.resolver.rules.search_progress import Beginning, NextAsk, SearchProgress
 from ibi.wire.question import Question
 from tests.support.values.archive_answers import (
     barren,
@@ -130,52 +126,51 @@ def federations(one: st.SearchStrategy[One]) -> st.SearchStrategy[Federation]:
     ).map(lambda each: each if each.is_on_record else replace(each, owner=""))
 
 
-async def _searched(
+def _searched(
     federation: Federation, asked: Question, order: tuple[str, ...], loss: int
 ) -> tuple[Decision, Evidence]:
     """Return what a reader was told, and what was heard in the end."""
-    included = {name: cast("RegisteredArchive", _archive(name)) for name in ARCHIVES}
-    registry = SimpleNamespace(
-        version=1,
-        by_name=included,
-        homes=lambda _: federation.homes,
-        ranks=lambda: RANKS,
-    )
-    running = Search(asked, (), cast("Registry", registry), 3600, lambda needed: needed)
-    running.listen(asked)
-    owner = federation.of().owner
+    progress = SearchProgress(asked, federation.homes, RANKS)
+    progress.add_question(asked)
     publishing = {name for name, one in federation.each() if one.publishes}
     holders = {name for name, one in federation.each() if one.publishes and one.lists}
     found = candidates_for(
         federation.homes, federation.owner or None, set(ARCHIVES) - publishing, holders
     )
-    running.start(owner, None, federation.is_on_record, found)
-    told, left, heard = decide(asked, running.evidence()), list(order), 0
-    while running.awaits:
+    owner = federation.of().owner
+    progress.start(Beginning(owner, None, federation.is_on_record, found), ARCHIVES, now=0.0)
+    _widen_if_needed(progress, now=0.0)
+    told, left, heard, now = decide(asked, progress.evidence()), list(order), 0, 0.0
+    while progress.awaits:
         if heard == loss:
-            was_held = running.evidence().held
-            running.lose_patience()
+            was_held = progress.evidence().held
+            now = progress.grace_ends
+            progress.pass_time(now)
+            _widen_if_needed(progress, now)
             # Those who were held back have a moment of their own.
-            assert running.evidence().patient == (was_held and not running.evidence().held)
-        awaited = running.evidence().awaited
+            assert progress.evidence().patient == (was_held and not progress.evidence().held)
+        awaited = progress.evidence().awaited
         name = next(name for name in left if name in awaited)
         left.remove(name)
-        running.hear(dict(federation.each())[name].says(name))
+        if progress.add(dict(federation.each())[name].says(name), now):
+            _widen_if_needed(progress, now)
         heard += 1
         if isinstance(told, Wait | Widen):
-            told = decide(asked, running.evidence())
-    running.end()
-    return told, running.evidence()
+            told = decide(asked, progress.evidence())
+    progress.end(ARCHIVES)
+    return told, progress.evidence()
 
 
-def _archive(name: str) -> SimpleNamespace:
-    return SimpleNamespace(id=name, confirmed=1, inclusion=name)
+def _widen_if_needed(progress: SearchProgress, now: float) -> None:
+    step = progress.next_ask()
+    if step in {NextAsk.OTHERS, NextAsk.OTHERS_FOR_RECORD}:
+        progress.widen(ARCHIVES, now, has_readers=step is NextAsk.OTHERS)
 
 
 def searched(
     federation: Federation, asked: Question, order: list[str], loss: int
 ) -> tuple[Decision, Evidence]:
-    return asyncio.run(_searched(federation, asked, tuple(order), loss))
+    return _searched(federation, asked, tuple(order), loss)
 
 
 def place(decision: Decision) -> tuple[object, ...]:

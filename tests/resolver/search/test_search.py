@@ -17,11 +17,12 @@ from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import NO_SLOT, NoReply, Reply
 from ibi.resolver.ports.store import Owner
+from ibi.resolver.rules import search_progress
 from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
 from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.resolution import Chain, Resolution
-from ibi.resolver.search import fan_out as module
+from ibi.resolver.search import pool
 from ibi.resolver.search.hops import MOST_HOPS, HopResolver
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
@@ -95,7 +96,7 @@ def test_the_key_of_an_answer_is_for_one_reader() -> None:
         scene.archives.free.set()
         keys = [each.last.key for each in await asyncio.gather(*readers)]
         assert sum(key is not None for key in keys) == 1
-        explained = await scene.resolve(question(), hear_all=True)
+        explained = await scene.resolve(question(), ask_all=True)
         assert explained.last.key is None
 
     run_scene(work)
@@ -121,7 +122,7 @@ def test_the_owner_on_record_is_believed_though_a_rogue_is_faster() -> None:
         reader = asyncio.create_task(scene.resolve(question()))
         # Long after others have had their moment, the rogue is still not believed.
         await until(lambda: len(scene.archives.requests) == 2 * len(NAMES))
-        await asyncio.sleep(2 * module.CLAIM_GRACE_SECONDS)
+        await asyncio.sleep(2 * search_progress.CLAIM_GRACE_SECONDS)
         assert not reader.done()
         scene.archives.free.set()
         assert winner(await reader) == "c"
@@ -152,11 +153,11 @@ def test_who_moved_is_learned() -> None:
     async def work(scene: SearchScene) -> None:
         label = ITEM.label.canonical
         scene.archives.sayings = {"a": says(original("a"))}
-        await scene.resolve(question(), hear_all=True)
+        await scene.resolve(question(), ask_all=True)
         await scene.quiet()
         assert scene.store.owned[label].archive.startswith("a.")
         scene.archives.sayings = {"a": says(copy("a")), "b": says(original("b"))}
-        await scene.resolve(question(), hear_all=True)
+        await scene.resolve(question(), ask_all=True)
         await scene.quiet()
         assert scene.store.owned[label].archive.startswith("b.")
         assert not scene.store.conflicts(0, 10, only_open=True)
@@ -180,7 +181,7 @@ def test_what_the_operator_settled_is_not_unlearned() -> None:
 def test_an_owner_that_is_switched_off_is_named() -> None:
     async def work(scene: SearchScene) -> None:
         scene.archives.sayings = {"a": says(original("a"))}
-        await scene.resolve(question(), hear_all=True)
+        await scene.resolve(question(), ask_all=True)
         await scene.registry.exclude(SERVICES["a"].canonical)
         outcome = (await scene.resolve(question())).outcome
         assert isinstance(outcome, Unsure)
@@ -290,7 +291,7 @@ def test_hops_go_on_with_the_verbs_that_remain() -> None:
 
 
 def test_there_is_a_bound_on_searches_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_SEARCHES", 2)
+    monkeypatch.setattr(pool, "MAX_SEARCHES", 2)
 
     async def work(scene: SearchScene) -> None:
         scene.archives.held = set(NAMES)
@@ -426,7 +427,7 @@ def test_each_search_of_ones_own_is_paid_for() -> None:
         first = asyncio.create_task(scene.resolving.resolve(question(), OTHERS))
         await until(lambda: len(scene.archives.requests) == len(NAMES))
         second = asyncio.create_task(
-            scene.resolving.resolve(question(), LICENSED, spend=lambda: spent.append("one"))
+            scene.resolving.resolve(question(), LICENSED, charge=lambda: spent.append("one"))
         )
         scene.archives.free.set()
         await asyncio.gather(first, second)
@@ -475,7 +476,7 @@ def test_an_owner_that_cannot_be_read_is_not_replaced() -> None:
         scene.store.keep_owners([(label, Owner(SERVICES["a"].canonical, 1))])
         scene.archives.sayings = {"b": says(original("b"))}
         scene.store.fails = True
-        assert winner(await scene.resolve(question(), hear_all=True)) == "b"
+        assert winner(await scene.resolve(question(), ask_all=True)) == "b"
         scene.store.fails = False
         await scene.quiet()
         assert scene.store.owned[label].archive.startswith("a.")

@@ -15,9 +15,9 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
@@ -91,9 +91,9 @@ class SearchScene:
     forgotten: list[str]
     chance: float = 0.5
 
-    async def resolve(self, asked: Question, *, hear_all: bool = False) -> Resolution:
+    async def resolve(self, asked: Question, *, ask_all: bool = False) -> Resolution:
         """Resolve a question of a reader."""
-        return await self.resolving.resolve(asked, CLIENTS, hear_all=hear_all)
+        return await self.resolving.resolve(asked, CLIENTS, ask_all=ask_all)
 
     async def quiet(self) -> None:
         """Wait until no search is under way."""

@@ -18,7 +18,7 @@ from ibi.resolver.rules.decision import (
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.rules.target import is_personal
-from ibi.resolver.search.fan_out import SearchPool
+from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.search import Search
 from ibi.wire.question import Question
 
@@ -40,10 +40,10 @@ class HopResolver:
     """Resolves questions."""
 
     def __init__(
-        self, searching: SearchPool, catch_up: Callable[[], Awaitable[None]] = _knows_all
+        self, pool: SearchPool, catch_up: Callable[[], Awaitable[None]] = _knows_all
     ) -> None:
         """Search by these searches; `catch_up` learns of archives that others put on record."""
-        self._searching = searching
+        self._pool = pool
         self._catch_up = catch_up
 
     async def resolve(
@@ -51,21 +51,22 @@ class HopResolver:
         question: Question,
         clients: tuple[str, ...],
         *,
-        spend: Callable[[], None] = _free,
-        share: str = "",
-        hear_all: bool = False,
+        charge: Callable[[], None] = _free,
+        quota_key: str = "",
+        ask_all: bool = False,
     ) -> Resolution:
-        """Resolve a question; `spend` is called before each search that is begun for it.
+        """Resolve a question; `charge` is called before each search that is begun for it.
 
-        `share` is whose searches these are, of which nobody has more than a part at a time.
-        `hear_all` decides nothing before every archive has been heard: so it can be explained.
+        `quota_key` is the client that the searches count against: each has only a part of all.
+        `ask_all` decides nothing before every archive was asked and has replied: so it can be
+        explained.
         """
         began = asyncio.get_running_loop().time()
         steps: list[ResolutionStep] = []
         seen = {question.search}
         current = question
         while True:
-            step = await self._step(current, clients, spend, share, hear_all=hear_all)
+            step = await self._step(current, clients, charge, quota_key, ask_all=ask_all)
             steps.append(step)
             decision = step.decision
             if not isinstance(decision, Hop):
@@ -87,61 +88,61 @@ class HopResolver:
         self,
         question: Question,
         clients: tuple[str, ...],
-        spend: Callable[[], None],
-        share: str,
+        charge: Callable[[], None],
+        quota_key: str,
         *,
-        hear_all: bool,
+        ask_all: bool,
     ) -> ResolutionStep:
         began = asyncio.get_running_loop().time()
-        running = self._search(question, clients, spend, share, to_all=hear_all)
-        evidence, decision = await _decided(question, running, hear_all=hear_all)
+        search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
+        evidence, decision = await _decided(question, search, ask_all=ask_all)
         if isinstance(decision, NotFound):
             # It takes the word of all: of those too who were included meanwhile, here or elsewhere.
             await self._catch_up()
-            if running.version != self._searching.version:
-                running = self._search(question, clients, spend, share, to_all=hear_all)
-                evidence, decision = await _decided(question, running, hear_all=hear_all)
+            if search.version != self._pool.version:
+                search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
+                evidence, decision = await _decided(question, search, ask_all=ask_all)
         personal = is_personal(decision)
-        if personal and running.request.clients != clients:  # it was for who came before
-            running = self._search(question, clients, spend, share, alone=True, to_all=hear_all)
-            evidence, decision = await _decided(question, running, hear_all=hear_all)
+        if personal and search.request.clients != clients:  # it was for who came before
+            search = self._search(question, clients, charge, quota_key, alone=True, ask_all=ask_all)
+            evidence, decision = await _decided(question, search, ask_all=ask_all)
         key = None
-        if isinstance(decision, Redirect) and not hear_all:
-            key = running.take_key(decision.answer, clients)
+        if isinstance(decision, Redirect) and not ask_all:
+            key = search.take_key(decision.answer, clients)
         seconds = asyncio.get_running_loop().time() - began
         return ResolutionStep(
-            question, running.request, evidence, decision, running.began, seconds, key, personal
+            question, search.request, evidence, decision, search.began, seconds, key, personal
         )
 
     def _search(  # noqa: PLR0913  # what a search is begun with
         self,
         question: Question,
         clients: tuple[str, ...],
-        spend: Callable[[], None],
-        share: str,
+        charge: Callable[[], None],
+        quota_key: str,
         *,
-        to_all: bool,
+        ask_all: bool,
         alone: bool = False,
     ) -> Search:
-        running = self._searching.join(question, clients if alone else (), to_all=to_all)
-        if running is not None:
-            return running
-        spend()
-        return self._searching.begin(question, clients, share, alone=alone, to_all=to_all)
+        search = self._pool.join(question, clients if alone else (), ask_all=ask_all)
+        if search is not None:
+            return search
+        charge()
+        return self._pool.begin(question, clients, quota_key, alone=alone, ask_all=ask_all)
 
 
 async def _decided(
-    question: Question, running: Search, *, hear_all: bool
+    question: Question, search: Search, *, ask_all: bool
 ) -> tuple[Evidence, Decision]:
-    running.readers += 1
+    search.readers += 1
     try:
-        while not running.begun:
-            await running.more()
+        while not search.is_started:
+            await search.more()
         while True:
-            evidence = running.evidence()
+            evidence = search.evidence()
             decision = decide(question, evidence)
-            if running.ended or not (hear_all or isinstance(decision, Wait | Widen)):
+            if search.ended or not (ask_all or isinstance(decision, Wait | Widen)):
                 return evidence, decision
-            await running.more()
+            await search.more()
     finally:
-        running.readers -= 1
+        search.readers -= 1

@@ -39,9 +39,9 @@ class SearchRecorder:
         self._forget = forget
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def learn(self, running: Search) -> None:
+    def learn(self, search: Search) -> None:
         """Learn from a search that has ended."""
-        question, evidence = running.question, running.evidence()
+        question, evidence = search.question, search.evidence()
         label = question.label.canonical
         owner = owner_after(question, evidence, self._clock.wall())
         if owner is not None and owner != evidence.owner:

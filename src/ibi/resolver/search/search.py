@@ -1,242 +1,241 @@
-"""One question on its way to archives: to those first who are likely to have the item.
+"""One running search: it asks archives, collects their replies, and tells its readers of them.
 
-Whoever listens to a search has a question of his own, for another language or for the Original
-alone. If one of them needs those who are held back, they are asked as well, and nobody is asked
-twice. It is looked at whenever something is heard, so a search goes by the same rules after its
-readers have left.
+`ibi.resolver.rules.search_progress` says whom it asks next. A search goes on to its end after its
+readers have left, because a rival claim may come late.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.instant import Instant
 from ibi.model.archive_record import UrlKey
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.outbound import ArchiveReply, NoReply
+from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import Candidates
-from ibi.resolver.rules.decision import Widen, decide
+from ibi.resolver.rules.candidates import Candidates, LocationIndex, candidates_for
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.ownership import waits_for_all
+from ibi.resolver.rules.search_progress import (
+    Beginning,
+    NextAsk,
+    SearchProgress,
+    asks_others_anyway,
+    rest_before,
+)
+from ibi.resolver.search.asker import ArchiveAsker, Weight
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 
-NOT_AWAITED_ANY_MORE: Final = "its answer was not waited for"
+_SECOND: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParts:
+    """What all searches of a resolver share."""
+
+    registry: Registry
+    owners: Owners
+    asker: ArchiveAsker
+    locations: LocationIndex | None
+    """Where digests list items; without it all archives are asked at once."""
+    undigested: UndigestedArchives | None
+    lot: Callable[[], float]
+    """Draws between 0 and 1."""
+    idle: set[Search] = field(default_factory=set)
+    """Searches that ask archives for which no reader waits."""
 
 
 class Search:
-    """One question on its way."""
+    """One question on its way to archives; of one event loop."""
 
-    def __init__(
-        self,
-        question: Question,
-        clients: tuple[str, ...],
-        registry: Registry,
-        moment: float,
-        asks_all: Callable[[bool], bool],
-    ) -> None:
-        """Ask nobody yet; `moment` is for how many seconds others get to speak up.
-
-        The last tells whether all are asked although no reader needs it, by whether an owner could
-        be put on record then.
-        """
+    def __init__(self, parts: SearchParts, question: Question, clients: tuple[str, ...]) -> None:
+        """Get ready to ask a question for clients; `run` asks it."""
+        registry = parts.registry
         self.question = question.bare
         self.request: UrlRequest = question.request(clients)
         self.version = registry.version
-        self.began = asyncio.get_running_loop().time()
-        self.begun = False
-        """Whether it is known who is asked, without which nothing can be decided."""
+        """Of the archives on record when the search began."""
+        self._loop = asyncio.get_running_loop()
+        self.began = self._loop.time()
         self.ended = False
-        self.hurries = True
-        """Whether somebody may wait for it."""
+        self.has_readers = True
+        """Whether a reader may wait for it: then it does not rest."""
         self.readers = 0
-        """How many do."""
-        self.first: Mapping[str, RegisteredArchive] = {}
-        """Who is asked first, by name,"""
-        self.others: Mapping[str, RegisteredArchive] = {}
-        """and who then, if need be."""
+        """How many readers wait."""
+        self._parts = parts
         self._registry = registry
-        self._moment = moment
-        self._asks_all = asks_all
-        self._questions: set[Question] = set()
-        self._answers: list[ArchiveReply] = []
-        self._silences: list[NoReply] = []
-        self._awaited: set[str] = set()
-        self._held = False
-        self._wide = False
-        self._likely: Candidates | None = None
-        self._patient = True
-        self._patience: asyncio.TimerHandle | None = None
-        self._owner: Owner | None = None
-        self._is_on_record = False
         self._homes = registry.homes(question.label)
-        self._ranks = registry.ranks()
-        self.believed = self._homes
-        """Who is believed whatever others say: homes, and the owner on record."""
-        self.weighty = self._homes
-        """Whose word may decide: theirs, and of who has said beforehand that he has the item."""
-        self._keys: set[str] = set()
-        self._change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-    def evidence(self) -> Evidence:
-        """Return what was heard so far."""
-        return Evidence(
-            answers=tuple(self._answers),
-            silences=tuple(self._silences),
-            awaited=frozenset(self._awaited),
-            patient=self._patient,
-            owner=self._owner,
-            is_on_record=self._is_on_record,
-            homes=self._homes,
-            ranks=self._ranks,
-            held=self._held,
-            likely=self._likely.first if self._likely is not None else None,
-            listed=self._likely.listed if self._likely is not None else frozenset(),
-        )
+        self._progress = SearchProgress(question, self._homes, registry.ranks())
+        self._others: dict[str, RegisteredArchive] = {}
+        self._grace: asyncio.TimerHandle | None = None
+        self._keys_taken: set[str] = set()
+        self._change: asyncio.Future[None] = self._loop.create_future()
+        self._asks_others: asyncio.Future[bool] = self._loop.create_future()
 
     @property
-    def homes(self) -> frozenset[str]:
-        """The homes of the item."""
-        return self._homes
+    def is_started(self) -> bool:
+        """Whether the first archives to ask are known."""
+        return self._progress.is_started
 
     @property
     def awaits(self) -> bool:
-        """Whether somebody may still answer."""
-        return bool(self._awaited) or not self.begun
+        """Whether an archive may still answer."""
+        return self._progress.awaits
+
+    def evidence(self) -> Evidence:
+        """Return the evidence so far."""
+        return self._progress.evidence()
 
     async def more(self) -> None:
-        """Wait until there is more to hear."""
+        """Wait until there is more evidence."""
         await asyncio.shield(self._change)
 
-    def listen(self, question: Question, *, to_all: bool = False) -> None:
-        """Be listened to by somebody; `to_all` if nobody may be held back from him."""
-        indifferent = question.preference if question.depends_on_reader else LanguagePreference()
-        self._questions.add(replace(question, preference=indifferent))
-        self._wide = self._wide or to_all
-        self.hurries = True
+    def listen(self, question: Question, *, ask_all: bool = False) -> None:
+        """Add a reader's question; `ask_all` if no archive may be held back from them."""
+        self._progress.add_question(question, ask_all=ask_all)
+        self.has_readers = True
+        self._parts.idle.discard(self)
         self._consider()
-
-    def start(
-        self,
-        owner: Owner | None,
-        silence: NoReply | None,
-        is_on_record: bool,  # noqa: FBT001  # as `_owner` finds it
-        likely: Candidates | None,
-    ) -> None:
-        """Begin with who is on record as the owner, and who is likely to have the item.
-
-        An owner that is switched off is silent. If nobody is likelier than others, all are asked.
-        """
-        self.begun = True
-        self._owner = owner
-        self._is_on_record = is_on_record
-        if silence is not None:
-            self._silences.append(silence)
-        if owner is not None:
-            self.believed |= {owner.archive}
-        self.weighty = self.believed if likely is None else self.believed | likely.listed
-        self._divide(likely)
-        self._await(self.first)
-        if not self._held:
-            self._turn.set_result(False)
-        self._consider()
-        self._tell()
-
-    def _divide(self, likely: Candidates | None) -> None:
-        """Hold all back but those who are likely to have it; those whose word decides go first."""
-        everybody = self._registry.by_name
-        rest = everybody if likely is None else sorted(likely.first - self.weighty)
-        names = (*sorted(self.weighty), *rest)
-        self.first = {name: everybody[name] for name in names if name in everybody}
-        if likely is not None and len(self.first) < len(everybody):
-            self._held = True
-            self._likely = likely
-
-    def _await(self, names: Iterable[str]) -> None:
-        """Await archives, for a moment of patience."""
-        self._awaited.update(names)
-        self._patient = True
-        if self._patience is not None:
-            self._patience.cancel()
-        loop = asyncio.get_running_loop()
-        self._patience = loop.call_later(self._moment, self.lose_patience)
-
-    async def is_widened(self) -> bool:
-        """Wait until those who are held back are to be asked, or nobody needs them."""
-        return await self._turn
-
-    def _consider(self) -> None:
-        """Look whether those who are held back are needed."""
-        if self._turn.done() or not self.begun:
-            return
-        evidence = self.evidence()
-        needed = (isinstance(decide(each, evidence), Widen) for each in self._questions)
-        if self._wide or any(needed):
-            self._widen()
-        elif not self._awaited:
-            # Readers are content. But no owner is put on record before all were asked.
-            if self._asks_all(waits_for_all(self.question, evidence)):
-                self._widen()
-                self._patient = self.hurries = False
-            else:
-                self._turn.set_result(False)
-
-    def _widen(self) -> None:
-        everybody = self._registry.by_name.items()
-        self.others = {name: archive for name, archive in everybody if name not in self.first}
-        self._held = False
-        self._await(self.others)
-        self._turn.set_result(True)
-        self._tell()
-
-    def hear(self, heard: ArchiveReply | NoReply) -> None:
-        """Take in what came, or did not, of one archive."""
-        self._awaited.discard(heard.archive)
-        if isinstance(heard, ArchiveReply):
-            self._answers.append(heard)
-        else:
-            self._silences.append(heard)
-        says_something = isinstance(heard, ArchiveReply) and heard.listed is not None
-        if says_something or heard.archive in self.weighty or not self._awaited:
-            self._consider()
-            self._tell()
-
-    def lose_patience(self) -> None:
-        """The moment for others to speak up is over."""
-        self._patient = False
-        self._consider()
-        self._tell()
-
-    def end(self) -> None:
-        """Await nobody any more; who has not answered, because it was broken off, is silent."""
-        if self.awaits:
-            heard = {answer.archive for answer in self._answers}
-            heard |= {silence.archive for silence in self._silences}
-            missing = sorted({*self._registry.by_name, *self._awaited} - heard)
-            self._silences += (NoReply(name, NOT_AWAITED_ANY_MORE) for name in missing)
-            self._held = False
-        if self._patience is not None:
-            self._patience.cancel()
-        self._awaited.clear()
-        self._patient = False
-        self.begun = self.ended = True
-        self._tell()
-
-    def _tell(self) -> None:
-        change, self._change = self._change, asyncio.get_running_loop().create_future()
-        if not change.done():
-            change.set_result(None)
 
     def take_key(self, answer: ArchiveReply, clients: tuple[str, ...]) -> UrlKey | None:
         """Return the key of an answer to the first for whom it was asked: it counts one access."""
-        is_for = clients == self.request.clients and answer.archive not in self._keys
+        is_for = clients == self.request.clients and answer.archive not in self._keys_taken
         if answer.listed is None or not is_for:
             return None
-        self._keys.add(answer.archive)
+        self._keys_taken.add(answer.archive)
         return answer.listed.key
+
+    async def run(self) -> None:
+        """Ask the archives, to the end; if this is cancelled, those still awaited are silent."""
+        try:
+            known = await self._beginning()
+            names = self._progress.start(known, self._registry.by_name, self._loop.time())
+            first = self._on_record(names)
+            self._restart_grace()
+            self._consider()
+            self._notify()
+            async with asyncio.TaskGroup() as group:
+                await self._ask_each(group, first)
+                if await self._asks_others:
+                    await self._ask_each(group, self._others)
+        finally:
+            self._end()
+
+    async def _beginning(self) -> Beginning:
+        owner, owner_off, is_on_record = await self._owner()
+        candidates = await self._candidates(owner)
+        return Beginning(owner, owner_off, is_on_record, candidates)
+
+    async def _owner(self) -> tuple[Owner | None, NoReply | None, bool]:
+        """Return the owner on record; one that is registered and switched off is silent."""
+        owner, is_read = await self._parts.owners.owner(self.question.label.canonical)
+        if owner is None or owner.archive in self._registry.by_name:
+            return owner, None, is_read
+        archive = self._registry.find(owner.archive)
+        if archive is None or not archive.key:  # the operator has removed or revoked it
+            return None, None, True
+        since = Instant(archive.since // _SECOND).iso8601
+        return owner, NoReply(archive.id, f"it is switched off since {since}", asked=False), True
+
+    async def _candidates(self, owner: Owner | None) -> Candidates | None:
+        """Return the archives that are likely to have the item; None if nothing tells."""
+        locations, undigested = self._parts.locations, self._parts.undigested
+        if locations is None or undigested is None:
+            return None
+        holders = await locations.holders(self.question.label)
+        if holders is None:
+            return None
+        unpublished = undigested.names(self._loop.time())
+        return candidates_for(self._homes, owner.archive if owner else None, unpublished, holders)
+
+    def _on_record(self, names: Iterable[str]) -> dict[str, RegisteredArchive]:
+        # At once: an archive may be switched off while others are asked, and is asked all the same.
+        return {name: self._registry.by_name[name] for name in names}
+
+    async def _ask_each(
+        self, group: asyncio.TaskGroup, archives: Mapping[str, RegisteredArchive]
+    ) -> None:
+        for number, (name, archive) in enumerate(archives.items()):
+            rest = rest_before(number, len(archives), has_readers=self.has_readers)
+            if rest is not None:
+                await asyncio.sleep(rest)
+            refusal = self._parts.asker.refusal(archive)
+            if refusal is None:
+                group.create_task(self._ask(name, archive))
+            else:
+                self._add(refusal)
+
+    async def _ask(self, name: str, archive: RegisteredArchive) -> None:
+        weight = Weight.OTHER
+        if name in self._progress.trusted:
+            weight = Weight.TRUSTED
+        elif name in self._progress.decisive:
+            weight = Weight.LISTED
+        self._add(await self._parts.asker.ask(archive, self.request, weight))
+
+    def _add(self, reply: Reply) -> None:
+        if self._progress.add(reply, self._loop.time()):
+            self._consider()
+            self._notify()
+
+    def _consider(self) -> None:
+        """Decide whether the archives that are held back are asked too."""
+        if self._asks_others.done() or not self._progress.is_started:
+            return
+        step = self._progress.next_ask()
+        if step is NextAsk.OTHERS:
+            self._widen()
+        elif step is NextAsk.NONE_LEFT:
+            self._asks_others.set_result(False)
+        elif step is not NextAsk.UNDECIDED:
+            self._consider_idly(for_record=step is NextAsk.OTHERS_FOR_RECORD)
+
+    def _consider_idly(self, *, for_record: bool) -> None:
+        """Decide whether the archives that no reader needs are asked all the same, at leisure."""
+        archives, idle = len(self._registry.by_name), len(self._parts.idle)
+        if asks_others_anyway(self._parts.lot(), archives, idle, for_record=for_record):
+            self.has_readers = False
+            self._parts.idle.add(self)
+            self._widen()
+        else:
+            self._asks_others.set_result(False)
+
+    def _widen(self) -> None:
+        names = self._progress.widen(
+            self._registry.by_name, self._loop.time(), has_readers=self.has_readers
+        )
+        self._others = self._on_record(names)
+        self._restart_grace()
+        self._asks_others.set_result(True)
+        self._notify()
+
+    def _restart_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+        self._grace = self._loop.call_at(self._progress.grace_ends, self._end_grace)
+
+    def _end_grace(self) -> None:
+        # The loop may call this a clock tick early: the time that was waited for has come.
+        self._progress.pass_time(self._progress.grace_ends)
+        self._consider()
+        self._notify()
+
+    def _end(self) -> None:
+        self._progress.end(self._registry.by_name)
+        if self._grace is not None:
+            self._grace.cancel()
+        self._parts.idle.discard(self)
+        self.ended = True
+        self._notify()
+
+    def _notify(self) -> None:
+        """Wake all readers, who look at the evidence again."""
+        change, self._change = self._change, self._loop.create_future()
+        if not change.done():
+            change.set_result(None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ibi.foundation.settings_file import POSTGRESQL
 from ibi.foundation.sql.database import Database
+from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
 from ibi.resolver.storage.archives import SqlArchives, SqlChallenges
@@ -10,6 +12,7 @@ from ibi.resolver.storage.change_feed import SqlChangeFeed
 from ibi.resolver.storage.conflicts import SqlConflicts, SqlOwners
 from ibi.resolver.storage.locations import SqlLocations
 from ibi.resolver.storage.processes import SqlProcesses
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 
 class SqlResolverStore:
@@ -32,6 +35,12 @@ class SqlResolverStore:
         self.processes = SqlProcesses(handle)
         self.locations = SqlLocations(handle)
         self.tokens = SqlTokens(handle, "resolver_token")
+
+    @classmethod
+    def open(cls, place: str) -> SqlResolverStore:
+        """Open the database at a place, brought to the newest version."""
+        database = open_newest(place, RESOLVER_MIGRATIONS)
+        return cls(database, quick=not place.startswith(POSTGRESQL))
 
     def close(self) -> None:
         """Close the database."""

@@ -25,8 +25,8 @@ from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.search.fan_out import SearchPool
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.metrics import ResolverMetrics

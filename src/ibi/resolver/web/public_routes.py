@@ -181,13 +181,13 @@ class ResolverPublicRoutes:
     async def api_explain(self, request: Request) -> Response:
         """Say who was asked, what each said, the hops and the choice."""
         _, question = question_of(request)
-        resolution = await self._resolving.resolve(request, question, hear_all=True)
+        resolution = await self._resolving.resolve(request, question, ask_all=True)
         return json_answer(self._explained(resolution))
 
     async def explain(self, request: Request) -> Response:
         """Say the same to people."""
         _, question = question_of(request)
-        resolution = await self._resolving.resolve(request, question, hear_all=True)
+        resolution = await self._resolving.resolve(request, question, ask_all=True)
         explanation = self._explained(resolution)
         description = describe(explanation.label, strict=True, now=self._now())
         view = ExplainView(explanation=explanation, description=description)

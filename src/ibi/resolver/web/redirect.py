@@ -90,16 +90,16 @@ class RedirectEndpoint:
         return found
 
     async def resolve(
-        self, request: Request, question: Question, *, hear_all: bool = False
+        self, request: Request, question: Question, *, ask_all: bool = False
     ) -> Resolution:
         """Resolve a question without an access: for whoever wants to know, not to read."""
-        return await self._resolve(request, question, hear_all=hear_all)
+        return await self._resolve(request, question, ask_all=ask_all)
 
     async def _resolve(
-        self, request: Request, question: Question, *, hear_all: bool = False
+        self, request: Request, question: Question, *, ask_all: bool = False
     ) -> Resolution:
         addresses = self._clients.of(request)
-        share = network_of(addresses[0])
+        quota_key = network_of(addresses[0])
         told = self._clients.told(addresses)
         if len(encode(question.request(told))) > LONGEST_REQUEST:
             msg = "The path is longer than archives take: shorten it."
@@ -107,9 +107,9 @@ class RedirectEndpoint:
         return await self._resolving.resolve(
             question,
             told,
-            spend=lambda: self._budget.admit(share),
-            share=share,
-            hear_all=hear_all,
+            charge=lambda: self._budget.admit(quota_key),
+            quota_key=quota_key,
+            ask_all=ask_all,
         )
 
     def _redirection(self, known: CachedRedirect, wanted: PersistentUrl) -> Response:

@@ -7,11 +7,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from ibi.errors import NotOnRecordError
-from ibi.foundation.settings_file import POSTGRESQL
-from ibi.foundation.sql.databases import open_newest
 from ibi.foundation.system.clock import SystemClock
 from ibi.resolver.settings import ResolverSettings
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -66,9 +63,9 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.resolver.rules.redirect_cache import RedirectCache
     from ibi.resolver.rules.scopes import SCOPES
     from ibi.resolver.search.conflicts import Conflicts
-    from ibi.resolver.search.fan_out import SearchPool
     from ibi.resolver.search.hops import HopResolver
     from ibi.resolver.search.owners import Owners
+    from ibi.resolver.search.pool import SearchPool
     from ibi.resolver.search.recorder import SearchRecorder
     from ibi.resolver.web.app import BackgroundServices, ResolverApp
     from ibi.resolver.web.authorization import resolver_authorizer
@@ -233,5 +230,4 @@ def open_resolver_store(settings: ResolverSettings) -> SqlResolverStore:
     """Open the database of a resolver, and bring it to the newest version."""
     from ibi.resolver.storage.store import SqlResolverStore
 
-    database = open_newest(settings.place, RESOLVER_MIGRATIONS)
-    return SqlResolverStore(database, quick=not settings.place.startswith(POSTGRESQL))
+    return SqlResolverStore.open(settings.place)

@@ -1,0 +1,85 @@
+"""Asking one archive for a search, within limits that all searches share."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+from typing import Final
+
+import structlog
+
+from ibi.model.registration import RegisteredArchive
+from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient, ArchiveReply, NoReply, Reply
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.outage import silence_of
+from ibi.resolver.rules.target import marked, vetted
+from ibi.wire.requests import UrlRequest
+
+MAX_OTHER_ASKS: Final = 384
+"""Archives whose reply alone decides nothing, asked at the same time by all searches. When hundreds
+of them hang, there is still room to ask those whose reply does."""
+MAX_LISTED_ASKS: Final = 64
+"""Archives that only list an item in their digests, asked at the same time by all searches. Any
+archive can list any item, and hang: there is still room to ask homes and owners."""
+UNEXPECTED_FAILURE: Final = "its answer makes no sense"
+
+_LOG: Final = structlog.get_logger()
+
+
+class Weight(Enum):
+    """What the reply of an archive counts in a search, and so which limit applies."""
+
+    TRUSTED = auto()
+    """It is a home or the owner: no limit."""
+    LISTED = auto()
+    """Its digest lists the item."""
+    OTHER = auto()
+
+
+class ArchiveAsker:
+    """Sends questions to archives for all searches of a resolver; of one event loop."""
+
+    def __init__(self, client: ArchiveClient, registry: Registry, seconds: float) -> None:
+        """Ask by a client; each archive may take so many seconds."""
+        self._client = client
+        self._registry = registry
+        self._seconds = seconds
+        self._slots = {
+            Weight.LISTED: asyncio.Semaphore(MAX_LISTED_ASKS),
+            Weight.OTHER: asyncio.Semaphore(MAX_OTHER_ASKS),
+        }
+
+    def refusal(self, archive: RegisteredArchive) -> NoReply | None:
+        """Return why an archive is not asked now; None if it is."""
+        return None if self._registry.is_asked(archive.id) else silence_of(archive)
+
+    async def ask(
+        self, archive: RegisteredArchive, request: UrlRequest, weight: Weight
+    ) -> ArchiveReply | NoReply:
+        """Return the reply of an archive as far as it is sound, and note whether it is down."""
+        try:
+            reply = await self._ask(archive, request, weight)
+        except Exception:  # noqa: BLE001  # whatever one archive does, the others are heard
+            _LOG.exception("an archive could not be asked")
+            reply = NoReply(archive.id, UNEXPECTED_FAILURE)
+        if isinstance(reply, ArchiveReply) or reply.alive:
+            self._registry.heard(archive.id, "")
+        elif reply.asked:
+            self._registry.heard(archive.id, reply.reason)
+        if isinstance(reply, ArchiveReply):
+            return vetted(marked(reply, archive), archive)
+        return reply
+
+    async def _ask(self, archive: RegisteredArchive, request: UrlRequest, weight: Weight) -> Reply:
+        slots = self._slots.get(weight)
+        if slots is None:
+            return await self._client.ask(archive, request, self._seconds)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await slots.acquire()
+        except TimeoutError:
+            return NoReply(archive.id, NO_SLOT, asked=False)
+        try:
+            return await self._client.ask(archive, request, self._seconds)
+        finally:
+            slots.release()

@@ -1,0 +1,144 @@
+"""The searches that are under way, one at a time for one question (004, section 6.2).
+
+A reader who asks the same question meanwhile listens to the same search, and begins another only if
+the answer was for another client alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+
+from ibi.errors import OverloadError, TooManyRequestsError
+from ibi.resolver.ports.outbound import ArchiveClient
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.candidates import LocationIndex
+from ibi.resolver.search.asker import ArchiveAsker
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.search import Search, SearchParts
+from ibi.resolver.search.undigested import UndigestedArchives
+from ibi.wire.question import Question, SearchKey
+
+MAX_SEARCHES: Final = 256
+"""Searches that may be under way at the same time."""
+MAX_SEARCHES_PER_CLIENT: Final = 64
+"""Searches of one quota: no client alone keeps all others out, with however slow an archive."""
+
+_Key: TypeAlias = tuple[SearchKey, tuple[str, ...]]
+"""What is searched for, and for which clients alone."""
+
+
+class SearchPool:
+    """All searches that are under way; of one event loop."""
+
+    def __init__(  # noqa: PLR0913  # its parts
+        self,
+        registry: Registry,
+        client: ArchiveClient,
+        owners: Owners,
+        on_end: Callable[[Search], None],
+        *,
+        seconds: float,
+        locations: LocationIndex | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        """Ask the archives of a registry; each may take so many seconds.
+
+        Locations tell which archives are likely to have an item; without them all are asked at
+        once. `on_end` takes every search that has ended.
+        """
+        self._registry = registry
+        self._on_end = on_end
+        undigested = UndigestedArchives(registry, locations.publishes) if locations else None
+        asker = ArchiveAsker(client, registry, seconds)
+        self._parts = SearchParts(registry, owners, asker, locations, undigested, chance)
+        self._running: dict[_Key, Search] = {}
+        self._tasks: dict[Search, asyncio.Task[None]] = {}
+        self._quotas: Counter[str] = Counter()
+        self.begun = 0
+        """How many searches were begun."""
+
+    def __len__(self) -> int:
+        """Return how many are under way."""
+        return len(self._running)
+
+    @property
+    def version(self) -> int:
+        """Of the archives that a search would ask now."""
+        return self._registry.version
+
+    def join(
+        self, question: Question, clients: tuple[str, ...] = (), *, ask_all: bool = False
+    ) -> Search | None:
+        """Listen to the search for the same, if there is one and an archive is still awaited.
+
+        With clients, to that which was begun for them alone. If the question needs the archives
+        that are held back, or with `ask_all`, they are asked too.
+        """
+        search = self._running.get((question.search, clients))
+        if search is None or not search.awaits or search.version != self._registry.version:
+            return None
+        search.listen(question, ask_all=ask_all)
+        return search
+
+    def begin(
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        quota_key: str = "",
+        *,
+        alone: bool = False,
+        ask_all: bool = False,
+    ) -> Search:
+        """Begin a search, and listen to it; with a `quota_key` it counts against that quota.
+
+        A search for the clients `alone` is not joined by others. `ask_all` holds no archive back.
+        """
+        if quota_key and self._quotas[quota_key] >= MAX_SEARCHES_PER_CLIENT:
+            raise TooManyRequestsError(1)
+        if len(self._running) >= MAX_SEARCHES:
+            self._evict()
+        search = Search(self._parts, question, clients)
+        search.listen(question, ask_all=ask_all)
+        key = (question.search, clients if alone else ())
+        self._running[key] = search
+        self.begun += 1
+        self._quotas[quota_key] += 1
+        task = asyncio.create_task(self._run(search, key))
+        self._tasks[search] = task
+        task.add_done_callback(partial(self._ended, search, quota_key))
+        return search
+
+    def _evict(self) -> None:
+        """Cancel the oldest search without readers; the replies that it has count."""
+        for key, search in self._running.items():
+            if search.is_started and not search.readers:
+                del self._running[key]
+                self._tasks[search].cancel()
+                return
+        raise OverloadError(1)
+
+    async def _run(self, search: Search, key: _Key) -> None:
+        try:
+            await search.run()
+        finally:
+            if self._running.get(key) is search:
+                del self._running[key]
+            self._on_end(search)
+
+    def _ended(self, search: Search, quota_key: str, _: asyncio.Task[None]) -> None:
+        del self._tasks[search]
+        self._quotas[quota_key] -= 1
+        if not self._quotas[quota_key]:
+            del self._quotas[quota_key]
+
+    async def close(self) -> None:
+        """Cancel all searches."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
