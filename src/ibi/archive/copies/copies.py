@@ -1,9 +1,8 @@
-"""Copies: items of other archives kept here, whole, verified, and as current as may be.
+"""Copies: items of other archives, stored whole, verified, and kept current.
 
-    find the Original  ->  look what it says  ->  pull what is not here  ->  one change
+    find the Original  ->  read its manifests  ->  pull missing files  ->  one change
 
-A Copy stays when its Original vanishes: that is what it is for. It is only said, on the record of
-each, how it stands.
+A Copy stays when its Original vanishes; its record then says since when the Original is missing.
 """
 
 from __future__ import annotations
@@ -41,25 +40,25 @@ from ibi.model.change import ItemChange
 from ibi.model.item import Item, State
 
 FindOriginal: TypeAlias = Callable[[Label], str]
-"""Asks resolvers for the address of the archive that has an Original; ArchiveError if none says."""
+"""Asks resolvers for the address of the archive with an Original; ArchiveError if none knows."""
 
 _LOG: Final = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class CopyStatus:
-    """A Copy, and how it stands."""
+    """A Copy and its relation to the Original."""
 
     record: CopyRecord
     item: Item | None
-    """None if it is no Copy any more."""
+    """The item; None if it is no Copy any more."""
 
 
 class Copies:
-    """The copies of one archive; any number of threads may copy."""
+    """The copies of one archive; threads may share it."""
 
     def __init__(self, archive: Archive, find_original: FindOriginal, address: str) -> None:
-        """Take the archive, its own address, and who knows where Originals are."""
+        """Copy into an archive; `address` is its own, which is no source."""
         self._archive = archive
         self._copies = archive.catalogue.copies
         self._items = archive.catalogue.items
@@ -67,7 +66,7 @@ class Copies:
         self._find = find_original
         self._own = address
         self.counted = (0, 0)
-        """How many copies there were lately, and of how many the Original was missing."""
+        """The last count of copies, and of those whose Original is missing."""
 
     def copy(
         self,
@@ -77,9 +76,9 @@ class Copies:
         address: str = "",
         report: Report = lambda _done, _total: None,
     ) -> bool:
-        """Copy an item from where its Original is, or from a given archive; True if that is news.
+        """Copy an item from the archive with its Original, or from a given one.
 
-        Whatever it raises, what was here is as it was.
+        Returns whether anything changed. If this raises, the local item is unchanged.
         """
         held = self._held(label)
         check_copyable(held.item if held else None)
@@ -95,7 +94,7 @@ class Copies:
         who: str,
         report: Report = lambda _done, _total: None,
     ) -> bool:
-        """Bring a Copy up to date; True if there was news. What is in the way goes on record."""
+        """Bring a Copy up to date and record any failure; return whether anything changed."""
         held = self._held(label)
         if held is None or held.item.state is not State.COPY:
             self._copies.drop(label.canonical)
@@ -110,19 +109,19 @@ class Copies:
             return self._bring(source, label, looked, who, report)
         except StorageError:
             raise
-        except InProgressError:  # somebody else brings it up to date just now
+        except InProgressError:  # another thread refreshes it now
             return False
         except IbiError as fault:
             self._keep(label, str(fault), is_missing=not is_found)
             return False
 
     def is_from_elsewhere(self, label: Label, address: str) -> bool:
-        """Tell whether a Copy is here that came from another archive than that at an address."""
+        """Return whether the archive has a Copy that came from another address."""
         held = self._held(label)
         return held is not None and held.item.origin not in {"", address.rstrip("/")}
 
     def _held(self, label: Label) -> StoredItem | None:
-        """Return what is here of an item; of metadata, of the item that they describe."""
+        """Return the local item; for a metadata label, the item that it describes."""
         held = self._items.find(label.canonical)
         if held is not None and held.item.describes is not None:
             return self._items.find(held.item.describes.label.canonical) or held
@@ -149,9 +148,9 @@ class Copies:
     def _original(
         self, sources: SourcePool, label: Label, held: StoredItem | None
     ) -> tuple[PeerArchive, Label, Manifests]:
-        """Find the Original: where it was last, or else where resolvers say.
+        """Find the Original: at the last known address, else by asking resolvers.
 
-        A Copy that came from a Copy goes on to come from there as long as nobody knows better.
+        A Copy that was made from a Copy keeps its source until a resolver knows the Original.
         """
         origin = held.item.origin if held is not None else ""
         copy: tuple[PeerArchive, Label, Manifests] | None = None
@@ -206,7 +205,7 @@ class Copies:
         return is_news
 
     def _before(self, source: PeerArchive, asked: Label, looked: Manifests) -> list[Item | None]:
-        """Return what is here of the items, in the place of which they may come."""
+        """Return the local items that the pulled ones may replace."""
         before = [self._archive.find(item.forms) for item, _ in looked]
         for item in before:
             check_copyable(item)
@@ -215,7 +214,7 @@ class Copies:
         return before
 
     def _keep(self, label: Label, fault: str, *, is_missing: bool = False) -> None:
-        """Put on record how a Copy stands."""
+        """Record the result of the last comparison of a Copy with its Original."""
         known = self._copies.get(label.canonical)
         now = self._archive.clock.wall()
         since = known.missing if known is not None else 0
@@ -229,7 +228,7 @@ class Copies:
         )
 
     def drop(self, label: Label, who: str) -> None:
-        """Let go of a Copy, and of what describes it."""
+        """Drop a Copy and its metadata item."""
         archive = self._archive
         with archive.changing():
             archive.settle()
@@ -248,11 +247,11 @@ class Copies:
             self.recount()
 
     def due(self, before: int, limit: int) -> list[str]:
-        """Return copies that were not looked at since a moment, the longest ago first."""
+        """Return copies that were not compared since a time, the longest ago first."""
         return [record.label for record in self._copies.due(before, limit)]
 
     def take_stock(self) -> int:
-        """Put every Copy on record, however it came here, and return how many there are."""
+        """Create missing records of copies, and return the number of copies."""
         self._copies.match_items()
         return self.recount()
 
@@ -262,7 +261,7 @@ class Copies:
         return self.counted[0]
 
     def standing(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyStatus]:
-        """Return how copies stand, in the order of their labels."""
+        """Return the status of copies, in the order of their labels."""
         records = self._copies.page(after, limit, faulty=faulty)
         return [CopyStatus(record, self._copy_of(record)) for record in records]
 

@@ -1,7 +1,6 @@
-"""Fetching: one file of another archive into the staging of a deposit, verified.
+"""Fetches a file of another archive into the staging area of a deposit, and verifies it.
 
-A file goes on from the byte at which it broke off, when the connection is there again or when the
-archive was started again.
+After a broken connection or a restart, a fetch continues at the byte that it had reached.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from ibi.identifier.label import Label
 from ibi.model.item import File, is_same
 
 OpenSource: TypeAlias = Callable[[str], PeerArchive]
-"""Returns the archive at an address; ArchiveRequestError if that is none."""
+"""Connects to the archive at an address; raises ArchiveRequestError if the address is invalid."""
 
 
 class SourcePool:
-    """Sources by their addresses: one for each, whichever thread asks."""
+    """Connections to other archives, one for each address, shared by threads."""
 
     def __init__(self, open_source: OpenSource) -> None:
-        """Open none yet."""
+        """Open connections by `open_source` when they are needed."""
         self._open = open_source
         self._opened: dict[str, PeerArchive] = {}
         self._lock = Lock()
@@ -39,28 +38,28 @@ class SourcePool:
             return self._opened[address]
 
     def __enter__(self) -> Self:
-        """Use them."""
+        """Return the pool."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of all."""
+        """Close all connections."""
         for source in self._opened.values():
             source.close()
 
 
 Arrived = Callable[[int], None]
-"""Is told how many bytes of a file have come; what it raises ends the fetching."""
+"""Called with the bytes of a file received so far; an exception ends the fetch."""
 
 _ATTEMPTS: Final = 5
-"""In a row of which none brought anything to speak of."""
+"""Attempts in a row without progress after which a fetch fails."""
 _LEAST: Final = 1 << 16
-"""Bytes that are: who sends one after the other, and hangs up each time, is not waited for."""
+"""Bytes that count as progress: a peer that sends a few and hangs up each time is given up."""
 _PAUSE: Final = 250_000_000
-"""Nanoseconds, doubled with each such attempt."""
+"""Nanoseconds before the next attempt, doubled after each one without progress."""
 
 
 class FileFetcher:
-    """Fetches files into the staging of one archive; any number of threads may."""
+    """Fetches files into the staging area of one archive; threads may share it."""
 
     def __init__(self, archive: Archive) -> None:
         """Take the archive."""
@@ -76,13 +75,13 @@ class FileFetcher:
         deposit: str,
         arrived: Arrived = lambda _: None,
     ) -> File:
-        """Stage a file of an item as the source describes it; ChecksumError if it is another."""
+        """Stage a file of an item; raise ChecksumError if it differs from the source's manifest."""
         staged = self._staging.staged_file(deposit, file.path)
         if staged is not None and is_same(staged.file, file) and staged.file is not None:
             return staged.file
         offset = 0 if staged is None or staged.file is not None else staged.size
         if 0 < offset <= file.size:
-            with suppress(ChecksumError):  # then what lay here was of another version of the file
+            with suppress(ChecksumError):  # the staged bytes are of another version of the file
                 return self._insist(source, label, file, deposit, offset, arrived)
         return self._insist(source, label, file, deposit, 0, arrived)
 
@@ -95,7 +94,7 @@ class FileFetcher:
         offset: int,
         arrived: Arrived,
     ) -> File:
-        """Fetch a file; when the connection breaks, go on from there."""
+        """Fetch a file, and continue at the same byte after a broken connection."""
         failures = 0
         while True:
             try:
@@ -141,14 +140,14 @@ class FileFetcher:
         raise StateError(msg)
 
     def _verified(self, found: File, file: File, deposit: str) -> File:
-        """Return a file whose SHA-256 is right, if the rest is too."""
+        """Return a file with the right SHA-256 if its SHA-512 is right too."""
         if found.sha512 != file.sha512:
             self._staging.unstage(deposit, file.path)
             raise ChecksumError(file.path, file.sha512, found.sha512)
         return found
 
     def take(self, label: Label, path: str, file: File, deposit: str) -> bool:
-        """Stage a file whose bytes this archive has at another path; False if it has not."""
+        """Stage a file from equal bytes at another path here; False if there are none."""
         with suppress(ChecksumError, UnknownError):
             with (
                 closing(self._store.open(label.spelling, path)) as here,
@@ -166,5 +165,5 @@ def _reading(
     source: PeerArchive, label: Label, file: File, offset: int
 ) -> AbstractContextManager[Iterator[bytes]]:
     if offset == file.size:
-        return nullcontext(iter(()))  # only its end was missed
+        return nullcontext(iter(()))  # all bytes are here, only the end of the stream was lost
     return source.read(label.spelling, file.path, offset)

@@ -1,8 +1,7 @@
-"""Pulling: an item of another archive, its files and its metadata, brought here and verified.
+"""Pulls an item of another archive, with its files and its metadata, and verifies it.
 
-What comes lies in the staging of an open deposit of its own, which is found again by its name
-after a broken connection or a restart. Nothing of it belongs to the item before a change says so,
-and nobody but the change completes that deposit.
+The files are staged in a deposit of their own, which is found again by its name after a broken
+connection or a restart. They become part of the item by one change, which completes the deposit.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from ibi.model.item import File, Item, State, content, is_same
 
 
 def named_deposit(archive: Archive, prefix: str, facts: str, who: str, request: bytes) -> str:
-    """Return the id of the deposit that was begun before, or of a new one that makes a request.
+    """Return the id of the deposit that was begun before, or open a new one.
 
-    Whoever calls this is changing the archive: no other thread begins the same one meanwhile.
+    The caller holds the lock for changes, so that no other thread begins the same deposit.
     """
     catalogue = archive.catalogue
     ids = (_id(prefix, facts, number) for number in itertools.count())
@@ -47,10 +46,10 @@ def _id(prefix: str, facts: str, number: int) -> str:
 
 
 Report: TypeAlias = Callable[[int, int], None]
-"""Is told how many bytes have come, and how many there are; what it raises ends the pull."""
+"""Called with the bytes received so far and the bytes in all; an exception ends the pull."""
 _Manifest: TypeAlias = tuple[Item, tuple[File, ...]]
 Manifests: TypeAlias = tuple[_Manifest, ...]
-"""Of an item, and of what describes it, if anything does."""
+"""The manifests of an item and of its metadata item, if it has one."""
 
 _PREFIX: Final = "copy"
 _WHO: Final = "archive"
@@ -58,22 +57,22 @@ _DAY: Final = 86_400 * 1_000_000_000
 
 
 def is_pull(deposit: str) -> bool:
-    """Tell whether a deposit is that of a pull: no depositor has anything to do with it."""
+    """Return whether a deposit belongs to a pull: depositors have no access to it."""
     return deposit.startswith(_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class PulledItem:
-    """What was pulled."""
+    """An item that was pulled into the staging area."""
 
     items: Manifests
-    """As the source has them."""
+    """The manifests, as the source sent them."""
     deposit: str = ""
-    """Where the files lie that came; empty if none had to. The change must complete it."""
+    """The deposit with the staged files, to be completed by the change; empty if there are none."""
 
 
 class ItemPuller:
-    """Pulls items into one archive; any number of threads may."""
+    """Pulls items into one archive; threads may share it."""
 
     def __init__(self, archive: Archive) -> None:
         """Take the archive."""
@@ -92,10 +91,10 @@ class ItemPuller:
         report: Report = lambda _done, _total: None,
         looked: Manifests = (),
     ) -> PulledItem:
-        """Bring what is not here of an item; of metadata, of the item that they describe.
+        """Stage the missing files of an item; for a metadata item, of the item that it describes.
 
-        Whatever it raises, the item here is as it was, and what came stays for the next time.
-        Whoever has `looked` before says what they saw.
+        If this raises, the local item is unchanged and the staged bytes stay for the next attempt.
+        `looked` are the manifests, if the caller has read them already.
         """
         items = looked or self.look(source, label)
         item, files = items[0]
@@ -110,14 +109,14 @@ class ItemPuller:
             try:
                 self._stage(source, item, missing, here, deposit, report)
             except StorageFullError:
-                self._store.discard(deposit)  # others need the room
+                self._store.discard(deposit)  # free the disk
                 raise
             self._renew(deposit)
         return PulledItem(items, deposit)
 
     @staticmethod
     def look(source: PeerArchive, label: Label) -> Manifests:
-        """Return what a source says of an item, and of what describes it."""
+        """Return the manifests that a source has of an item and of its metadata item."""
         item, files = _manifest(source, label)
         if item.kind == "metadata" and item.describes is not None:
             item, files = _manifest(source, item.describes.label)
@@ -133,7 +132,7 @@ class ItemPuller:
         return (item, files), (metadata, none)
 
     def _held(self, item: Item) -> StoredItem | None:
-        """Return the item as it is here; StateError if its labels name another one here."""
+        """Return the local item; raise StateError if its labels name different local items."""
         held = self._items.find(item.forms.label.canonical)
         if held is not None:
             check_same(held.item, item)
@@ -144,7 +143,7 @@ class ItemPuller:
         return {file.path: file for file in files}
 
     def _opened(self, label: Label, version: int) -> str:
-        """Return the deposit of this pull: the one that was begun before, or a new one."""
+        """Return the deposit of this pull, begun before or new."""
         with self._archive.changing():
             self._archive.settle()
             request = msgspec.json.encode({"copy": label.canonical})
@@ -152,7 +151,7 @@ class ItemPuller:
             return named_deposit(self._archive, _PREFIX, facts, _WHO, request)
 
     def _renew(self, id_: str) -> None:
-        """Make a deposit as young as what came last: old ones are swept away."""
+        """Renew the age of a deposit after progress, so that the sweep keeps it."""
         known = self._deposits.get(id_)
         now = self._archive.clock.wall()
         if known is not None and now - known.opened > _DAY:
@@ -160,7 +159,7 @@ class ItemPuller:
             self._deposits.open(replace(known, opened=now))
 
     def _tidy(self, deposit: str, wanted: Sequence[File]) -> None:
-        """Remove what came before and is not wanted any more: the item may have changed since."""
+        """Remove staged files that the item no longer has at the source."""
         self._renew(deposit)
         paths = {file.path for file in wanted}
         for staged in self._staging.staged(deposit):
@@ -193,23 +192,23 @@ class ItemPuller:
         arrived(0)
 
     def sealed(self, pulled: PulledItem) -> AbstractContextManager[None]:
-        """Seal what this pull brought against other pulls; InProgressError if it is sealed."""
+        """Seal the deposit of this pull; raise InProgressError if another pull has sealed it."""
         return self._staging.sealed(pulled.deposit) if pulled.deposit else nullcontext()
 
     def changes(self, pulled: PulledItem, items: Sequence[Item]) -> list[ItemChange]:
-        """Return what makes the items here, as they are given, have the files that were pulled."""
+        """Return the changes that store these items with the files that were pulled."""
         come = self._staging.staged(pulled.deposit) if pulled.deposit else []
         staged = {each.path: each.file for each in come if each.file is not None}
         changes = []
         for item, (_, files) in zip(items, pulled.items, strict=True):
             held = self._held(item)
             here = self._here(held)
-            # Metadata have no files: all that came are of the item that they describe.
+            # Metadata items have no files: all staged files belong to the described item.
             new = {path: file for path, file in staged.items() if item.kind == "data"}
             after = [new.get(file.path) or here.get(file.path) for file in files]
             paths = {file.path for file in files}
             is_other = any(not is_same(file, each) for file, each in zip(after, files, strict=True))
-            # Somebody else may have pulled another version to the same place.
+            # Another pull may have stored another version meanwhile.
             if is_other or not new.keys() <= paths:
                 msg = f"{item.forms.label} was changed meanwhile: pull it again."
                 raise InProgressError(msg)
