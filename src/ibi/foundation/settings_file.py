@@ -1,4 +1,4 @@
-"""Settings lie in a TOML file in the folder of an instance, and are checked when they are read."""
+"""The settings of an instance: a TOML file in its folder, which is checked when it is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ibi.identifier.limits import MAX_PORT
 
 POSTGRESQL: Final = ("postgresql://", "postgres://")
 
-# What resolvers take for the address of an archive, and for one of mail (`wire.requests`).
+# What resolvers accept as the address of an archive, and as an e-mail address (`wire.requests`).
 _ADDRESS: Final = re.compile(
     r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -29,19 +29,19 @@ _MAIL_ADDRESS: Final = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 T = TypeVar("T")
 
 MOST_WORKERS: Final = 64
-"""Processes that answer at one address."""
+"""The largest number of worker processes of a service."""
 NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
 
 
 def usual_place(name: str) -> Path:
-    """Return where data of a program lie if no place is named (XDG base directories)."""
+    """Return the default place of a program's data (XDG base directories)."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(data) / "ibi" / name
 
 
 @contextmanager
 def raising(kind: type[RequestError]) -> Iterator[None]:
-    """Raise the error of a program for settings that cannot be, with the same sentence."""
+    """Convert a RequestError into the error of a program, with the same message."""
     try:
         yield
     except RequestError as fault:
@@ -49,9 +49,9 @@ def raising(kind: type[RequestError]) -> Iterator[None]:
 
 
 def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
-    """Read the settings in a file; `nothing` says what to do where there is none.
+    """Read the settings in a file; RequestError if they are not valid.
 
-    What an instance cannot run with is a RequestError, in one sentence.
+    `nothing` is the message if there is no file.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -81,7 +81,7 @@ def _as_is(kind: type, value: object) -> object:
 
 
 def written(settings: Any) -> str:  # noqa: ANN401  # any dataclass of settings
-    """Write settings as TOML, all but those that are as usual."""
+    """Return settings as TOML, without those that have their default values."""
     lines = []
     for each in fields(settings):
         value = getattr(settings, each.name)
@@ -94,12 +94,12 @@ def written(settings: Any) -> str:  # noqa: ANN401  # any dataclass of settings
 def _toml(value: object) -> str:
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + " }"
-    # What JSON writes for a string, a number or a list of them, TOML reads the same.
+    # For strings, numbers and lists of them, JSON is valid TOML.
     return msgspec.json.encode(value).decode()
 
 
 def refuse_bad(settings: object, checks: Iterable[tuple[str, object, str]]) -> None:
-    """Refuse the first setting that is not good: its name, whether it is, and what would be."""
+    """Raise for the first check that fails: a setting's name, the result, what is expected."""
     for name, good, expected in checks:
         if not good:
             given = getattr(settings, name)
@@ -109,7 +109,7 @@ def refuse_bad(settings: object, checks: Iterable[tuple[str, object, str]]) -> N
 
 
 def is_address(address: str) -> bool:
-    """Tell whether a text is http://host[:port]."""
+    """Return whether a text is http://host[:port]."""
     try:
         port = urlsplit(address).port
     except ValueError:
@@ -118,12 +118,12 @@ def is_address(address: str) -> bool:
 
 
 def is_mail_address(text: str) -> bool:
-    """Tell whether a text is an e-mail address."""
+    """Return whether a text is an e-mail address."""
     return _MAIL_ADDRESS.fullmatch(text) is not None
 
 
 def place_to_listen(listen: str) -> tuple[str, int]:
-    """Read ADDRESS:PORT."""
+    """Parse ADDRESS:PORT; RequestError if it is not valid."""
     host, _, port = listen.rpartition(":")
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
     if not host or not digits or int(port) > MAX_PORT:
@@ -133,12 +133,12 @@ def place_to_listen(listen: str) -> tuple[str, int]:
 
 
 def place_of(folder: Path, given: str) -> str:
-    """Return a database's place: a URL as it is, a path from the folder of the instance."""
+    """Return the place of a database: a URL unchanged, a path relative to the instance's folder."""
     return given if given.startswith(POSTGRESQL) else str(folder / given)
 
 
 def are_networks(texts: list[str]) -> bool:
-    """Tell whether all texts are networks, each written as its first address and its bits."""
+    """Return whether all texts are networks, each written as its first address and its bits."""
     try:
         return all(ip_network(text) for text in texts)
     except ValueError:

@@ -38,7 +38,7 @@ from ibi.resolver.web.views import (
     RegisterView,
     ResolverHomeView,
     counted,
-    reason_told,
+    translated_reason,
 )
 from tests.support.values.resolutions import (
     ARCHIVES,
@@ -542,7 +542,7 @@ def test_the_list_of_archives_says_how_each_stands() -> None:
     assert "Waits for confirmation" in shown
     assert "Switched off" in shown
     assert "1 hour ago" in shown
-    assert "1 conflict about who has an Original is open." in shown
+    assert "1 conflict about an Original is open." in shown
     assert "há 1 hora" in text_of(portuguese)
     assert "Não responde" in text_of(portuguese)
     assert "secret@" not in english.html
@@ -616,7 +616,7 @@ def test_faults_are_told_in_both_languages() -> None:
         (400, "The archive was not registered: why", "O Arquivo não foi cadastrado: why"),
         (401, "This token is not known here", "não é conhecida aqui"),
         (403, "scope operate", "escopo operate"),
-        (404, "Begin anew", "Comece de novo"),
+        (404, "Begin again", "Comece de novo"),
         (422, "what was found: why", "o que se encontrou: why"),
         (429, "Too many requests. Try again in 9 seconds.", "Tente de novo em 9 segundos."),
         (503, "The resolver is busy. Try", "O resolvedor está ocupado. Tente"),
@@ -767,14 +767,14 @@ def test_no_english_is_left_in_portuguese() -> None:
 def test_reasons_are_told_in_portuguese(reason: str) -> None:
     told = translations("pt").gettext
     what = "500" if "answered" in reason else "2023-11-14T22:13:20Z"
-    shown = reason_told(told, reason % {"what": what})
+    shown = translated_reason(told, reason % {"what": what})
     assert shown == told(reason) % {"what": what}
     assert shown != reason % {"what": what}
 
 
 @pytest.mark.parametrize("reason", ["", "who knows", "it answered <b>", "it is down since %s"])
 def test_other_reasons_stay_as_they_are(reason: str) -> None:
-    assert reason_told(translations("pt").gettext, reason) == ""
+    assert translated_reason(translations("pt").gettext, reason) == ""
 
 
 def test_every_outcome_has_words() -> None:

@@ -321,5 +321,5 @@ def test_strangers_send_ten_forms_an_hour_and_lose_no_token_by_it(
 @pytest.mark.parametrize("token", ["", "x", "\x00", "ã\ufffe", "y" * 9000])
 def test_a_token_of_no_challenge_begins_anew(open_resolver: ResolverServer, token: str) -> None:
     root = read(send(open_resolver, {"token": token}, "/register/proof"), 404)
-    assert "Begin anew." in text_of(root)
+    assert "Begin again." in text_of(root)
     assert form_of(root, "domain")["service"] == ""

@@ -67,14 +67,20 @@ class Templates:
         self._words = {code: translations(code) for code, _ in CHOICES}
         self._environments = {
             code: _environment(
-                words, {**shared, "told": partial(_told, words), "formats": Formats(code), **names}
+                words,
+                {
+                    **shared,
+                    "translated": partial(_translated, words),
+                    "formats": Formats(code),
+                    **names,
+                },
             )
             for code, words in self._words.items()
         }
 
-    def told(self, sentence: str, preference: LanguagePreference) -> str:
+    def translated(self, sentence: str, preference: LanguagePreference) -> str:
         """Return a sentence from outside the templates in the reader's language, if translated."""
-        return _told(self._words[page_language(preference).code], sentence)
+        return _translated(self._words[page_language(preference).code], sentence)
 
     def page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
         """Return the page for a view; `here` is its own path and query."""
@@ -100,6 +106,6 @@ def _environment(words: NullTranslations, names: Mapping[str, object]) -> Enviro
     return environment
 
 
-def _told(words: NullTranslations, sentence: str) -> str:
+def _translated(words: NullTranslations, sentence: str) -> str:
     """Translate a text from outside the templates: unlike _() this marks nothing as safe."""
     return words.gettext(sentence) if sentence else ""  # the empty id is the catalogue's header

@@ -1,4 +1,4 @@
-"""What the stores of all programs share: a handle of a database, and tokens in it."""
+"""What the stores of all programs share: a database handle, and the storage of tokens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ibi.model.token import Token
 
 
 def add_token(execute: Execute, table: str, token: Token) -> bool:
-    """Keep a token; False if one of that name is there."""
+    """Store a token; return False if the name is taken."""
     insert = (
         f"INSERT INTO {table} (name, digest, scope, created) VALUES ($1, $2, $3, $4) "  # noqa: S608  # our own names
         "ON CONFLICT DO NOTHING RETURNING name"
@@ -27,7 +27,7 @@ def all_tokens(execute: Execute, table: str) -> list[Token]:
 
 
 def remove_token(execute: Execute, table: str, name: str) -> bool:
-    """Forget a token; False if there was none."""
+    """Remove a token; return False if there is none of this name."""
     delete = f"DELETE FROM {table} WHERE name = $1 RETURNING name"  # noqa: S608  # our own names
     return bool(execute(delete, name))
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class SqlHandle:
-    """A database whose failures are errors of the storage; the parts of a store share one."""
+    """A database whose failures are raised as StorageError; all parts of a store share one."""
 
     __slots__ = ("database",)
 
@@ -45,7 +45,7 @@ class SqlHandle:
         self.database = database
 
     def write(self, work: Callable[[Execute], T]) -> T:
-        """Do the work in one transaction; durable when this returns, undone if it raises."""
+        """Run `work` in one transaction; durable when this returns, rolled back if it raises."""
         try:
             return self.database.transaction(work)
         except LedgerUnavailableError as failure:
@@ -66,7 +66,7 @@ class SqlHandle:
             raise storage_error(failure) from failure
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Disconnect from the database."""
         self.database.close()
 
 
@@ -74,22 +74,21 @@ class SqlTokens:
     """Bearer tokens in a table."""
 
     def __init__(self, handle: SqlHandle, table: str) -> None:
-        """Keep them in a table of a database."""
         self._handle = handle
         self._table = table
 
     def add_token(self, token: Token) -> bool:
-        """Keep a token; False if one of that name is there."""
+        """Store a token; return False if the name is taken."""
         return self._handle.write(lambda execute: add_token(execute, self._table, token))
 
     def tokens(self) -> list[Token]:
         """Return all tokens, by name."""
-        # Sorted here: a database has an order of its own for texts.
+        # Sorted here, because databases differ in how they sort texts.
         found = all_tokens(self._handle.read, self._table)
         return sorted(found, key=lambda token: token.name)
 
     def remove_token(self, name: str) -> bool:
-        """Forget a token; False if there was none."""
+        """Remove a token; return False if there is none of this name."""
         return is_storable(name) and self._handle.write(
             lambda execute: remove_token(execute, self._table, name)
         )

@@ -16,7 +16,7 @@ from ibi.resolver.web.views import (
     OutcomeView,
     RegisterView,
     ResolverHomeView,
-    reason_told,
+    translated_reason,
 )
 
 SECURITY_POLICY: Final = (
@@ -35,7 +35,9 @@ class ResolverPages:
 
     def __init__(self, name: str, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
-        self._templates = Templates(name, ResolverLinks(base), {"reason_told": reason_told})
+        self._templates = Templates(
+            name, ResolverLinks(base), {"translated_reason": translated_reason}
+        )
         self._page = self._templates.page
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
@@ -76,7 +78,7 @@ class ResolverPages:
         """Say the same as the page of an outcome in a few lines of plain text."""
         explanation = view.explanation
         told = [
-            self._templates.told(sentence, preference)
+            self._templates.translated(sentence, preference)
             for sentence in (view.words.heading, explanation.because, view.words.advice)
         ]
         names = ", ".join(each.archive for each in view.concerned) or " > ".join(

@@ -277,10 +277,10 @@ _VARYING: Final = re.compile(
 )
 
 
-def reason_told(told: Callable[[str], str], reason: str) -> str:
-    """Return a reason in the language of `told`; empty if it has no words for it."""
+def translated_reason(translate: Callable[[str], str], reason: str) -> str:
+    """Return a reason in the language of `translate`; empty if it is not translated."""
     varying = _VARYING.fullmatch(reason)
     known = f"{varying[1]} %(what)s{varying[3] or ''}" if varying else reason
     if known not in REASONS:
         return ""
-    return told(known) % {"what": varying[2]} if varying else told(known)
+    return translate(known) % {"what": varying[2]} if varying else translate(known)
