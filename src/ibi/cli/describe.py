@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from ibi.errors import IbiError, ReadingError, printable
-from ibi.foundation.cli.options import refuse_closed_output
+from ibi.foundation.cli.options import json_lines_option, refuse_closed_output
 from ibi.foundation.system import clock
 from ibi.identifier import description
 from ibi.identifier.check_character import verify
@@ -53,7 +53,7 @@ _Request: TypeAlias = tuple[str, str, int]
 @click.command(epilog=_EXAMPLES)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @click.option("--strict", is_flag=True, help="Accept a label and nothing else: no clean-ups.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@json_lines_option
 @click.option(
     "--check",
     is_flag=True,

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Final
 
 import click
-import msgspec
 
 from ibi.archive.cli.options import ARCHIVE
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import printable, shown
-from ibi.foundation.cli.options import data_option
+from ibi.foundation.cli.options import data_option, json_lines_option, show
 from ibi.installation.instance_checks import instance_findings
 from ibi.installation.machine_checks import Finding, machine_findings
 from ibi.installation.settings import ProgramName
@@ -30,7 +29,7 @@ Examples:
 @click.command(epilog=_EXAMPLES)
 @data_option("both, or of one of them")
 @click.option("--server", default="", metavar="URL", help="A server whose clock is right.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@json_lines_option
 def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
     """Check an installation, running or not, and give advice; change nothing.
 
@@ -40,7 +39,7 @@ def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
         raise click.UsageError(f"{shown(server)} is no address: expected http://host[:port].")
     is_failing = False
     for finding in _findings(folder, server):
-        click.echo(msgspec.json.encode(finding) if as_json else printable(str(finding)))
+        show(finding, printable(str(finding)), as_json=as_json)
         is_failing |= finding.verdict == "failure"
     if is_failing:
         raise click.exceptions.Exit(1)

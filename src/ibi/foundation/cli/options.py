@@ -62,3 +62,10 @@ def is_terminal() -> bool:
 def json_option(command: F) -> F:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="For programs.")(command)
+
+
+def json_lines_option(command: F) -> F:
+    """Add --json to a command that writes one JSON object a line."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="For programs: one JSON object a line."
+    )(command)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
-from click.core import ParameterSource
 
-from ibi.foundation.cli.options import refuse_closed_output
+from ibi.foundation.cli.options import json_lines_option, refuse_closed_output, typed_options
 from ibi.minting.cli.options import subsystem_options
 from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.rules.granularity import AUTO, check_count
@@ -56,7 +55,7 @@ Examples:
     help="Mint by way of a minting service; of several, any that answers.",
 )
 @click.option("--token", default="", envvar="IBI_TOKEN", help="The token for --minter.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@json_lines_option
 def mint(  # noqa: PLR0913  # one argument an option
     settings: MinterSettings,
     *,
@@ -77,7 +76,7 @@ def mint(  # noqa: PLR0913  # one argument an option
     refuse_closed_output()
     order = MintOrder(count, key, target, reserve)
     if minters:
-        if order.is_recorded or _is_given(*_OWN):
+        if order.is_recorded or typed_options(*_OWN):
             message = "--minter goes with --count and --token only: the rest is the service's own."
             raise click.UsageError(message)
         batches = _from_services(minters, token, count)
@@ -102,12 +101,6 @@ _OWN: Final = (
     "granularity",
 )
 """Options of a local minter."""
-
-
-def _is_given(*names: str) -> bool:
-    """Return whether one of these options is on the command line, not only in the environment."""
-    source = click.get_current_context().get_parameter_source
-    return any(source(name) is ParameterSource.COMMANDLINE for name in names)
 
 
 def _from_ledger(settings: MinterSettings, order: MintOrder) -> Iterator[list[Minted]]:

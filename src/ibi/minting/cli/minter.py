@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 import click
-import msgspec
 
 from ibi.errors import MintingRequestError, shown
 from ibi.foundation.cli.instance_commands import SHOWN_ONCE
-from ibi.foundation.cli.options import refuse_closed_output
+from ibi.foundation.cli.options import json_lines_option, refuse_closed_output, show
 from ibi.foundation.processes.server import address_of, listening_at, run
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import Tokens
@@ -78,10 +77,8 @@ def status(settings: MinterSettings, *, as_json: bool) -> None:
     with minter_of(settings, existing=True) as opened:
         opened.check()
         prefixes = opened.subsystem.prefixes
-    if as_json:
-        click.echo(msgspec.json.encode({"ready": True, "prefixes": prefixes}))
-    else:
-        click.echo(f"ready to mint under {' and '.join(prefixes)}")
+    text = f"ready to mint under {' and '.join(prefixes)}"
+    show({"ready": True, "prefixes": prefixes}, text, as_json=as_json)
 
 
 @minter.command()
@@ -105,7 +102,7 @@ def confirm(settings: MinterSettings, *, yes: bool) -> None:
 
 @minter.command()
 @subsystem_options
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@json_lines_option
 def unbound(settings: MinterSettings, *, as_json: bool) -> None:
     """List labels that were reserved and never bound, the oldest first.
 
@@ -119,13 +116,8 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
             for label, record in page:
                 when = instant_of(record.recorded).iso8601
                 facts = {"rep": label.rep, "ibip": label.ibip, "recorded": when}
-                _show(f"{label}\t{when}", facts, as_json=as_json)
-
-
-def _show(line: str, facts: dict[str, str | None], *, as_json: bool) -> None:
-    """Print one line, for people or for programs."""
-    known = {name: value for name, value in facts.items() if value is not None}
-    click.echo(msgspec.json.encode(known) if as_json else line)
+                known = {name: value for name, value in facts.items() if value is not None}
+                show(known, f"{label}\t{when}", as_json=as_json)
 
 
 @minter.command()
@@ -165,7 +157,7 @@ def add_token(name: str, scope: str, ledger: str) -> None:
 
 @token.command("list")
 @ledger_option
-@click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object a line.")
+@json_lines_option
 def list_tokens(ledger: str, *, as_json: bool) -> None:
     """List the tokens, without their secrets.
 
@@ -175,7 +167,7 @@ def list_tokens(ledger: str, *, as_json: bool) -> None:
         for each in opened.tokens():
             when = instant_of(each.created).iso8601
             facts = {"name": each.name, "scope": each.scope, "created": when}
-            _show("\t".join(facts.values()), {**facts}, as_json=as_json)
+            show(facts, "\t".join(facts.values()), as_json=as_json)
 
 
 @token.command("remove")
