@@ -362,10 +362,13 @@ def catalogue() -> Catalog:
 
 
 def test_every_message_of_the_templates_is_translated_and_no_other() -> None:
-    folder = str(files("ibi.foundation.pages").joinpath("templates"))
     method = [("**.html", "jinja2.ext:babel_extract")]
     options = {"**.html": {"silent": "false"}}
-    extracted = {message[2] for message in extract_from_dir(folder, method, options)}
+    extracted = {
+        message[2]
+        for package in ("ibi.foundation.pages", "ibi.archive.web", "ibi.resolver.web")
+        for message in extract_from_dir(str(files(package) / "templates"), method, options)
+    }
     assert len(extracted) > 80
     translated = {message.id for message in catalogue() if message.id}
     assert extracted | set(sentences()) == translated

@@ -43,7 +43,8 @@ class Pages:
             "licence_address": licence.address_of,
             "orcid_address": orcid.address_of,
         }
-        self._page = Templates(archive_name, Links(base, persistent_base), names).page
+        links = Links(base, persistent_base)
+        self._page = Templates("ibi.archive.web", archive_name, links, names).page
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
         """Show an item and what is said of it."""

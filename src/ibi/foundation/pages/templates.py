@@ -10,7 +10,7 @@ from gettext import NullTranslations
 from importlib.resources import files
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from ibi.foundation.pages.formats import Formats
 from ibi.foundation.pages.language import CHOICES, page_language, translations
@@ -61,12 +61,16 @@ def style_sheet() -> bytes:
 class Templates:
     """The templates of one site in all languages; all values are escaped."""
 
-    def __init__(self, site: str, links: Links, names: Mapping[str, object]) -> None:
-        """Load templates and translations; `names` are further names that templates use."""
+    def __init__(self, package: str, site: str, links: Links, names: Mapping[str, object]) -> None:
+        """Load templates and translations; `names` are further names that templates use.
+
+        The templates are those in the folder `templates` of a package, and those of all sites.
+        """
         shared = {"site": site, "links": links, "choices": CHOICES, "style_sheet": STYLE_SHEET}
         self._words = {code: translations(code) for code, _ in CHOICES}
         self._environments = {
             code: _environment(
+                package,
                 words,
                 {
                     **shared,
@@ -90,9 +94,9 @@ class Templates:
         return Page(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", html), str(language))
 
 
-def _environment(words: NullTranslations, names: Mapping[str, object]) -> Environment:
+def _environment(package: str, words: NullTranslations, names: Mapping[str, object]) -> Environment:
     environment = Environment(
-        loader=PackageLoader("ibi.foundation.pages"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("ibi.foundation.pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

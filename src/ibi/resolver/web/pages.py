@@ -36,43 +36,43 @@ class ResolverPages:
     def __init__(self, name: str, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
         self._templates = Templates(
-            name, ResolverLinks(base), {"translated_reason": translated_reason}
+            "ibi.resolver.web", name, ResolverLinks(base), {"translated_reason": translated_reason}
         )
         self._page = self._templates.page
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Take a text, and say what it is."""
-        return self._page("resolver_home.html", view, preference, here)
+        return self._page("home.html", view, preference, here)
 
     def archives(self, view: ArchivesView, preference: LanguagePreference, here: str = "") -> Page:
         """List the archives, and how each stands."""
-        return self._page("resolver_archives.html", view, preference, here)
+        return self._page("archives.html", view, preference, here)
 
     def register(self, view: RegisterView, preference: LanguagePreference, here: str = "") -> Page:
         """Take what an archive is registered by."""
-        return self._page("resolver_register.html", view, preference, here)
+        return self._page("register.html", view, preference, here)
 
     def challenge(
         self, view: ChallengeView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Say how control of a host is shown."""
-        return self._page("resolver_register_challenge.html", view, preference, here)
+        return self._page("register_challenge.html", view, preference, here)
 
     def key(self, view: KeyView, preference: LanguagePreference, here: str = "") -> Page:
         """Show the key of an archive, once."""
-        return self._page("resolver_register_key.html", view, preference, here)
+        return self._page("register_key.html", view, preference, here)
 
     def outcome(self, view: OutcomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Say why the reader is sent nowhere, and what to do next."""
-        return self._page("resolver_outcome.html", view, preference, here)
+        return self._page("outcome.html", view, preference, here)
 
     def explain(self, view: ExplainView, preference: LanguagePreference, here: str = "") -> Page:
         """Say who was asked, what each said, and why it ended as it did."""
-        return self._page("resolver_explain.html", view, preference, here)
+        return self._page("explain.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Say what went wrong, and what to do."""
-        return self._page("resolver_problem.html", view, preference, here)
+        return self._page("problem.html", view, preference, here)
 
     def plain_outcome(self, view: OutcomeView, preference: LanguagePreference) -> str:
         """Say the same as the page of an outcome in a few lines of plain text."""
