@@ -1,4 +1,4 @@
-"""What an archive knows, as the answers to one request need it (`answer.Knowledge`)."""
+"""Items of the catalogue, as the answer to one request needs them (`relations.ItemSource`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ibi.model.item import Item
 
 
 class ItemLookup:
-    """Looks each item up once."""
+    """Looks each item up once, for the duration of one request."""
 
     def __init__(self, items: Items) -> None:
         """Read from a catalogue."""
@@ -17,11 +17,11 @@ class ItemLookup:
         self._seen: dict[str, StoredItem | None] = {}
 
     def held(self, label: Label) -> StoredItem | None:
-        """Return what the catalogue has under a label."""
+        """Return the stored item with a label."""
         name = label.canonical
         if name not in self._seen:
             found = self._seen[name] = self._find(name)
-            if found is not None:  # whoever was led to it asks by whichever label it knows
+            if found is not None:  # a reference may use any of the item's labels
                 self._seen.update((each.canonical, found) for each in found.item.forms)
         return self._seen[name]
 
@@ -31,6 +31,6 @@ class ItemLookup:
         return None if held is None else held.item
 
     def has_file(self, item: Item, path: str) -> bool:
-        """Tell whether an item has a file."""
+        """Return whether an item has a file."""
         held = self.held(item.forms.label)
         return held is not None and self._file(held.id, path) is not None

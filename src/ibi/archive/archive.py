@@ -1,7 +1,7 @@
-"""The archive: each act a change that is there whole, or not at all.
+"""The archive: each act is one atomic change of catalogue and files.
 
-The rules of the acts are pure and stand in `acts`, `amendment` and `deposit_request`; here they
-meet the catalogue and the files. Threads may share an archive: changes take turns.
+The rules of the acts are pure: see `rules.item_transitions`, `rules.amendment` and
+`rules.deposit_request`. Threads may share an archive: a lock orders their changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
 MAX_RESERVED: Final = 1000
-"""Labels at a time."""
+"""The most labels that one request reserves."""
 LONGEST_NOTE: Final = 2000
 
 _RELATIONS: Final = frozenset({"next_edition", "previous_edition", "translations"})
@@ -40,7 +40,7 @@ _RELATIONS: Final = frozenset({"next_edition", "previous_edition", "translations
 
 @dataclass(frozen=True, slots=True)
 class ItemWithMetadata:
-    """An item and the one that describes it, if it is held here."""
+    """An item and its metadata item, if this archive has it."""
 
     held: StoredItem
     metadata: StoredItem | None
@@ -52,7 +52,7 @@ class ItemWithMetadata:
 
     @property
     def record(self) -> MetadataRecord | None:
-        """What is said of it."""
+        """The metadata record of the item."""
         return None if self.metadata is None else self.metadata.item.record
 
 
@@ -66,7 +66,7 @@ class Archive:
         mint: Callable[[int], Sequence[Forms]],
         clock: Clock,
     ) -> None:
-        """Take what it works with, and finish what was decided before it was last stopped."""
+        """Open an archive on its stores, and finish changes that were decided before."""
         self.catalogue = catalogue
         self.store = store
         self.mint = mint
@@ -76,12 +76,12 @@ class Archive:
         self.settle()
 
     def changing(self) -> AbstractContextManager[object]:
-        """Keep others from changing anything meanwhile."""
+        """Hold the lock for changes."""
         return self._changing
 
     def settle(self) -> None:
-        """Bring to the catalogue what is decided among the files and is not there yet."""
-        if self._unsettled:  # or there is no need to wait for those who change something
+        """Bring changes that the file store has decided to the catalogue."""
+        if self._unsettled:  # otherwise there is no need to wait for the lock
             with self._changing:
                 self._settle()
 
@@ -96,15 +96,15 @@ class Archive:
             self._unsettled = False
 
     def make(self, change: Change) -> None:
-        """Make a change; when this returns it is durable, if it raises nothing was changed.
+        """Make a change durable; if this raises, nothing was changed.
 
-        Only if the storage fails after the decision, the change comes later: with the next act,
-        or when the archive is started again.
+        The exception is a storage that fails after the decision: then the next act, or the next
+        start of the archive, completes the change.
         """
         with self._changing:
             self.settle()
             try:
-                # It may take long: neither the database waits for it, nor whoever only settles.
+                # Preparing may take long: it holds neither the database nor the lock of `settle`.
                 self.store.prepare(change)
                 self._unsettled = True
                 self.catalogue.items.apply(change, self.store.decide)
@@ -114,7 +114,7 @@ class Archive:
                 if not self._is_made(change):
                     raise
                 return
-            # All of it is durable; what could not be tidied up is before the next act.
+            # The change is durable; a failed clean-up is repeated before the next act.
             with suppress(StorageError):
                 self.store.finish(change.id)
                 self._unsettled = False
@@ -135,7 +135,7 @@ class Archive:
         detail: dict[str, object] | None = None,
         deposit: str = "",
     ) -> Change:
-        """Write down a change, under an id of its own."""
+        """Return a change with an id of its own."""
         return Change(
             id=uuid.uuid4().hex,
             at=now,
@@ -148,7 +148,7 @@ class Archive:
         )
 
     def get(self, label: Label | str) -> StoredItem:
-        """Return the item with a label, deleted or not; UnknownError if there is none."""
+        """Return the item with a label, deleted or not; raise UnknownError if there is none."""
         read = parse(label) if isinstance(label, str) else label
         held = self.catalogue.items.find(read.canonical)
         if held is None:
@@ -156,12 +156,12 @@ class Archive:
         return held
 
     def find(self, forms: Forms) -> Item | None:
-        """Return the item that has one of these labels, None if there is none here."""
+        """Return the item that has one of these labels; None if this archive has none."""
         held = self._held(forms)
         return None if held is None else held.item
 
     def draft(self, now: int) -> Draft:
-        """Begin to think a change through."""
+        """Begin a draft of a change."""
         return Draft(self._held, now)
 
     def _held(self, forms: Forms) -> StoredItem | None:
@@ -169,7 +169,7 @@ class Archive:
         return next((held for held in found if held is not None), None)
 
     def get_described(self, label: Label | str) -> ItemWithMetadata:
-        """Return an item with what describes it; of a metadata item, the one that it describes."""
+        """Return an item with its metadata item; a metadata label gives the described item."""
         held = self.get(label)
         if held.item.kind == "metadata" and held.item.describes is not None:
             data = self.catalogue.items.find(held.item.describes.label.canonical)
@@ -180,7 +180,7 @@ class Archive:
         )
 
     def create_service(self, record: MetadataRecord, who: str) -> Item:
-        """Make the archive service's own item, once."""
+        """Create the archive service's own item, once."""
         with self._changing:
             for held in self.catalogue.items.page(0, 1, "service"):
                 return held.item
@@ -201,20 +201,20 @@ class Archive:
             raise ArchiveRequestError(msg)
         now = self.clock.wall()
         reserved = [Reservation(forms, now, who, note) for forms in self.mint(count)]
-        # Both: others may have been told these labels by the time that the catalogue is lost.
+        # Stored twice: the labels may be in print when the catalogue is lost.
         self.store.keep_reservations(reserved_text(reserved))
         self.catalogue.reservations.add(reserved)
         self.note("reserve", who, {"labels": [str(each.forms) for each in reserved]})
         return reserved
 
     def note(self, act: str, who: str, detail: dict[str, object]) -> None:
-        """Write into the history what touches no item."""
+        """Add an act to the history that changes no item."""
         text = msgspec.json.encode(detail).decode()
         entry = HistoryEntry(0, uuid.uuid4().hex, self.clock.wall(), who, act, "", text)
         self.catalogue.history.note(entry)
 
     def amend(self, label: Label | str, amendment: Amendment, who: str) -> ItemWithMetadata:
-        """Change what is said of an item, and how it relates to others."""
+        """Change the metadata, the settings and the relations of an item."""
         with self._changing:
             self.settle()
             look = self.get_described(label)
@@ -243,7 +243,7 @@ class Archive:
         return self.catalogue.items.file(item, path) is not None
 
     def drafted(self, draft: Draft) -> list[ItemChange]:
-        """Return the changes of items that were there, by a draft."""
+        """Return the changes that a draft makes of existing items."""
         return [
             ItemChange(item=item, files=self.files(held), version=held.version)
             for held, item in draft.changed()
@@ -262,7 +262,7 @@ class Archive:
         *,
         with_metadata: bool = False,
     ) -> ItemWithMetadata:
-        """Delete an item: its files go, its tombstone and, unless unwanted, its metadata stay."""
+        """Delete an item: its files are removed, its tombstone and optionally its metadata stay."""
         with self._changing:
             self.settle()
             if self.get(label).item.kind == "metadata":
@@ -297,7 +297,7 @@ class Archive:
         return forms if held is None else held.item.forms
 
     def get_live(self, label: Label | str) -> StoredItem:
-        """Return an item that is not deleted."""
+        """Return the item with a label; raise DeletedError if it was deleted."""
         held = self.get(label)
         if held.item.state is State.DELETED:
             raise DeletedError(str(held.item.forms.label))

@@ -1,8 +1,7 @@
 """Tasks: long work in the background, one task of a kind at a time.
 
-A task that the end of the process interrupts is gone on with when the archive is started again,
-from the place that it reported last. Whoever does the work must bear to be asked twice for what
-came after that place.
+A task that the end of the process interrupts is resumed when the archive starts again, from the
+place that it reported last. The work after that place may be done twice.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from ibi.model.task import Task, TaskState
 
 _SECOND: Final = 1_000_000_000
 _LOOK: Final = 30.0
-"""Seconds after which a worker looks for tasks that it was not told of."""
+"""Seconds between two searches of a worker for new tasks."""
 _CANCELLED: Final = "This task was cancelled."
 _LOG: Final = structlog.get_logger()
 
 
 class CancelledError(Exception):
-    """Somebody does not want the task any more; `TaskProgress` raises it where the work reports."""
+    """The task was cancelled; `TaskProgress` raises this where the work reports."""
 
 
 class InterruptedTaskError(Exception):
-    """The process is about to end; the task is gone on with by the next."""
+    """The process is about to end; the next process resumes the task."""
 
 
 class TaskProgress:
-    """Takes how far a task has come; it is kept once in a second, and when `keep` is called."""
+    """The progress of a task, stored once a second and when `keep` is called."""
 
     def __init__(
         self,
@@ -56,20 +55,20 @@ class TaskProgress:
 
     @property
     def request(self) -> dict[str, Any]:
-        """What is to be done."""
+        """The request of the task."""
         found: dict[str, Any] = msgspec.json.decode(self.task.request)
         return found
 
     @property
     def result(self) -> dict[str, Any]:
-        """What came of it so far."""
+        """The result so far."""
         found: dict[str, Any] = msgspec.json.decode(self.task.result)
         return found
 
     def report(self, **facts: Any) -> None:  # noqa: ANN401  # fields of a task
-        """Say how far it is: done, total, place, note, or result, a dict.
+        """Report progress: done, total, place, note, or result, a dict.
 
-        CancelledError or InterruptedTaskError if the work is to end here.
+        Raises CancelledError or InterruptedTaskError if the work is to end here.
         """
         if "result" in facts:
             facts["result"] = msgspec.json.encode(facts["result"]).decode()
@@ -79,20 +78,20 @@ class TaskProgress:
         self._check(self.task.id)
 
     def keep(self) -> None:
-        """Make durable what was reported; like `report`, it ends work that nobody wants."""
+        """Make the reported progress durable; raises like `report`."""
         self._keep(self.task)
         self._kept = self._clock.uptime()
 
 
 Work: TypeAlias = Callable[[TaskProgress], None]
-"""Does a task, and reports on it; an IbiError is why it failed."""
+"""Carries out a task and reports its progress; an IbiError is the reason of a failure."""
 
 
 class Tasks:
-    """The tasks of one archive, and a thread for each kind."""
+    """The tasks of one archive, with one thread for each kind."""
 
     def __init__(self, store: TaskStore, clock: Clock, works: Mapping[str, Work]) -> None:
-        """Know how each kind is done; nothing runs before `start`."""
+        """Carry out each kind of task by its work; nothing runs before `start`."""
         self._store = store
         self._clock = clock
         self._works = works
@@ -103,7 +102,7 @@ class Tasks:
         self._threads: list[threading.Thread] = []
 
     def begin(self, kind: str, request: Mapping[str, object], who: str) -> Task:
-        """Take a task on; durable when this returns."""
+        """Begin a task; it is durable when this returns."""
         task = Task(
             id=uuid.uuid4().hex,
             kind=kind,
@@ -119,7 +118,7 @@ class Tasks:
         return self._wake.setdefault(kind, threading.Event())
 
     def get(self, id: str) -> Task:  # noqa: A002  # what it is called everywhere
-        """Return a task; UnknownError if there is none."""
+        """Return a task; raise UnknownError if there is none."""
         task = self._store.get(id)
         if task is None:
             raise UnknownError("task", id)
@@ -130,16 +129,16 @@ class Tasks:
         return self._store.newest(limit, kind)
 
     def is_due(self, kind: str, every: int) -> bool:
-        """Tell whether a task that is done every so many nanoseconds should be begun again."""
+        """Return whether the last task of a kind began at least so many nanoseconds ago."""
         last = next(iter(self._store.newest(1, kind)), None)
         if last is None or not last.state.has_ended:
             return last is None
         return self._clock.wall() - last.begun >= every
 
     def cancel(self, id: str) -> Task:  # noqa: A002
-        """Give a task up, for good: what it did stays done, and no restart goes on with it.
+        """Cancel a task for good: what it did stays done, and no restart resumes it.
 
-        If it is at work, it ends where it next says how far it is.
+        A running task ends at its next report.
         """
         with self._writing:
             task = self.get(id)
@@ -152,7 +151,7 @@ class Tasks:
         return cancelled
 
     def start(self) -> None:
-        """Begin to work, first on what was interrupted."""
+        """Start the threads; interrupted tasks are resumed first."""
         self._stopping.clear()
         for kind in self._works:
             thread = threading.Thread(
@@ -162,7 +161,7 @@ class Tasks:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Interrupt whatever is done, and wait until it is."""
+        """Interrupt running tasks, and wait until they have stopped."""
         self._stopping.set()
         for kind in self._works:
             self._event(kind).set()
@@ -173,7 +172,7 @@ class Tasks:
     def _run(self, kind: str) -> None:
         while not self._stopping.is_set():
             self._event(kind).clear()
-            with suppress(IbiError):  # the storage fails: later
+            with suppress(IbiError):  # if the storage fails, the next search finds the task
                 self._do_all(kind)
             if not self._stopping.is_set():
                 self._event(kind).wait(_LOOK)
@@ -196,7 +195,7 @@ class Tasks:
             self._end(progress, TaskState.CANCELLED, _CANCELLED)
         except IbiError as failure:
             self._end(progress, TaskState.FAILED, str(failure))
-        except Exception as fault:  # noqa: BLE001  # or a fault of ours would end all of the kind
+        except Exception as fault:  # noqa: BLE001  # a bug must not end the thread of this kind
             _LOG.exception("a task failed", task=task.id, kind=task.kind)
             unforeseen = f"Something unforeseen happened ({type(fault).__name__})."
             self._end(progress, TaskState.FAILED, unforeseen)
@@ -205,13 +204,13 @@ class Tasks:
         self._cancelled.discard(task.id)
 
     def _keep(self, task: Task) -> None:
-        # Whoever cancels it writes too, and has the last word.
+        # A cancellation is written concurrently, and must not be overwritten.
         with self._writing:
             self._check(task.id)
             self._store.keep(task)
 
     def _leave(self, task: Task) -> None:
-        """Keep where a task was interrupted, unless it is to be gone on with by nobody."""
+        """Store where a task was interrupted, unless it was cancelled."""
         with self._writing:
             if task.id not in self._cancelled:
                 self._store.keep(task)

@@ -1,7 +1,6 @@
-"""The long work of copies: many items, a few at a time, in an order that can be gone on with.
+"""Tasks that copy or refresh many items, a few at a time, in an order that can be resumed.
 
-What takes long is the way to the other archive and to the disk here, not this processor: several
-threads wait for them at once.
+The time goes into network and disk, not into this processor, so several threads work at once.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from ibi.errors import IbiError, StateError, StorageError
 from ibi.identifier.label import parse
 
 OpenListing: TypeAlias = Callable[[str], PeerListing]
-"""Returns the archive at an address, to be asked what it has."""
+"""Connects to the archive at an address, to list its items."""
 _Outcome: TypeAlias = bool | str
-"""Whether there was news, or why it could not be copied."""
+"""Whether anything changed, or why the item could not be copied."""
 
 THREADS: Final = 8
 _BATCH: Final = 200
 _END: Final = "end"
 _HOUR: Final = 3600 * 1_000_000_000
 _MOST_FAULTS: Final = 100
-"""That the result of a task tells; the rest it only counts."""
+"""The most faults in the result of a task; further ones are only counted."""
 
 
 @dataclass(slots=True)
 class CopyTally:
-    """What came of many copies."""
+    """The results of many copies."""
 
     copied: int = 0
     current: int = 0
@@ -55,12 +54,12 @@ class CopyTally:
 
     @property
     def done(self) -> int:
-        """How many there were."""
+        """The number of copies tried."""
         return self.copied + self.current + self.failed
 
 
 class CopyTasks:
-    """Does the tasks `copy` and `refresh` of one archive."""
+    """Carries out the tasks `copy` and `refresh` of one archive."""
 
     def __init__(
         self,
@@ -68,13 +67,13 @@ class CopyTasks:
         open_source: OpenSource,
         open_listing: OpenListing,
     ) -> None:
-        """Take the copies, and the ways to other archives."""
+        """Copy by `copies`, over connections that these functions open."""
         self._copies = copies
         self._open_source = open_source
         self._open_listing = open_listing
 
     def copy(self, progress: TaskProgress) -> None:
-        """Copy the items that are named, or all of an archive."""
+        """Copy the named items, or all items of an archive."""
         wanted = progress.request
         address, texts = wanted.get("from", ""), wanted.get("items", [])
         if len(texts) == 1:
@@ -89,7 +88,7 @@ class CopyTasks:
         def copy(sources: SourcePool, text: str) -> _Outcome:
             try:
                 label = parse(text)
-                # That an archive lists an item gives it nobody's Copy: its Original is asked.
+                # A listing does not replace a Copy from another archive: the Original decides.
                 others = not texts and self._copies.is_from_elsewhere(label, address)
                 given = "" if others else address
                 return self._copies.copy(sources, label, who, given, checking.report)
@@ -122,7 +121,7 @@ class CopyTasks:
         progress.report(result=asdict(tally))
 
     def refresh(self, progress: TaskProgress) -> None:
-        """Compare every Copy with its Original, unless that was done since the task was begun."""
+        """Compare every Copy with its Original, except those compared since the task began."""
         who = progress.task.who
         checking = CancellationCheck(progress)
 
@@ -133,7 +132,7 @@ class CopyTasks:
         self._each(progress, self._due(progress.task.begun), refresh)
 
     def begin_if_due(self, tasks: Tasks, hours: int) -> None:
-        """Begin to refresh, if there is anything and it was not done for so many hours."""
+        """Begin to refresh if there are copies and the last refresh is so many hours ago."""
         if self._copies.take_stock() and hours and tasks.is_due("refresh", hours * _HOUR):
             tasks.begin("refresh", {}, "schedule")
 
@@ -143,7 +142,7 @@ class CopyTasks:
         batches: Iterable[tuple[str, Sequence[str]]],
         do: Callable[[SourcePool, str], _Outcome],
     ) -> CopyTally:
-        """Do something for each label of each batch; after a batch, its place is reached."""
+        """Process each label of each batch; keep the place of a batch when it is done."""
         tally = CopyTally(**progress.result)
         with (
             SourcePool(self._open_source) as sources,
@@ -171,7 +170,7 @@ class CopyTasks:
         last: Sequence[str] = ()
         while (labels := self._copies.due(before, _BATCH)) and labels != last:
             yield "", labels
-            last = labels  # a clock that was set back would never let them be done
+            last = labels  # after a clock was set back, the same labels would be due for ever
 
 
 def _named(texts: Sequence[str], place: str) -> Iterator[tuple[str, Sequence[str]]]:
@@ -180,14 +179,14 @@ def _named(texts: Sequence[str], place: str) -> Iterator[tuple[str, Sequence[str
 
 
 class CancellationCheck:
-    """Lets threads that copy see whether the task is still wanted; they take turns."""
+    """Lets copying threads notice, one at a time, that their task was cancelled."""
 
     def __init__(self, progress: TaskProgress) -> None:
-        """Ask on behalf of one task."""
+        """Check one task."""
         self._progress = progress
         self._lock = Lock()
 
     def report(self, _done: int, _total: int) -> None:
-        """Raise if the work is to end."""
+        """Raise if the task was cancelled or interrupted."""
         with self._lock:
             self._progress.report()

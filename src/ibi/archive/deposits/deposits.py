@@ -1,8 +1,8 @@
-"""Deposits: files come in, as many and as slowly as they like; then all of it is there at once.
+"""Deposits: files are staged one by one, and become an item in one change.
 
     open  ->  receive files, one by one, resumable, or unpack them  ->  complete
 
-Completed twice, a deposit answers what it answered the first time.
+Completing a deposit twice returns the same item.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from ibi.model.label_pair import Forms
 
 DAY: Final = 86_400 * 1_000_000_000
 LIFE: Final = 7 * DAY
-"""How long an open deposit is kept: a large one may take days to send, and break at week-ends."""
+"""Nanoseconds for which an open deposit is kept; a large one may take days to send."""
 
 
 class Deposits:
     """The deposits of one archive."""
 
     def __init__(self, archive: Archive, unpacking: Unpacking) -> None:
-        """Take the archive, and who takes zip and tar files apart."""
+        """Deposit into an archive; `unpacking` extracts zip and tar files."""
         self._archive = archive
         self._unpacking = unpacking
         self._deposits = archive.catalogue.deposits
@@ -50,7 +50,7 @@ class Deposits:
         self._staging = archive.store.staging
 
     def open(self, request: DepositRequest, who: str) -> Deposit:
-        """Begin a deposit; what is wrong with it is said now."""
+        """Open a deposit; raise now if its request cannot be fulfilled."""
         self._check(read(request))
         deposit = Deposit(
             uuid.uuid4().hex,
@@ -99,14 +99,14 @@ class Deposits:
         return reservation.forms
 
     def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
-        """Return a deposit, open or completed; what is pulled from elsewhere is nobody's."""
+        """Return a deposit, open or completed, but not one of a pull."""
         deposit = self._deposits.get(id)
         if deposit is None or is_pull(id):
             raise UnknownError("deposit", id)
         return deposit
 
     def _opened(self, id: str) -> Deposit:  # noqa: A002
-        self._archive.settle()  # its completion may have been decided
+        self._archive.settle()  # its completion may be decided and not yet in the catalogue
         deposit = self.get(id)
         if deposit.completed:
             msg = f"This deposit is completed: {deposit.completed}."
@@ -114,33 +114,33 @@ class Deposits:
         return deposit
 
     def receive(self, id: str, path: str, offset: int) -> AbstractContextManager[Sink]:  # noqa: A002
-        """Take bytes of a file from an offset on; 0 begins it anew."""
+        """Receive bytes of a file from an offset on; 0 replaces the file."""
         return self._receiving(self._opened(id).id, check_path(path), offset)
 
     @contextmanager
     def _receiving(self, id: str, path: str, offset: int) -> Iterator[Sink]:  # noqa: A002
         with self._staging.receive(id, path, offset) as sink:
-            self._opened(id)  # by now nobody completes it, but somebody may have
+            self._opened(id)  # it may have been completed before the lock was taken
             yield sink
 
     def staged(self, id: str) -> list[Staged]:  # noqa: A002
-        """Return the files that have come."""
+        """Return the staged files."""
         return self._staging.staged(self.get(id).id)
 
     def staged_file(self, id: str, path: str) -> Staged:  # noqa: A002
-        """Return one of them."""
+        """Return one staged file."""
         found = self._staging.staged_file(self._opened(id).id, check_path(path))
         if found is None:
             raise UnknownError("file", path)
         return found
 
     def remove(self, id: str, path: str) -> None:  # noqa: A002
-        """Take a file out again."""
+        """Remove a staged file."""
         if not self._staging.unstage(self._opened(id).id, check_path(path)):
             raise UnknownError("file", path)
 
     def unpack(self, id: str, path: str, folder: str = "") -> list[str]:  # noqa: A002
-        """Put the files that are in a zip or tar file in its place; all of them, or none."""
+        """Replace a staged zip or tar file by the files in it; all of them or none."""
         within = f"{check_path(folder)}/" if folder else ""
         source = check_path(path)
         with self._staging.busy(id):
@@ -148,21 +148,21 @@ class Deposits:
             return unpack(self._staging, id, source, within, self._unpacking)
 
     def abandon(self, id: str) -> None:  # noqa: A002
-        """Give a deposit up."""
+        """Abandon a deposit."""
         with self._archive.changing(), self._staging.sealed(id):
             self._opened(id)
             self._deposits.drop(id)
             self._store.discard(id)
 
     def sweep(self) -> None:
-        """Give up what has lain open for too long, and remove what belongs to nobody."""
+        """Abandon deposits that were open for too long, and remove orphaned staged files."""
         for deposit in self._deposits.open_before(self._archive.clock.wall() - LIFE):
             with suppress(StateError), self._alone(deposit.id):
-                if self._deposits.get(deposit.id) == deposit:  # nobody goes on with it
+                if self._deposits.get(deposit.id) == deposit:  # it was not renewed meanwhile
                     self._deposits.drop(deposit.id)
         for id_ in self._staging.deposits():
             if self._under_way(id_):
-                continue  # no door is shut to who goes on with it just now
+                continue  # a client is sending to it now
             with suppress(StateError), self._alone(id_):
                 if not self._under_way(id_):
                     self._store.discard(id_)
@@ -173,15 +173,15 @@ class Deposits:
 
     @contextmanager
     def _alone(self, id: str) -> Iterator[None]:  # noqa: A002
-        """Keep others from a deposit; StateError if something still comes."""
+        """Lock a deposit; raise StateError while a file is being received."""
         with self._archive.changing(), self._staging.sealed(id):
             self._archive.settle()
             yield
 
     def complete(self, id: str, who: str, target: str = "") -> ItemWithMetadata:  # noqa: A002
-        """Make the item, or give its new files to the one that is there.
+        """Create the item, or add the new files to the existing one.
 
-        The target may be named only now, when it is known what came out of a zip file.
+        The target may be named only now, when the content of a zip file is known.
         """
         archive = self._archive
         with archive.changing(), self._staging.sealed(id):
@@ -203,7 +203,7 @@ class Deposits:
             return archive.get_described(label)
 
     def check_whole(self, id: str) -> None:  # noqa: A002
-        """Refuse to go on with a deposit of which something is still missing."""
+        """Raise if a file of the deposit is incomplete."""
         if self._staging.unpacking(id):
             msg = (
                 "A zip or tar file was taken apart only half: do it again, or give the deposit up."
