@@ -103,6 +103,10 @@ soak: $(INSTALLED) ## run an hour at half load with faults: no growth, no error 
 conformance: $(INSTALLED) ## write docs/conformance.md from the conformance tests
 	$(BIN)/python -m tests.conformance.report
 
+.PHONY: reference
+reference: $(INSTALLED) ## write the tables of operations in docs/reference from the programs
+	$(BIN)/python -m tests.architecture.api_reference
+
 .PHONY: docs
 docs: $(INSTALLED) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet
