@@ -15,7 +15,7 @@ from ibi.archive.tasks import CancelledError, InterruptedTaskError, TaskProgress
 from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
 from ibi.model.task import Task, TaskState
 from tests.support.scenes.small_archive import SECOND, TickingClock, open_catalogue
-from tests.support.servers.minting import PATIENCE, wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture

@@ -18,8 +18,9 @@ import pytest
 from ibi.wire import pairlist
 from tests.support.doubles.resolver import BEHAVIOURS, ResolverDouble
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked
-from tests.support.servers.minting import wait_until
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_archive import attacked
+from tests.support.waiting import wait_until
 
 KEY: Final = "1234567890123456789012345678901234567890"
 GUESSES: Final = 2_000 if FULL else 40

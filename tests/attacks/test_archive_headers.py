@@ -14,9 +14,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tests.attacks.test_headers import payloads
+from tests.support.clients.raw_http import Answer
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import attacked, connected
-from tests.support.servers.file_delivery import Answer
+from tests.support.servers.attacked import connected
+from tests.support.servers.attacked_archive import attacked
 
 KNOWN: Final = {
     *("accept-ranges", "allow", "cache-control", "connection", "content-disposition"),

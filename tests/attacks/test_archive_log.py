@@ -14,8 +14,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from tests.support.servers.archive import ArchiveServer, raw
-from tests.support.servers.attacked_archive import FULL, attacked, connected
-from tests.support.servers.minting import wait_until
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_archive import attacked
+from tests.support.waiting import wait_until
 
 COUNT: Final = 2_000 if FULL else 40
 CLIENT: Final = "203.0.113.77"

@@ -19,7 +19,8 @@ from ibi.errors import FileNameError, PairListError
 from ibi.wire import pairlist
 from tests.attacks.test_pair_list_injection import NAMES, hostile
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked, connected
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_archive import attacked
 from tests.support.tools.tcl import NotAListError, Tcl
 
 VALUES: Final = 100_000 if FULL else 1_000

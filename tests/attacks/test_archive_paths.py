@@ -18,9 +18,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.attacks.test_paths import SECRET, SLASH, UP, swapping
+from tests.support.clients.raw_http import Connection
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked, connected, tree
-from tests.support.servers.file_delivery import Connection
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_archive import attacked, tree
 
 COUNT: Final = 5_000 if FULL else 50
 SWAPPED_READS: Final = 20_000 if FULL else 300

@@ -15,9 +15,11 @@ import pytest
 
 from tests.support.hostile.html_files import MARK, Hostile, Scripts
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_archive import attacked
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
-from tests.support.tools.chromium import PATIENCE, Chromium, Page, chromium
+from tests.support.tools.chromium import Chromium, Page, chromium
+from tests.support.waiting import PATIENCE
 
 MOMENT: Final = 0.15
 """Seconds in which a page that was shown goes on to do what it does."""

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from tests.support.hostile.zip_and_tar import Hostile, hostile, tarred, zipped
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked, peak_memory, tree
+from tests.support.servers.attacked import FULL, peak_memory
+from tests.support.servers.attacked_archive import attacked, tree
 
 COUNT: Final = 200 if FULL else 10
 MEMORY: Final = 256 << 20

@@ -11,7 +11,8 @@ import pytest
 
 from tests.attacks.test_xml import CANARY, HARMLESS, Canary, hostile
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked, peak_memory
+from tests.support.servers.attacked import FULL, peak_memory
+from tests.support.servers.attacked_archive import attacked
 
 STEP: Final = 1 if FULL else 10
 """Of the documents, every so manieth is sent."""

@@ -25,7 +25,8 @@ from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.archive.web import file_delivery
 from ibi.archive.web.file_delivery import Content, deliver
 from ibi.foundation.web.header_values import uri
-from tests.support.servers.file_delivery import Answer, Connection, served
+from tests.support.clients.raw_http import Answer, Connection
+from tests.support.servers.file_delivery import served
 
 COUNT: Final = 2_000 if os.environ.get("IBI_ATTACKS") == "full" else 20
 

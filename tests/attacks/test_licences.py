@@ -23,8 +23,9 @@ import pytest
 
 from tests.support.clients.local_address import read_from
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_archive import FULL, attacked
-from tests.support.servers.minting import PATIENCE
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_archive import attacked
+from tests.support.waiting import PATIENCE
 
 COUNT: Final = 1_000 if FULL else 100
 LICENSED, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"

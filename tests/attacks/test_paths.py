@@ -20,7 +20,8 @@ import pytest
 from ibi.archive.rules.file_path import check_path
 from ibi.errors import FileNameError
 from ibi.foundation.system.safe_open import create_beneath
-from tests.support.servers.file_delivery import Connection, file_app, opened_beneath, served
+from tests.support.clients.raw_http import Connection
+from tests.support.servers.file_delivery import file_app, opened_beneath, served
 
 FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 COUNT: Final = 5_000 if FULL else 50

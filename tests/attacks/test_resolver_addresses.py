@@ -12,9 +12,10 @@ from typing import Final
 from urllib.parse import quote
 
 from tests.attacks.test_ssrf import ELSEWHERE, LOOPBACK, NO_ADDRESSES, Canary
+from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import FULL, attacked, label, service_of
-from tests.support.servers.minting import Answer
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_resolver import attacked, label, service_of
 from tests.support.servers.resolver import SERVICE, ResolverServer
 
 ALLOWED: Final = "127.0.0.2"

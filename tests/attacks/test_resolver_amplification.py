@@ -15,18 +15,17 @@ from time import monotonic
 from typing import Final
 
 from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_resolver import (
-    FULL,
     at_once,
     attacked,
-    connected,
     label,
     metric,
     requests_for,
     service_of,
 )
-from tests.support.servers.minting import wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 ARCHIVES: Final = 4
 COUNT: Final = 20_000 if FULL else 400

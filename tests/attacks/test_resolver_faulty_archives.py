@@ -15,18 +15,10 @@ from typing import Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import (
-    FULL,
-    at_once,
-    attacked,
-    connected,
-    descriptors,
-    label,
-    resident_memory,
-    service_of,
-)
-from tests.support.servers.minting import wait_until
+from tests.support.servers.attacked import FULL, connected, descriptors, resident_memory
+from tests.support.servers.attacked_resolver import at_once, attacked, label, service_of
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 ARCHIVES: Final = 50 if FULL else 12
 ROUNDS: Final = 40 if FULL else 4

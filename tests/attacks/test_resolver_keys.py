@@ -15,14 +15,8 @@ from typing import Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import (
-    FULL,
-    HTML,
-    at_once,
-    attacked,
-    connected,
-    service_of,
-)
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_resolver import HTML, at_once, attacked, service_of
 from tests.support.servers.resolver import SERVICE, ResolverServer
 
 COUNT: Final = 100_000 if FULL else 400

@@ -13,7 +13,8 @@ from typing import Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import FULL, attacked, label, requests_for, service_of
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_resolver import attacked, label, requests_for, service_of
 from tests.support.servers.resolver import ResolverServer
 
 MOST_HOPS: Final = 32

@@ -14,7 +14,8 @@ from typing import Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import FULL, attacked, label, service_of
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_resolver import attacked, label, service_of
 from tests.support.servers.resolver import ResolverServer
 
 EVIL: Final = "evil.example"

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_resolver import (
-    FULL,
     at_once,
     attacked,
     conflicts,
-    connected,
     label,
     made_at,
     service_of,
 )
-from tests.support.servers.minting import wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 COUNT: Final = 10_000 if FULL else 100
 LABELS: Final = 120 if FULL else 12

@@ -16,9 +16,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.attacks.test_resolver_redirects import UrlGiver
+from tests.support.clients.raw_http import Connection
 from tests.support.hostile.script_payloads import VECTORS, payloads
-from tests.support.servers.attacked_resolver import FULL, attacked, connected, label, service_of
-from tests.support.servers.file_delivery import Connection
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_resolver import attacked, label, service_of
 from tests.support.servers.resolver import SERVICE, ResolverServer
 from tests.support.tools.chromium import Chromium, Page, chromium
 

@@ -18,16 +18,10 @@ from threading import Event, Thread
 from typing import Final
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import (
-    FULL,
-    at_once,
-    attacked,
-    connected,
-    label,
-    service_of,
-)
-from tests.support.servers.minting import PATIENCE, wait_until
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_resolver import at_once, attacked, label, service_of
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import PATIENCE, wait_until
 
 SLOW: Final = 1_000 if FULL else 100
 ITEMS: Final = 20

@@ -14,14 +14,8 @@ from typing import Final, TypeAlias
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.attacked_resolver import (
-    HTML,
-    attacked,
-    connected,
-    label,
-    metric,
-    service_of,
-)
+from tests.support.servers.attacked import connected
+from tests.support.servers.attacked_resolver import HTML, attacked, label, metric, service_of
 from tests.support.servers.resolver import ResolverServer
 
 MARK: Final = "evil-spoofed.example"

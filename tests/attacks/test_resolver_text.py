@@ -31,7 +31,8 @@ from ibi.resolver.rules.target import is_permitted
 from ibi.resolver.web.pasted_text import what_is
 from ibi.wire import requests, responses
 from tests.attacks.test_text import WORST
-from tests.support.servers.attacked_resolver import FULL, attacked, connected, label
+from tests.support.servers.attacked import FULL, connected
+from tests.support.servers.attacked_resolver import attacked, label
 from tests.support.servers.resolver import ResolverServer
 
 MEGABYTE: Final = 1_000_000

@@ -21,7 +21,8 @@ import pytest
 
 from tests.support.failures.disk_damage import flip, grow, swap, truncate
 from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.attacked_archive import FULL, attacked
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_archive import attacked
 
 FLIPS: Final = 1000 if FULL else 10
 FILES: Final = 20

@@ -17,11 +17,12 @@ from ibi.archive.settings import read_archive
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.cli import ibi
 from ibi.foundation.system.instance_lock import token_of
+from tests.support.clients.http import Client
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.installation import InstallationServer
-from tests.support.servers.minting import Client, wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 
 def run(*arguments: object) -> Result:

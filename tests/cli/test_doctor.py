@@ -22,8 +22,8 @@ from ibi.resolver.digests.locations import BOUND, SECOND
 from tests.support.processes.shell import Done, Shell, refusal
 from tests.support.servers.archive import files_in
 from tests.support.servers.installation import InstallationServer
-from tests.support.servers.minting import wait_until
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
+from tests.support.waiting import wait_until
 
 YEAR = 31_536_000
 

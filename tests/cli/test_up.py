@@ -26,8 +26,8 @@ from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store
+from tests.support.clients.http import Client
 from tests.support.processes.shell import Shell
-from tests.support.servers.minting import Client
 from tests.support.servers.port_reservation import reserved_port
 
 PUBLIC = InstallationRequest(

@@ -20,9 +20,10 @@ from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import open_resolver_store
+from tests.support.clients.http import Client
 from tests.support.processes.shell import refusal
 from tests.support.servers.installation import InstallationServer
-from tests.support.servers.minting import Client, wait_until
+from tests.support.waiting import wait_until
 
 LABEL = re.compile(r"localhost/archive/20[0-9/.]+\tLK47B6W/[2-9A-UW]+\n")
 PUBLIC = ("--archive-address", "http://archive.example.org", "--ip", "150.163.34.243")

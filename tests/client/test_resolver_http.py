@@ -8,9 +8,9 @@ import pytest
 
 from ibi import Client, PersistentUrl, ResolverRefusedError, ResolverUnreachableError, parse
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.minting import wait_until
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 LABEL = "8JMKD3MGP7W/3EPGUE5"
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from tests.faults.archive_model import State
 from tests.faults.harness import Violation
+from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.minting import Answer
 
 LANGUAGES: Final = ("de", "en", "es", "fr", "it", "pt")
 FOLDERS: Final = ("", "a/", "a/b/", "Relatório ção/", "x/y/z/")

@@ -28,7 +28,7 @@ from tests.faults.archive_twins import UNHEALED
 from tests.faults.failures import NO_MOUNT, press
 from tests.faults.harness import PATIENCE, Figures, Violation
 from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
-from tests.support.servers.minting import PROBLEM, Answer
+from tests.support.clients.http import PROBLEM, Answer
 
 _TMPFS: Final = "size=96m"
 _FULL, _FAILED = 507, 503

@@ -29,8 +29,8 @@ from tests.faults.archive_twins import CARELESS, POWERED, TWINS
 from tests.faults.harness import PATIENCE, PRELOADED, Violation
 from tests.faults.sites import PostgresSite, Site
 from tests.faults.worker import die_with_the_harness
+from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.servers.archive import IP, ArchiveServer
-from tests.support.servers.program import ENVIRONMENT, own_environment
 
 GONE: Final = (urllib3.exceptions.HTTPError, OSError)
 """What a client gets of a server that is killed."""

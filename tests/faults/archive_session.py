@@ -18,7 +18,7 @@ from tests.faults.archive_check import (
 from tests.faults.archive_model import State
 from tests.faults.archive_process import GONE, FaultyArchive
 from tests.faults.harness import Violation
-from tests.support.servers.minting import Answer
+from tests.support.clients.http import Answer
 
 _SAMPLE: Final = 3
 

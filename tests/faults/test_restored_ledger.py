@@ -20,7 +20,7 @@ from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 from tests.faults.worker import SUBSYSTEM
 from tests.support.doubles.minting_machine import SECOND, FakeClock
-from tests.support.servers.minting import wait_until
+from tests.support.waiting import wait_until
 
 Opened = Callable[[str], Minter]
 

@@ -15,9 +15,10 @@ import pytest
 
 from ibi.identifier.fingerprint import fingerprint
 from ibi.wire.digest import MEDIA_TYPE, DigestPage, decode
+from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer, neighbour
-from tests.support.servers.minting import Answer, wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 DIGEST = "/api/v1/digest"
 LEGACY = "6qtX3pFwXQZGivnK2Y/SskcB"

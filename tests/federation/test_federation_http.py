@@ -23,6 +23,7 @@ import pytest
 from ibi.identifier.label import parse
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import open_resolver_store
+from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_resolver import (
@@ -32,10 +33,10 @@ from tests.support.servers.attacked_resolver import (
     metric,
     service_of,
 )
-from tests.support.servers.minting import Answer, wait_until
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 

@@ -21,8 +21,9 @@ from ibi.minting.web import operations as minting_operations
 from ibi.model.token import Scopes
 from ibi.resolver.rules import scopes as resolver_scopes
 from ibi.resolver.web import operations as resolver_operations
+from tests.support.clients.http import PROBLEM, Client
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.minting import PROBLEM, Client, MintingServer
+from tests.support.servers.minting import MintingServer
 from tests.support.servers.resolver import ResolverServer
 
 NAMES: Final = {

@@ -19,10 +19,10 @@ import pytest
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_resolver import AttackedResolver, label, metric
-from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.resolver import SERVICE, ResolverServer
 from tests.support.tools.debian import program
 from tests.support.tools.tcl import Tcl
+from tests.support.waiting import PATIENCE, wait_until
 
 TCL_ARCHIVE: Final = Path(__file__).parents[1] / "support" / "doubles" / "archive.tcl"
 TCL_SERVICE: Final = "sid.inpe.br/mtc-m19@80/2009/08.21.17.02"

@@ -25,7 +25,7 @@ from ibi.resolver.peers.archive_client import HttpArchiveClient, url_of
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble, doubles
-from tests.support.servers.minting import wait_until
+from tests.support.waiting import wait_until
 
 LABEL: Final = "8JMKD3MGP7W/3EPGUES"
 REQUEST: Final = UrlRequest(clients=("203.0.113.0",), label=parse(LABEL))

@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
+from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.processes.shell import IBI, Done, Shell, refusal
 from tests.support.servers.archive import files_in
-from tests.support.servers.minting import wait_until
-from tests.support.servers.program import ENVIRONMENT, own_environment
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
+from tests.support.waiting import wait_until
 
 ITEM: Final = "8JMKD3MGP7W/3EPGUE5"
 UNKNOWN: Final = "LK47B6W/362SFK9"

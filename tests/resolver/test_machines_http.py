@@ -15,9 +15,9 @@ from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_resolver import metric, service_of
 from tests.support.servers.cluster import Machine, Readers
-from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import PATIENCE, wait_until
 
 ABSENT = "/8JMKD3MGP7W/3EPGUE5"
 

@@ -23,10 +23,10 @@ import pytest
 
 from ibi.client import archive as remote_archive
 from tests.support.doubles.resolver import ResolverDouble
+from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.processes.shell import IBI, Done, Shell, refusal
 from tests.support.servers.archive import HOST, IP, ArchiveServer, files_in
-from tests.support.servers.minting import PATIENCE, wait_until
-from tests.support.servers.program import ENVIRONMENT, own_environment
+from tests.support.waiting import PATIENCE, wait_until
 
 UNKNOWN = "LK47B6W/362SFKH"
 

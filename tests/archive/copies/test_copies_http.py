@@ -13,8 +13,8 @@ import apsw
 import pytest
 
 from tests.support.servers.archive import ArchiveServer, files_in, neighbour
-from tests.support.servers.minting import wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 FILES = {"a.txt": b"the file", "in/b.txt": b"another"}
 

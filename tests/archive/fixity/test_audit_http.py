@@ -13,10 +13,11 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from ibi.foundation.system.instance_lock import serving_at
+from tests.support.clients.http import PROBLEM
 from tests.support.failures.disk_damage import flip
 from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.minting import PROBLEM, wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 RANDOM: Final = Random(21)  # noqa: S311  # the same damage every time
 FILES: Final = {"a.txt": b"one", "folder/b.bin": bytes(range(256)) * 100}

@@ -34,10 +34,10 @@ from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from tests.support.doubles.minting_machine import FakeClock
-from tests.support.doubles.protocol import PATIENCE
 from tests.support.doubles.resolver import BEHAVIOURS, ResolverDouble
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
+from tests.support.waiting import PATIENCE
 
 SERVICE = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 KEY = "271828182845904523536028747135266249775"

@@ -17,9 +17,10 @@ import pytest
 from ibi.archive.settings import read_archive
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.model.task import Task
+from tests.support.clients.http import Client
 from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.minting import Client, wait_until
 from tests.support.servers.object_store import ObjectServer
+from tests.support.waiting import wait_until
 
 LARGE = os.urandom(9_000_000)
 

@@ -20,8 +20,8 @@ from ibi.archive.storage.objects.bucket import PART, Objects
 from ibi.archive.storage.objects.store import ObjectFiles, ObjectStore
 from ibi.errors import FileNameError, StorageError, StorageFullError, UnknownError
 from ibi.model.item import File
-from tests.support.servers.minting import PATIENCE
 from tests.support.servers.object_store import ObjectServer
+from tests.support.waiting import PATIENCE
 
 TRUTH = b"a true text"
 

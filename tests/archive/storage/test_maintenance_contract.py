@@ -26,7 +26,7 @@ from ibi.model.item import File, Item, State
 from ibi.model.task import Task, TaskState
 from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import file, forms
-from tests.support.servers.minting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
 DAY = 86_400 * 10**9

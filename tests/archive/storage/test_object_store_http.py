@@ -13,8 +13,8 @@ from urllib.request import urlopen
 import pytest
 
 from ibi.archive.storage.objects.bucket import PART
+from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.minting import Answer
 from tests.support.servers.object_store import ObjectServer
 
 LARGE = os.urandom(2 * PART + 12_345)

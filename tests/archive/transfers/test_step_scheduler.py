@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ibi.archive.transfers.step_scheduler import NEVER, SECOND, StepScheduler
 from ibi.errors import StorageError
 from ibi.foundation.system.clock import SystemClock
-from tests.support.servers.minting import PATIENCE, wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from ibi.model.item import State
 from tests.support.scenes.peer_archive import LocalPeer
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.scenes.transfers import TOKEN, Killed, Network, Side, copied
-from tests.support.servers.minting import PATIENCE, wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 FILES = {"report.txt": b"all of it", "data/numbers.csv": b"1,2,3\n" * 10}
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support.servers.archive import ArchiveServer, neighbour, plain
-from tests.support.servers.minting import wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 ORIGINAL = "?ibiurl.requireditemstatus=Original"
 FILES = {"a.txt": b"the file", "in/b.txt": b"another" * 1000}

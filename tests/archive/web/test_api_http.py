@@ -18,9 +18,9 @@ import pytest
 
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.program import API, refused
+from tests.support.waiting import PATIENCE, wait_until
 
 SCOPES = ("read", "deposit", "administer")
 UNKNOWN = "LK47B6W/362SFKH"

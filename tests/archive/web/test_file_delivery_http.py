@@ -23,8 +23,9 @@ from starlette.requests import Request
 from ibi.archive.web.file_delivery import Content
 from ibi.foundation.web import blocking_read, bounded_http, sendfile
 from ibi.foundation.web.bounded_http import BoundedHttp
-from tests.support.servers.file_delivery import Answer, Connection, file_app, served
-from tests.support.servers.minting import wait_until
+from tests.support.clients.raw_http import Answer, Connection
+from tests.support.servers.file_delivery import file_app, served
+from tests.support.waiting import wait_until
 
 LARGE = random.Random(1).randbytes(20_000_000)  # noqa: S311  # any bytes
 SMALL = LARGE[:10_000]

@@ -15,13 +15,14 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from ibi.wire import pairlist
+from tests.support.clients.http import Answer
 from tests.support.clients.local_address import HTML, read_from
+from tests.support.processes.environment import ENVIRONMENT
 from tests.support.processes.shell import Done, Shell
 from tests.support.servers.archive import ArchiveServer, plain
 from tests.support.servers.attacked_resolver import metric
-from tests.support.servers.minting import Answer, wait_until
-from tests.support.servers.program import ENVIRONMENT
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 LICENSED, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
 READERS: Final = [f"{LICENSED}/32", "150.163.0.0/16", "2001:db8:1::/48"]

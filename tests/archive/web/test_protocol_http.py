@@ -14,8 +14,8 @@ import pytest
 from ibi.archive.settings import read_archive
 from ibi.wire import pairlist
 from tests.support.servers.archive import HOST, ArchiveServer, plain, raw_get
-from tests.support.servers.minting import wait_until
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import wait_until
 
 CLIENT = "203.0.113.77"
 """A reader's address, which must be found nowhere afterwards."""

@@ -12,8 +12,8 @@ import pytest
 from lxml import etree
 
 from ibi.identifier.verbs import COMPOSITIONS
+from tests.support.clients.http import PROBLEM, Answer
 from tests.support.servers.archive import ArchiveServer, raw_get
-from tests.support.servers.minting import PROBLEM, Answer
 
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 PORTUGUESE = "pt-BR,pt;q=0.9,en;q=0.5"

@@ -13,9 +13,9 @@ import pytest
 
 from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
 from ibi.model.change import ItemChange
+from tests.support.clients.http import PROBLEM
 from tests.support.processes.shell import refusal
 from tests.support.servers.archive_api import SmallService, small_service
-from tests.support.servers.minting import PROBLEM
 
 DAYS = {"2024-12-30": 4, "2025-01-01": 1, "2026-11-02": 20, "2026-11-08": 3, "2026-11-09": 7}
 UNKNOWN = "LK47B6W/362SFKH"

@@ -11,9 +11,10 @@ from ibi.archive.cli.tasks import follow
 from ibi.archive.tasks import TaskProgress, Work
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError
+from tests.support.clients.http import PROBLEM
 from tests.support.processes.shell import refusal
 from tests.support.servers.archive_api import SmallService, small_service
-from tests.support.servers.minting import PATIENCE, PROBLEM, wait_until
+from tests.support.waiting import PATIENCE, wait_until
 
 
 class Slow:

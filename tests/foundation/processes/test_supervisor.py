@@ -15,7 +15,7 @@ from ibi.foundation.processes import supervisor as supervision
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker_slot import READY, ControlChannel, WorkerSlot
 from tests.support.processes.child import child_process
-from tests.support.servers.minting import wait_until
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)

@@ -26,8 +26,8 @@ from ibi.foundation.processes import worker
 from ibi.foundation.processes.worker import run_worker
 from ibi.foundation.processes.worker_slot import READY, RETIRE, ControlChannel
 from tests.support.processes.child import ChildProcess, child_process
-from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.waiting import PATIENCE, wait_until
 
 
 async def _numbers() -> bytes:

@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from ibi.foundation.system.instance_lock import is_held
+from tests.support.clients.http import Answer
 from tests.support.clients.steady_reader import SteadyReader
 from tests.support.servers.archive import ArchiveServer, raw_get
-from tests.support.servers.minting import PATIENCE, Answer, wait_until
 from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import PATIENCE, wait_until
 
 READERS = 3
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ibi import Ibip, RepositoryName
+from tests.support.processes.environment import environment
 from tests.support.processes.shell import IBI, Shell, refusal
-from tests.support.servers.minting import HOST, IP, MintingServer, environment, mark
+from tests.support.servers.minting import HOST, IP, MintingServer, mark
 
 
 @pytest.fixture
@@ -278,7 +279,7 @@ def test_another_ledger_for_a_prefix_that_is_held_is_refused_and_the_holder_name
 ) -> None:
     other = Shell(server.folder)
     refused = other.refused("mint", "--host", HOST)
-    assert f"process {server.process.pid} " in refused
+    assert f"process {server.pid} " in refused
     assert str(server.ledger) in refused
     # With the ledger of the holder there is nothing to refuse.
     labels = minted(other, "--host", HOST, "--ip", IP, "--ledger", str(server.ledger), "-n", "5")

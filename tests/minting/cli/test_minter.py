@@ -12,8 +12,9 @@ import pytest
 
 from ibi import RepositoryName
 from ibi.minting.label_binding import nanoseconds_of
+from tests.support.processes.environment import environment
 from tests.support.processes.shell import IBI, Shell, refusal
-from tests.support.servers.minting import HOST, IP, MintingServer, environment, mark
+from tests.support.servers.minting import HOST, IP, MintingServer, mark
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_a_second_server_with_another_ledger_is_refused_and_the_holder_named(
     with MintingServer(tmp_path) as server:
         other = Shell(tmp_path).run("minter", "serve", "--host", HOST, "--listen", "127.0.0.1:0")
         said = refusal(other)
-        assert f"process {server.process.pid} " in said
+        assert f"process {server.pid} " in said
         assert str(server.ledger) in said
         # And an address that is taken.
         port = server.address.rpartition(":")[2]

@@ -17,15 +17,8 @@ from ibi.errors import LedgerUnavailableError
 from ibi.foundation.web.request_body import LARGEST_BODY
 from ibi.foundation.web.tokens import STALE
 from ibi.model.token import Token
-from tests.support.servers.minting import (
-    HOST,
-    IP,
-    LABELS,
-    PROBLEM,
-    Answer,
-    MintingServer,
-    in_process_minting_server,
-)
+from tests.support.clients.http import LABELS, PROBLEM, Answer
+from tests.support.servers.minting import HOST, IP, MintingServer, in_process_minting_server
 
 SUBSYSTEM = "/api/v1/subsystem"
 GRANULARITY = "/api/v1/granularity"

@@ -20,15 +20,13 @@ import pytest
 
 from ibi import RepositoryName
 from ibi.minting.web.request_queue import SEATS_A_CLIENT
+from tests.support.clients.http import LABELS, PROBLEM, Answer
 from tests.support.servers.minting import (
-    LABELS,
-    PROBLEM,
-    Answer,
     InProcessMintingServer,
     MintingServer,
     in_process_minting_server,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 CLIENTS: Final = 64
 ROUNDS: Final = 12
@@ -452,7 +450,7 @@ def test_a_head_without_end_is_cut_off(server: MintingServer, head: bytes) -> No
 def test_trailers_without_end_are_not_gathered(server: MintingServer) -> None:
     address = urlsplit(server.address)
     assert address.hostname is not None
-    status = Path(f"/proc/{server.process.pid}/statm")
+    status = Path(f"/proc/{server.pid}/statm")
     before = int(status.read_text(encoding="ascii").split()[1])
     with socket.create_connection((address.hostname, address.port or 80), timeout=30) as line:
         line.sendall(b"GET /healthz HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")

@@ -7,13 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers.minting import (
-    LABELS,
-    PROBLEM,
-    Client,
-    InProcessMintingServer,
-    in_process_minting_server,
-)
+from tests.support.clients.http import LABELS, PROBLEM, Client
+from tests.support.servers.minting import InProcessMintingServer, in_process_minting_server
 
 SUBSYSTEM = "/api/v1/subsystem"
 ONE = f"{LABELS}/{{label}}"

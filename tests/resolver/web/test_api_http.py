@@ -16,11 +16,11 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
-from tests.support.servers.minting import wait_until
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.program import API, refused
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
+from tests.support.waiting import wait_until
 
 KEY: Final = "1234567890"
 ISO: Final = re.compile(r"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}Z")

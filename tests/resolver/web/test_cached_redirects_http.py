@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.servers.archive import ArchiveServer, neighbour
-from tests.support.servers.minting import wait_until
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 HOT: Final = 1.0
 _DATE: Final = re.compile(rb"date: [^\r]*\r\n")

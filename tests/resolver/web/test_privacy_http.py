@@ -18,8 +18,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.support.servers.attacked_resolver import attacked, label, service_of
-from tests.support.servers.minting import PATIENCE
 from tests.support.servers.resolver import ADMINISTRATOR, SERVICE, ResolverServer
+from tests.support.waiting import PATIENCE
 
 ITEM: Final = label(1)
 READER, READER_6 = "203.0.113.77", "2001:db8:aa:bb:cc::77"

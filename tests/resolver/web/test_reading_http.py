@@ -17,6 +17,7 @@ from ibi.foundation.pages.templates import Page
 from ibi.identifier.verbs import COMPOSITIONS
 from ibi.resolver.web.views import OUTCOME_TEXTS
 from tests.resolver.web.test_pages import read, text_of
+from tests.support.clients.http import PROBLEM, Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.attacked_resolver import (
     ELSEWHERE,
@@ -26,7 +27,6 @@ from tests.support.servers.attacked_resolver import (
     made_at,
     service_of,
 )
-from tests.support.servers.minting import PROBLEM, Answer
 from tests.support.servers.resolver import ResolverServer
 
 ITEM, GONE, CONTESTED, ONE, OTHER, FAMILY, UNKNOWN = map(label, range(1, 8))

@@ -12,11 +12,12 @@ import pytest
 from lxml import html
 
 from ibi.resolver.web.pages import SECURITY_POLICY
+from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
-from tests.support.servers.minting import Answer, wait_until
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
+from tests.support.waiting import wait_until
 
 KEY: Final = re.compile(r"\b[0-9]{39}\b")
 FORM: Final = "application/x-www-form-urlencoded"

@@ -6,7 +6,8 @@ from http.client import HTTPConnection
 from typing import Final
 from urllib.parse import urlsplit
 
-from tests.support.servers.minting import PATIENCE, Answer
+from tests.support.clients.http import Answer
+from tests.support.waiting import PATIENCE
 
 HTML: Final = "text/html,application/xhtml+xml,*/*;q=0.8"
 

@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.support.servers.minting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 _MOST_AGAIN = 50
 

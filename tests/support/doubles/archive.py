@@ -12,7 +12,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Final
 
-from tests.support.doubles.protocol import PATIENCE, ProtocolDouble, ProtocolHandler
+from tests.support.doubles.protocol import ProtocolDouble, ProtocolHandler
+from tests.support.waiting import PATIENCE
 
 SERVICE: Final = "LK47B6W/362SFKH"
 

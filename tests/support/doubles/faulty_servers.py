@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import Self
 
-from tests.support.servers.minting import PATIENCE
+from tests.support.waiting import PATIENCE
 
 
 class Listener:

@@ -7,14 +7,12 @@ import ssl
 import struct
 from collections.abc import Callable
 from threading import Condition, Event
-from typing import ClassVar, Final
+from typing import ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
-
-PATIENCE: Final = 60.0
-"""Seconds after which a test gives up waiting."""
+from tests.support.waiting import PATIENCE
 
 
 class ProtocolDouble(ThreadedServer):

@@ -13,7 +13,8 @@ from http.client import HTTPConnection, HTTPException
 from typing import Final
 from urllib.parse import urlsplit
 
-from tests.support.doubles.protocol import PATIENCE, ProtocolDouble, ProtocolHandler
+from tests.support.doubles.protocol import ProtocolDouble, ProtocolHandler
+from tests.support.waiting import PATIENCE
 
 SERVICE: Final = "/J8LNKB5R7W/3FUQHC5"
 MANDATORY: Final = {

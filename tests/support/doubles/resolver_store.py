@@ -18,6 +18,7 @@ from ibi.resolver.ports.store import Challenge, ChangeArchive, ConflictChange, O
 from ibi.resolver.ports.workers import FeedEntry
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, at
+from tests.support.waiting import PATIENCE
 
 KEY: Final = RegistrationKey("1234567890")
 SERVICE: Final = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
@@ -29,9 +30,6 @@ RECORD: Final = ArchiveRecord(
     administrator="banon@dpi.inpe.br",
 )
 """Of Example 5.2."""
-
-
-PATIENCE: Final = 60.0
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from tests.support.servers.minting import wait_until
+from tests.support.waiting import wait_until
 
 
 class ChildProcess:

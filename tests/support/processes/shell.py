@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ibi.cli import main
-from tests.support.servers.minting import SETTINGS, environment
+from tests.support.processes.environment import SETTINGS, environment
 
 IBI = str(Path(sys.executable).with_name("ibi"))
 

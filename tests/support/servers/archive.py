@@ -10,9 +10,11 @@ from subprocess import CompletedProcess
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from tests.support.clients.http import Answer
+from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import run
-from tests.support.servers.minting import PATIENCE, Answer
-from tests.support.servers.program import ProgramServer, own_environment
+from tests.support.servers.program import ProgramServer
+from tests.support.waiting import PATIENCE
 
 HOST: Final = "archive.example.org"
 IP: Final = "150.163.34.243"

@@ -25,11 +25,12 @@ from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.operations import routes_of, served_by
 from ibi.foundation.web.tokens import Tokens as BearerTokens
+from tests.support.clients.http import Answer, Client
+from tests.support.processes.environment import ENVIRONMENT
 from tests.support.processes.shell import Done, Shell
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.servers.file_delivery import served
-from tests.support.servers.minting import Answer, Client
-from tests.support.servers.program import API, ENVIRONMENT
+from tests.support.servers.program import API
 
 
 class SmallService(Client):

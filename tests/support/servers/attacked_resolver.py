@@ -6,8 +6,6 @@ take one guard away. All else is as it is shipped.
 
 from __future__ import annotations
 
-import os
-import socket
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +20,11 @@ from ibi.cli import ibi
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.file_delivery import Connection
-from tests.support.servers.minting import PATIENCE
-from tests.support.servers.program import ENVIRONMENT
+from tests.support.processes.environment import ENVIRONMENT
+from tests.support.servers.attacked import switched_off
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import PATIENCE
 
-FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 ELSEWHERE: Final = "203.0.113.9"
 """Where no archive of these tests is at home."""
 HTML: Final = "Accept: text/html"
@@ -58,17 +55,11 @@ def attacked(
     folder: Path, without: str = "", most_files: int = 0, /, **settings: object
 ) -> Iterator[ResolverServer]:
     """Run a resolver; `without` are lines of Python that its process runs before all others."""
-    with pytest.MonkeyPatch.context() as patch:
-        resolver = AttackedResolver(folder)
-        resolver.most_files = most_files
-        resolver.set(**settings)
-        if without:
-            lines = folder / "without"
-            lines.mkdir(parents=True)
-            (lines / "sitecustomize.py").write_text(without, encoding="utf-8")
-            patch.setenv("PYTHONPATH", str(lines), prepend=os.pathsep)
-        with resolver:
-            yield resolver
+    resolver = AttackedResolver(folder)
+    resolver.most_files = most_files
+    resolver.set(**settings)
+    with switched_off(folder, without), resolver:
+        yield resolver
 
 
 def service_of(number: int) -> str:
@@ -86,14 +77,6 @@ def label(number: int) -> str:
     return made_at(ELSEWHERE, number)
 
 
-def connected(resolver: ResolverServer) -> Connection:
-    """Return a connection on which bytes go as they are."""
-    host, _, port = resolver.address.removeprefix("http://").partition(":")
-    connection = Connection((host, int(port)))
-    connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
 def at_once(number: int, act: Callable[[_Given], _Got], given: Iterable[_Given]) -> list[_Got]:
     """Do something to each, by so many at a time."""
     with ThreadPoolExecutor(number) as pool:
@@ -109,20 +92,6 @@ def conflicts(resolver: ResolverServer) -> list[dict[str, Any]]:
         if not page:
             return found
         found += page
-
-
-def resident_memory(resolver: ResolverServer) -> int:
-    """Return the bytes that its process has in memory."""
-    assert resolver.process
-    status = Path(f"/proc/{resolver.process.pid}/status").read_text(encoding="ascii")
-    [resident] = [line for line in status.splitlines() if line.startswith("VmRSS")]
-    return int(resident.split()[1]) * 1024
-
-
-def descriptors(resolver: ResolverServer) -> int:
-    """Return how many files and sockets it has open."""
-    assert resolver.process
-    return len(list(Path(f"/proc/{resolver.process.pid}/fd").iterdir()))
 
 
 def metric(resolver: ResolverServer, name: str) -> float:

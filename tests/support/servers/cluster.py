@@ -12,9 +12,9 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Self
 
-from tests.support.servers.minting import PATIENCE, wait_until
 from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import PATIENCE, wait_until
 
 
 class Machine(ResolverServer):

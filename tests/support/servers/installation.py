@@ -9,10 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
+from tests.support.clients.http import Answer, Client
+from tests.support.processes.environment import own_environment
 from tests.support.processes.shell import IBI, Done
-from tests.support.servers.minting import PATIENCE, Answer, Client
 from tests.support.servers.port_reservation import reserved_port
-from tests.support.servers.program import own_environment
+from tests.support.waiting import PATIENCE
 
 
 class InstallationServer:

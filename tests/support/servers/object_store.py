@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.request import Request, urlopen
 
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from ibi.archive.storage.objects.bucket import Objects
 
-PATIENCE: Final = 60.0
-"""Seconds that the server may take to start: many, for a busy machine."""
 
 WATCH: Final = 'cat; kill -9 -"$0" 2>/dev/null; rm -rf "$1"'
 """Ends the server at the end of its input: when the test process ends, however it ends."""

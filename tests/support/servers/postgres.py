@@ -21,9 +21,7 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import Self
 
 from tests.support.servers.port_reservation import reserved_port
-
-PATIENCE = 60.0
-"""Seconds that the server may take to start or stop: many, for a busy machine."""
+from tests.support.waiting import PATIENCE
 
 PLACE = "/var/tmp"  # noqa: S108  # mkdtemp chooses the name
 """A disc, where /tmp may be memory; open to every user, where TMPDIR may not be."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
-import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Final, Self
 from urllib.parse import urlsplit
@@ -17,36 +14,26 @@ from click.testing import CliRunner
 
 from ibi.cli import ibi
 from ibi.foundation.system.instance_lock import token_of
-from tests.support.processes.fork_server import ForkedProcess, fork
-from tests.support.servers.minting import PATIENCE, PROBLEM, Answer, Client, environment
+from tests.support.clients.http import PROBLEM, Answer
+from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.servers.process import ServerProcess
 
 API: Final = "/api/v1"
-ENVIRONMENT: Final = ("IBI_DATA", "IBI_RESOLVER", "IBI_ARCHIVE", "IBI_TOKEN")
-"""Variables of the caller's shell that no test may depend on."""
 WORKERS: Final = os.environ.get("IBI_TEST_WORKERS", "")
 """How many workers each service has, of tests that leave it open (`make workers`)."""
 
 
-def own_environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return an environment that knows of no instance but that of the test."""
-    found = environment(folder, **more)
-    return {name: value for name, value in found.items() if name not in ENVIRONMENT or name in more}
-
-
-class ProgramServer(Client):
+class ProgramServer(ServerProcess):
     """An instance; what is below `part` of the command line makes and serves it."""
 
     part: ClassVar[str]
 
     def __init__(self, folder: Path, name: str) -> None:
         """Have nothing yet, but an address and a folder."""
-        super().__init__(f"http://127.0.0.1:{reserved_port()}", "")
+        super().__init__(f"http://127.0.0.1:{reserved_port()}", folder / name)
         self.folder = folder
         self.data = folder / self.part
-        self._log = folder / name
-        self._said = b""
-        self.process: ForkedProcess | None = None
         self.wanted_workers = WORKERS
         self.most_files = 0
         """That its process may open until it asks for more; with 0, as many as ours."""
@@ -87,80 +74,18 @@ class ProgramServer(Client):
         if self.wanted_workers and "--workers" not in options:
             options = (*options, "--workers", self.wanted_workers)
         command = [self.part, "serve", "--data", str(self.data), *options]
-        with self._log.open("ab") as log:
-            known = own_environment(self.folder)
-            self.process = fork(command, known, log.fileno(), self.most_files)
-        said = b""
-        while not said.endswith(b"\n"):
-            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-            chunk = os.read(self.process.stdout.fileno(), 4096) if ready else b""
-            if not chunk:
-                self.kill()
-                raise AssertionError(said + self._log.read_bytes())
-            said += chunk
-        self._said += said
+        self._launch(command, own_environment(self.folder), self.most_files)
         return self
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Ask it to end; return its exit code."""
-        assert self.process
-        self.close()
-        self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
-        self._collect()
-        return code
-
-    def kill(self) -> None:
-        """Kill it, as a power cut would."""
-        self.close()
-        if self.process:
-            workers = self.workers()
-            self.process.kill()
-            for pid in workers:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            self.process.wait(PATIENCE)
-            self._collect()
-
-    def workers(self) -> list[int]:
-        """Return the processes that its supervisor has started, if it has one."""
-        assert self.process
-        pid = self.process.pid
-        with suppress(FileNotFoundError, ProcessLookupError):
-            text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-            return [int(each) for each in text.split()]
-        return []
-
-    def _collect(self) -> None:
-        if self.process and not self.process.stdout.closed:
-            self._said += self.process.stdout.read()
-            self.process.stdout.close()
 
     def restart(self) -> Self:
         """Stop it and start it again."""
         assert self.stop() == 0
         return self.start()
 
-    def log(self) -> str:
-        """Return what it wrote to its log."""
-        return self._log.read_text("utf-8")
-
-    def said(self) -> str:
-        """Return what it wrote to its standard output, as far as it was read."""
-        return self._said.decode()
-
     @property
     def local_token(self) -> str:
         """The token of those who may read its folder."""
         return token_of(self.data)
-
-    def __enter__(self) -> Self:
-        """Start it."""
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        """Kill it, if it is still there."""
-        self.kill()
 
     def get(self, path: str, **headers: str) -> Answer:
         """Read something without a token, as readers do."""

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.minting import Answer
-from tests.support.servers.program import ProgramServer, own_environment
+from tests.support.processes.environment import own_environment
+from tests.support.servers.program import ProgramServer
 
 SERVICE: Final = "J8LNKB5R7W/3FUQHC5"
 """The label of the resolver service (004, section 4.1)."""

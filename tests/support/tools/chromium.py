@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tests.support.tools.debian import program
+from tests.support.waiting import PATIENCE
 
-PATIENCE: Final = 60.0
 _FLAGS: Final = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
