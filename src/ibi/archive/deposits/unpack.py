@@ -1,7 +1,7 @@
-"""Zip and tar files of a deposit, taken apart: all of what is in one, or nothing.
+"""Unpacks zip and tar files of a deposit: all files in one, or none.
 
-What was written is noted before, so that whoever is killed in the middle of it leaves no half:
-the deposit cannot be completed, and the next attempt begins by clearing up.
+Each path is noted before it is written. If the process is killed in between, the deposit cannot be
+completed, and the next attempt removes what was written.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ibi.errors import StateError, shown
 Unpacking: TypeAlias = Callable[
     [BinaryIO, Callable[[str], AbstractContextManager[Sink]]], Sequence[str]
 ]
-"""Takes a zip or tar file apart, and writes each file by its path."""
+"""Unpacks a zip or tar file, and writes each file by its path."""
 
 
 def unpack(
     staging: StagingArea, deposit: str, source: str, within: str, unpacking: Unpacking
 ) -> list[str]:
-    """Put the files that are in a zip or tar file, which is staged, in its place."""
+    """Replace a staged zip or tar file by the files in it."""
     _clear(staging, deposit)
     written: list[str] = []
 
@@ -51,7 +51,7 @@ def unpack(
 
 
 def _clear(staging: StagingArea, deposit: str) -> None:
-    """Remove what an unpacking that did not end has left."""
+    """Remove the files of an unpacking that did not end."""
     for path in staging.unpacking(deposit):
         staging.unstage(deposit, path)
     staging.end_unpacking(deposit)

@@ -1,10 +1,10 @@
-"""Importing: items of another archive, brought in a bag, with their labels.
+"""Imports items of another archive, with their labels, from a bag.
 
-    open  ->  receive files, as those of any deposit  ->  complete
+    open  ->  receive files, like those of any deposit  ->  complete
 
-As a Copy, or as the Original by a signed paper. Each item comes whole or not at all, and by itself:
-what is wrong with one is no matter to the others. The same item is found under the same id when it
-is brought again, so that whoever is interrupted goes on.
+An item is imported as a Copy, or as the Original if a signed hand-over says so. Each item is
+imported by one change of its own: a fault of one does not affect the others. The same item gets the
+same deposit id when it is offered again, so that an interrupted import can be resumed.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ from ibi.model.label_pair import Forms
 
 @dataclass(frozen=True, slots=True)
 class LocalCounterpart:
-    """The item as this archive has it."""
+    """The local item that an imported one corresponds to."""
 
     look: ItemWithMetadata
     files: tuple[File, ...]
 
     @property
     def helds(self) -> list[StoredItem]:
-        """The item, and what describes it if anything does."""
+        """The item and its metadata item, if it has one."""
         found = (self.look.held, self.look.metadata)
         return [held for held in found if held is not None]
 
     @property
     def known(self) -> IncomingItem:
-        """The same, as if it came from here."""
+        """The local item in the form of an incoming one, to compare the two."""
         metadata = self.look.metadata
         return IncomingItem(self.look.item, self.files, metadata.item if metadata else None)
 
 
 def counterpart_of(archive: Archive, incoming: IncomingItem) -> LocalCounterpart | None:
-    """Return what is here of an item; StateError if its names are not free for it."""
+    """Return the local item; raise StateError if another local item has one of the names."""
     held = _held(archive.catalogue, incoming.item)
     described = incoming.metadata
     metadata = None if described is None else _held(archive.catalogue, described)
@@ -103,12 +103,12 @@ def _held(catalogue: Catalogue, item: Item) -> StoredItem | None:
 
 
 def standing_of(counterpart: LocalCounterpart | None) -> str:
-    """Say how it is here, for people."""
+    """Describe the local state of an item, for people."""
     return "" if counterpart is None else f"it is here already, as {counterpart.look.item.state}"
 
 
 MOST_ITEMS: Final = 1000
-"""At a time."""
+"""The most items of one request."""
 
 NOTHING: Final = msgspec.Raw(b"null")
 
@@ -116,37 +116,37 @@ Outcome: TypeAlias = Literal["open", "here", "refused", "imported", "updated"]
 
 
 class Brought(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item that somebody brings: its manifests, and the paper that goes with an Original."""
+    """An item to import: its manifests, and the signed document of a hand-over."""
 
     label: str
     item: msgspec.Raw
     metadata: msgspec.Raw
-    """Null if nothing describes it."""
+    """The manifest of the metadata item; null if there is none."""
     paper: Paper | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportDecision:
-    """What becomes of an item that was brought."""
+    """The decision about an item to import."""
 
     label: str
     outcome: Outcome
     detail: str = ""
-    """Why it is refused, or what is here."""
+    """Why the item is refused, or its local state."""
     deposit: str = ""
     needed: tuple[str, ...] = ()
-    """Paths of files that have to come."""
+    """Paths of the files to send."""
     staged: tuple[Staged, ...] = field(default=())
-    """What of them is here from an earlier time."""
+    """Bytes of these files that an earlier attempt has staged."""
 
 
 class BagImporter:
-    """Takes items into one archive; any number of threads may."""
+    """Imports items into one archive; threads may share it."""
 
     def __init__(
         self, archive: Archive, deposits: Deposits, service: Forms, verify: Verify
     ) -> None:
-        """Take Originals that are handed over to a service, if the signature is verified."""
+        """Import for the archive with this service label; `is_signed` verifies signatures."""
         self._archive = archive
         self._deposits = deposits
         self._service = service
@@ -157,7 +157,7 @@ class BagImporter:
         self._staging = archive.store.staging
 
     def open(self, brought: Sequence[Brought], key: str, who: str) -> list[ImportDecision]:
-        """Say of each item whether it may come, and what of it has to."""
+        """Decide about each item, and open a deposit for those to import."""
         if not 1 <= len(brought) <= MOST_ITEMS:
             msg = f"{len(brought)} items cannot be imported at a time: 1 to {MOST_ITEMS} can."
             raise ArchiveRequestError(msg)
@@ -203,7 +203,7 @@ class BagImporter:
     def _is_done(
         incoming: IncomingItem, here: LocalCounterpart | None, paper: Paper | None
     ) -> bool:
-        """Tell whether nothing has to be done; refuse what cannot be."""
+        """Return whether there is nothing to do; raise if the item cannot be imported."""
         held = None if here is None else here.look.item
         if paper is not None:
             if handover.is_taken(held, paper.item.transfer):
@@ -219,7 +219,7 @@ class BagImporter:
     def _opened(
         self, brought: Brought, incoming: IncomingItem, here: LocalCounterpart | None, who: str
     ) -> str:
-        """Return the deposit of an item: the one that was begun before, or a new one."""
+        """Return the deposit of an item, begun before or new."""
         version = 0 if here is None else here.look.held.version
         transfer = "" if brought.paper is None else brought.paper.item.transfer
         facts = f"{incoming.label.canonical} {version} {incoming.digest} {transfer}"
@@ -227,7 +227,7 @@ class BagImporter:
             return named_deposit(self._archive, PREFIX, facts, who, msgspec.json.encode(brought))
 
     def complete(self, id_: str, contents: Mapping[str, bytes], who: str) -> ImportDecision:
-        """Make an item of what came, and of small files that come only now."""
+        """Import an item from its staged files, and from small files that come with this call."""
         deposit = self._deposits_store.get(id_) if is_import(id_) else None
         if deposit is None:
             raise UnknownError("import", id_)
@@ -290,7 +290,7 @@ class BagImporter:
     def _change(
         self, id_: str, item: Item, files: Sequence[File], held: StoredItem | None
     ) -> ItemChange:
-        """Return how an item gets its files: those that came, and those that are here."""
+        """Return the change that stores an item with its staged and its existing files."""
         staged = self._staging.staged(id_) if item.kind == "data" else []
         new = {each.path: each.file for each in staged if each.file is not None}
         here = {} if held is None else {file.path: file for file in self._archive.files(held)}
@@ -335,7 +335,7 @@ def _read(brought: Brought) -> IncomingItem:
 
 
 def _origin(item: Item) -> str:
-    """Return where a Copy comes from, if that is a place that can be asked."""
+    """Return the address of a Copy's source, if it is a valid one."""
     return item.origin if is_web_address(item.origin) else ""
 
 
@@ -344,7 +344,7 @@ def _refused(label: str, fault: IbiError) -> ImportDecision:
 
 
 def _matching(file: File, found: File | None) -> File:
-    """Return a file that came as it will be kept; refuse one that is not as the manifest says."""
+    """Return the file to store; raise if the staged one differs from the manifest."""
     facts = (file.size, file.sha256, file.sha512)
     if found is None or (found.size, found.sha256, found.sha512) != facts:
         raise StateError(f"{shown(file.path)} has not come, or is not as its manifest says.")

@@ -1,4 +1,4 @@
-"""Handing over: what an archive does that gives Originals up for a signed paper."""
+"""The giving side of hand-overs: Originals become Copies, and a signed document says so."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 
 MOST_ITEMS: Final = 1000
-"""At a time."""
+"""The most items of one request."""
 _ACT: Final = "hand over"
 _SECOND: Final = 1_000_000_000
 _PAGE: Final = 100
 
 
 class HandoverIssuer:
-    """Gives Originals up."""
+    """Hands Originals over to another archive."""
 
     def __init__(
         self, archive: Archive, service: Forms, address: str, sign: Callable[[bytes], str]
     ) -> None:
-        """Give in the name of an archive service, which answers at an address and can sign."""
+        """Hand over for the archive with this service label, address and signing key."""
         self._archive = archive
         self._service = service
         self._address = address
         self._sign = sign
 
     def check(self, labels: Sequence[str], recipient: str, *, leave_copies: bool = False) -> None:
-        """Refuse what `give` would refuse; nothing is given up."""
+        """Raise what `give` would raise, without giving anything up."""
         to = self._recipient(labels, recipient)
         for label in self._given_or_here(labels, to, leave_copies=leave_copies):
             item = self._archive.get_described(label).item
@@ -53,7 +53,7 @@ class HandoverIssuer:
         return handover.recipient_of(recipient, self._service)
 
     def _given_or_here(self, labels: Sequence[str], to: Label, *, leave_copies: bool) -> list[str]:
-        """Return the items that are meant, without Copies of what others have if wanted so."""
+        """Return the named items, without Copies if `leave_copies`."""
         if not leave_copies:
             return list(labels)
         items = ((label, self._archive.get_described(label).item) for label in labels)
@@ -66,7 +66,7 @@ class HandoverIssuer:
     def give(
         self, labels: Sequence[str], recipient: str, who: str, *, leave_copies: bool = False
     ) -> HandOver:
-        """Give Originals up, and return the paper. Asked again, the paper is the same."""
+        """Give up Originals and return the signed document; a repeated call returns the same."""
         to = self._recipient(labels, recipient)
         with self._archive.changing():
             self._archive.settle()
@@ -84,7 +84,7 @@ class HandoverIssuer:
         return msgspec.structs.replace(document, items=signed)
 
     def _give(self, label: str, to: Label, who: str) -> HandedItem:
-        """Give one up, unless it was; when this returns it is a Copy here, for good."""
+        """Give up one Original, unless that was done before; afterwards the item is a Copy."""
         look = self._archive.get_described(label)
         entry = self._given(look.item, to)
         id_ = handover.transfer_id(self._service.label, look.item, to)
@@ -111,7 +111,7 @@ class HandoverIssuer:
         detail: dict[str, object] = {"to": to.spelling, "transfer": id_}
         label = look.item.forms.label
         change = archive.change(_ACT, who, label, changes, now, detail=detail)
-        # Under its own id the history has it once, and proves later that it was given so.
+        # The id of the change is that of the hand-over: the history records it once, as a proof.
         archive.make(replace(change, id=id_))
 
     def _remember(self, item: Item, id_: str, to: Label, given: int) -> None:
@@ -131,7 +131,7 @@ class HandoverIssuer:
             catalogue.copies.keep(CopyRecord(label=label, checked=given))
 
     def _given(self, item: Item, to: Label) -> HistoryEntry | None:
-        """Return when an item was given to an archive, if it was since its Original came here."""
+        """Return when an item was handed over to an archive, since its Original was here last."""
         id_ = handover.transfer_id(self._service.label, item, to)
         choice = HistoryChoice(label=item.forms.label.canonical, act=_ACT)
         after = 0

@@ -1,8 +1,8 @@
-"""One audit: every file of an archive, or of some items, is read and judged.
+"""An audit: reads and checks every file of an archive, or of some items.
 
-Others go on to change the archive meanwhile. Whoever seems damaged is looked at once more, as the
-catalogue has it by then: only what did not change in between is judged. An audit that is
-interrupted goes on after the last file that it judged.
+The archive may change meanwhile. A file that seems damaged is checked again against the current
+catalogue, so that only a file that did not change in between is reported. An interrupted audit
+resumes after the last file that it checked.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ibi.model.pace import Pace
 
 PIECE: Final = 1 << 20
 _WORTH_A_THREAD: Final = 1 << 18
-"""Bytes from which on it is quicker to compute both checksums at once."""
+"""Bytes from which on it is faster to compute both checksums in parallel."""
 
 Tell = Callable[[int], None]
-"""Is told of each piece how many bytes it has; what it raises ends the reading."""
+"""Called with the size of each piece in bytes; an exception ends the reading."""
 
 
 class UncachedRead:
-    """Computes what files are; one thread reads, another helps it."""
+    """Computes checksums of files from the disk, not from the page cache, with two threads."""
 
     def __init__(self) -> None:
-        """Start nothing yet."""
+        """Start no thread before the first large file."""
         self._helper = ThreadPoolExecutor(1, "ibi-checksums")
 
     def found(self, opened: OpenFile, tell: Tell) -> Found:
-        """Read an open file to its end, and close it; StorageError if the disk does not let us."""
+        """Read an open file to its end and close it; raise StorageError if the disk fails."""
         sha256, sha512, size = hashlib.sha256(), hashlib.sha512(), 0
         try:
             for piece in _pieces(opened):
@@ -52,7 +52,7 @@ class UncachedRead:
                     sha256.update(piece)
                     sha512.update(piece)
                 else:
-                    # Both let go of the interpreter meanwhile.
+                    # Both computations release the interpreter lock.
                     helped = self._helper.submit(sha256.update, piece)
                     sha512.update(piece)
                     helped.result()
@@ -63,12 +63,12 @@ class UncachedRead:
         return Found(size, sha256.hexdigest(), sha512.hexdigest())
 
     def close(self) -> None:
-        """Let the helper go."""
+        """Stop the second thread."""
         self._helper.shutdown()
 
 
 def _pieces(opened: OpenFile) -> Iterator[bytes]:
-    """Read from the disk, not from memory, and leave nothing in memory that nobody else reads."""
+    """Drop the file from the page cache, so that the disk is read and the cache is not filled."""
     _forget(opened, 0, 0)
     at = 0
     for piece in pieces_of(opened, count=PIECE):
@@ -84,15 +84,15 @@ def _forget(opened: OpenFile, offset: int, count: int) -> None:
 
 _ITEMS: Final = 100
 _FILES: Final = 1000
-"""Rows that are read at once."""
+"""Rows of files that are read from the catalogue at once."""
 _SLICE: Final = 200_000_000
-"""Nanoseconds of rest after which it is asked whether the audit is to end."""
+"""Nanoseconds of a rest after which the audit checks whether it was cancelled."""
 _TREE: Final = "tree"
-"""Up to where an audit has come that has judged all files that should be there."""
+"""The place of an audit that has checked all files of the catalogue, and looks for strays."""
 
 
 class Audit:
-    """What is looked at, what was found so far, and who repairs it, if anybody does."""
+    """One run of an audit, with or without repair."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Audit:
         pace: Pace,
         repairer: Repairer | None,
     ) -> None:
-        """Go on from where the task has come to."""
+        """Resume from the place that the task reported last."""
         self._archive = archive
         self._items_store = archive.catalogue.items
         self._statistics = archive.catalogue.statistics
@@ -115,12 +115,12 @@ class Audit:
         counted = {"files": 0, "bytes": 0, "damaged": 0, "repaired": 0}
         self._tally = {name: progress.result.get(name, count) for name, count in counted.items()}
         self._canonical = sorted({held.item.forms.label.canonical for held in self._named()})
-        """Labels to which the audit is limited; none if it is of the whole archive."""
+        """Labels that the audit is limited to; none for the whole archive."""
         self._read = 0
-        """Bytes of the file that is being looked at."""
+        """Bytes read of the current file."""
 
     def run(self) -> None:
-        """Look at everything."""
+        """Check all files, then look for stray ones."""
         self._damages.load()
         self._progress.report(total=self._extent(), note="")
         if self._progress.task.place != _TREE:
@@ -135,7 +135,7 @@ class Audit:
         self._report(_TREE)
 
     def close(self) -> None:
-        """Let go of threads."""
+        """Stop the threads."""
         self._reader.close()
 
     def _extent(self) -> int:
@@ -144,7 +144,7 @@ class Audit:
         return sum(file.size for held in self._named() for file in self._archive.files(held))
 
     def _items(self) -> Iterator[tuple[StoredItem, str]]:
-        """Return items that are not done yet, and after which of their files to go on."""
+        """Yield the items still to check, each with the path after which to continue."""
         number, within, path = self._progress.task.place.partition(" ")
         last = int(number or 0)
         for held in self._later(last - 1 if within else last):
@@ -159,10 +159,10 @@ class Audit:
             after = held[-1].id
 
     def _named(self) -> list[StoredItem]:
-        """Return the items that were asked for with those that describe them, in their order."""
+        """Return the requested items with their metadata items, in their order."""
         found: dict[int, StoredItem] = {}
         for label in self._labels:
-            with suppress(UnknownError):  # a Copy that is not kept any more
+            with suppress(UnknownError):  # a Copy that was dropped meanwhile
                 look = self._archive.get_described(label)
                 found |= {held.id: held for held in (look.held, look.metadata) if held is not None}
         return [found[number] for number in sorted(found)]
@@ -191,7 +191,7 @@ class Audit:
             self._damages.drop(label.canonical, name)
 
     def _judged_file(self, item: Item, path: str) -> str:
-        """Look again at a file that seems damaged, and repair it; return what is wrong with it."""
+        """Check a damaged file again and repair it; return the remaining fault."""
         label, mended = item.forms.label, None
         file = self._known(label, path)
         while file is not None:
@@ -200,7 +200,7 @@ class Audit:
                 self._tally["repaired"] += file == mended
                 return ""
             if self._known(label, path) == file:
-                # What was repaired is read back: the disk that damaged it may do so again.
+                # The repaired file is read back: the disk that damaged it may do so again.
                 if self._repairer is None or mended is not None:
                     return what
                 mended = file
@@ -211,7 +211,7 @@ class Audit:
         return ""
 
     def _known(self, label: Label, path: str) -> File | None:
-        """Return what the catalogue has of a file, with all that is decided."""
+        """Return the file as the catalogue has it, after all decided changes."""
         with self._archive.changing():
             self._archive.settle()
             held = self._items_store.find(label.canonical)
@@ -230,7 +230,7 @@ class Audit:
         return what
 
     def _tell(self, count: int) -> None:
-        """Take note of bytes that were read, and rest if they were read too fast."""
+        """Count the bytes that were read, and rest to keep the pace."""
         self._read += count
         self._progress.report(done=self._tally["bytes"] + self._read)
         rest = self._pace.after(self._archive.clock.uptime(), count)
@@ -248,7 +248,7 @@ class Audit:
             self._damages.drop(label.canonical, MANIFEST)
 
     def _judged_manifest(self, label: Label) -> str:
-        """Look again at a manifest that seems damaged, and repair it; return what is wrong."""
+        """Check a damaged manifest again and repair it; return the remaining fault."""
         what = self._settled_manifest_fault(label)
         if what and self._repairer is not None:
             reason = self._repairer.mend_manifest(label)
@@ -274,7 +274,7 @@ class Audit:
             self._damages.drop(label.canonical, name)
 
     def _forget(self, strays: StrayFiles) -> None:
-        """Take from the list what is not there any more, by right."""
+        """Remove entries from the damage log whose files were removed by a change."""
         for label in self._canonical if self._labels else self._damages.labels():
             for name in self._damages.known(label):
                 with self._damages.judging:

@@ -1,4 +1,4 @@
-"""Auditing: who wants what to be checked, and when all of it is due."""
+"""Audits on request and on schedule."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from ibi.metadata.web_address import is_web_address
 from ibi.model.task import Task
 
 WHOLE: Final = "audit"
-"""The task that checks the whole archive; there is one at a time."""
+"""The kind of task that checks the whole archive, one at a time."""
 SOME: Final = "check"
-"""The task that checks some items: it need not wait for the other, which may take days."""
+"""The kind of task that checks some items; it does not wait for an audit, which may take days."""
 _DAY: Final = 86_400 * 1_000_000_000
 _MOST: Final = 1000
 _SCHEDULE: Final = "schedule"
 
 
 class AuditRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What to check, how fast, and whether to repair it."""
+    """What to check, at what rate, and whether to repair damage."""
 
     items: Annotated[list[str], msgspec.Meta(max_length=_MOST)] = []
-    """Labels; none for the whole archive."""
+    """Labels of the items to check; none for the whole archive."""
     rate: Annotated[float, msgspec.Meta(ge=0, le=1_000_000)] = 0
-    """Megabytes a second; 0: as fast as can be."""
+    """Megabytes a second; 0 for no limit."""
     repair: bool = False
     source: str = msgspec.field(default="", name="from")
-    """The address of an archive that has what is damaged here."""
+    """The address of an archive to repair from."""
 
 
 class PeerSearch(Protocol):
-    """The other archives."""
+    """Finds other archives that hold an item, and connects to them."""
 
     def connect(self, address: str) -> PeerArchive:
-        """Return an archive; it is spoken to when something is read."""
+        """Return the archive at an address; the first read connects to it."""
         ...
 
     def holders(self, label: Label) -> list[str]:
@@ -56,10 +56,10 @@ class PeerSearch(Protocol):
 
 
 class AuditSchedule:
-    """Checks one archive; damage is kept on a list."""
+    """Begins and carries out audits of one archive; damage goes to a log."""
 
     def __init__(self, archive: Archive, damages: DamageLog, elsewhere: PeerSearch) -> None:
-        """Take the archive, the list, and who has copies."""
+        """Audit an archive, and repair from the peers that have copies."""
         self.damages = damages
         self._archive = archive
         self._elsewhere = elsewhere
@@ -67,11 +67,11 @@ class AuditSchedule:
 
     @property
     def works(self) -> dict[str, Callable[[TaskProgress], None]]:
-        """How its tasks are done."""
+        """The work of each kind of task."""
         return {WHOLE: self.audit, SOME: self.audit}
 
     def audit(self, progress: TaskProgress) -> None:
-        """Check what a task asks for."""
+        """Carry out an audit task."""
         request = msgspec.convert(progress.request, AuditRequest)
         with SourcePool(self._elsewhere.connect) as sources:
             repairer = None
@@ -83,10 +83,10 @@ class AuditSchedule:
                 audit.run()
 
     def begin(self, tasks: Tasks, request: AuditRequest, who: str, *, alone: bool = False) -> Task:
-        """Begin a check, or return the one that is under way if it is the same.
+        """Begin an audit, or return the running one if it has the same request.
 
-        What the schedule began gives way to somebody who waits; and all does to who is `alone`
-        with the archive. StateError if the whole archive is being checked for somebody else.
+        A request cancels an audit that the schedule began; a caller `alone` with the archive
+        cancels any. Raises StateError if an audit that another request began is running.
         """
         if request.source and not (request.repair and is_web_address(request.source)):
             msg = f"{shown(request.source)} is no archive to repair from: expected http://host."
@@ -107,7 +107,7 @@ class AuditSchedule:
             return tasks.begin(WHOLE, wanted, who)
 
     def begin_if_due(self, tasks: Tasks, days: int, rate: int) -> None:
-        """Begin a check of the whole archive after so many days; never after 0."""
+        """Begin an audit of the whole archive if the last is so many days ago; 0 means never."""
         with self._beginning:
             if days and tasks.is_due(WHOLE, days * _DAY):
                 wanted = msgspec.to_builtins(AuditRequest(rate=rate))

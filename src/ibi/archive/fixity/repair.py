@@ -1,7 +1,7 @@
-"""Repairing: what is damaged here is fetched from an archive that still has it whole.
+"""Repairs damaged files from archives that have intact ones.
 
-Nobody is believed: what comes must have the checksums of our own catalogue. It is put in the place
-of the damaged bytes at once, so that a reader gets either these or those.
+The peer is not trusted: a fetched file must have the checksums of the local catalogue. It replaces
+the damaged file atomically, so that a reader gets either one or the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AHEAD = "the catalogue is older than it: 'ibi archive rebuild' reads the tree ag
 
 
 class Repairer:
-    """Repairs what one audit finds."""
+    """Repairs the damage that one audit finds."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class Repairer:
         given: str,
         who: str,
     ) -> None:
-        """Repair for somebody, from the archive that is given before all others.
+        """Repair from the given archive first, then from the others that `holders` names.
 
-        `holders` returns the addresses of those that are known to have an item.
+        `holders` returns the addresses of archives that are known to have an item.
         """
         self._archive = archive
         self._sources = sources
@@ -45,11 +45,11 @@ class Repairer:
         self._who = who
         self._fetcher = FileFetcher(archive)
         self._silent: dict[str, str] = {}
-        """Who did not answer, and why: it is not waited for again."""
+        """Addresses that gave no answer, with the reason: they are not tried again."""
         self._holders: tuple[Label | None, list[str]] = (None, [])
 
     def mend_file(self, item: Item, file: File, arrived: Callable[[int], None]) -> str:
-        """Fetch a file anew; return why that cannot be, nothing if it was done."""
+        """Replace a damaged file; return why that failed, empty if it succeeded."""
         reasons = []
         for address in self._addresses(item):
             try:
@@ -84,7 +84,7 @@ class Repairer:
                 self._fetcher.fetch(self._sources.at(address), label, file, deposit, arrived)
                 with self._archive.changing():
                     self._archive.settle()
-                    # What was replaced or removed meanwhile needs no repair.
+                    # A file that was replaced or removed meanwhile needs no repair.
                     held = self._archive.catalogue.items.find(label.canonical)
                     if (
                         held is not None
@@ -96,7 +96,7 @@ class Repairer:
         self._note(label, f"doc/{file.path}", address)
 
     def mend_manifest(self, label: Label) -> str:
-        """Write a manifest anew; return why that must not be, nothing if it was done."""
+        """Write a manifest again from the catalogue; return why not, empty if it succeeded."""
         archive = self._archive
         with archive.changing():
             archive.settle()
@@ -127,7 +127,7 @@ class Repairer:
 
 
 def manifest_text(archive: Archive, place: str) -> bytes | None:
-    """Return the manifest that lies at a place; None if there is none that can be read."""
+    """Return the stored manifest of an item folder; None if it is missing or unreadable."""
     try:
         return archive.store.manifest(place)
     except StorageError:
@@ -136,5 +136,5 @@ def manifest_text(archive: Archive, place: str) -> bytes | None:
 
 
 def check_store(archive: Archive, place: str) -> None:
-    """StorageError if it is the whole store that cannot be read, not just something in it."""
+    """Raise StorageError if the whole store is unreadable, and not just one file."""
     next(iter(archive.store.keys(place)), None)

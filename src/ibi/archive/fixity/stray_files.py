@@ -1,7 +1,7 @@
-"""What lies in the tree and belongs to no item that the catalogue knows.
+"""Finds files in the store that belong to no item of the catalogue.
 
-A catalogue that was restored from an older copy does not know the newest items; whoever writes
-into the tree by hand leaves files that nobody deposited. Both are told, and nothing is removed.
+A catalogue that was restored from an older copy lacks the newest items; files that were written by
+hand were never deposited. Both are reported, and nothing is removed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ibi.identifier.label import parse
 
 
 class StrayFiles:
-    """Goes through the tree, while others change it."""
+    """Searches the store for stray files, while the archive changes."""
 
     def __init__(self, archive: Archive, check: Callable[[], None]) -> None:
-        """Look at an archive; `check` is called now and again, and may end it."""
+        """Search the store of an archive; `check` is called now and then, and may raise."""
         self._archive = archive
         self._check = check
         self._place: str | None = None
         self._paths: frozenset[str] | None = None
-        """Of the files that the catalogue has at the place that was looked up last."""
+        """Paths of the catalogue's files in the item folder that was looked up last."""
 
     def found(self, places: Sequence[str]) -> Iterator[Damage]:
-        """Return what belongs to nobody: at some places, or anywhere if none is given."""
+        """Yield stray files: in some item folders, or in the whole store if none is given."""
         told: set[str] = set()
         for within in places or ("",):
             for key in self._archive.store.keys(within):
@@ -38,7 +38,7 @@ class StrayFiles:
                     yield from self._judged(place, key)
 
     def _suspected(self, key: str) -> str | None:
-        """Return the place of what seems to belong to nobody."""
+        """Return the item folder of a key that seems to be stray."""
         nobodys = ""
         for place, name in owners(key):
             paths = self._known(place)
@@ -66,7 +66,7 @@ class StrayFiles:
         return held if held is not None and held.item.forms.label.spelling == place else None
 
     def _judged(self, place: str, key: str) -> Iterator[Damage]:
-        """Look again at a place, which nobody changes meanwhile."""
+        """Check an item folder again, under the lock for changes."""
         now = self._archive.clock.wall()
         with self._archive.changing():
             self._archive.settle()
@@ -84,19 +84,19 @@ class StrayFiles:
                     yield Damage(label=label, path=name, found=now, what=NOBODYS)
 
     def _names(self, place: str) -> Iterator[str]:
-        """Return what lies in the folder of an item; not what is of labels that go on there."""
+        """Yield the names in an item folder, without those of labels that extend this label."""
         for key in self._archive.store.keys(place):
             name = key.removeprefix(f"{place}/")
             if name == MANIFEST or name.partition("/")[0] in {DOC, "old"}:
                 yield name
 
     def still(self, label: str, name: str) -> bool:
-        """Tell whether something that was damaged is there, or should be."""
+        """Return whether a logged file still exists, or should."""
         catalogue, store = self._archive.catalogue, self._archive.store
         with self._archive.changing():
             self._archive.settle()
             if not label:
-                # What is no text is not written there as it lies on the disk.
+                # A name that is no UTF-8 is logged in another spelling than it has on the disk.
                 return name in store.keys(name.partition("\\")[0].rpartition("/")[0])
             if not name:
                 return self._held(label) is None and any(store.keys(label))
@@ -112,7 +112,7 @@ class StrayFiles:
 
 
 def _canonical(place: str) -> str:
-    """Return the label of which a folder bears the name; empty if it is none."""
+    """Return the label that a folder is named after; empty if there is none."""
     try:
         return parse(place, strict=True).canonical
     except IbiError:

@@ -1,7 +1,7 @@
-"""Keeps the resolvers told that the archive is on: the rule of `announcement`, carried out.
+"""Announces the archive to its resolvers: carries out the rule `rules.announcement`.
 
-One thread watches; each request has a thread of its own, so that a resolver which does not answer
-keeps nobody else waiting. All are daemons: a process never waits for a resolver in order to end.
+One thread schedules; each request has a thread of its own, so that a resolver that does not answer
+delays no other. All are daemon threads: the process never waits for a resolver in order to end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CatalogueLinks:
     """The links of one archive."""
 
     def __init__(self, links: LinkStore) -> None:
-        """Keep them in a catalogue."""
+        """Keep links in a catalogue."""
         self._links = links
 
     def all(self) -> list[Link]:
@@ -71,18 +71,18 @@ class IncludingResolver:
 
 
 PATIENCE: Final = 10.0
-"""Seconds that a resolver has for its answer, in which it asks the archive for confirmation."""
+"""Seconds to wait for a resolver's answer; it asks the archive for confirmation meanwhile."""
 PATIENCE_AT_THE_END: Final = 4.0
 LONGEST_STOP: Final = 5.0
 LONGEST_NAP: Final = 60 * SECOND
-"""A change that nobody told of, of the machine's address say, is noticed within a minute."""
+"""Nanoseconds between two checks for changes, such as a new address of the machine."""
 REST: Final = 5.0
-"""Seconds after which a catalogue that failed is tried again."""
+"""Seconds before a failed catalogue is tried again."""
 MOST_AT_ONCE: Final = 16
 
 
 class Links(Protocol):
-    """Where links are kept; every method raises ArchiveError when that fails."""
+    """The store of links; every method raises ArchiveError if the store fails."""
 
     def all(self) -> list[Link]:
         """Return all links."""
@@ -98,15 +98,15 @@ class Links(Protocol):
 
 
 class ResolverClient(Protocol):
-    """Speaks to resolvers."""
+    """Sends requests to resolvers."""
 
     def ask(self, link: Link, request: LinkRequest, seconds: float) -> Outcome:
-        """Send a request and tell what became of it, within so many seconds."""
+        """Send a request and return its outcome, within so many seconds."""
         ...
 
 
 class Announcer:
-    """Says to all resolvers that the archive is on, until it is stopped; then, that it is off."""
+    """Asks all resolvers to include the archive, and to exclude it when it stops."""
 
     def __init__(  # noqa: PLR0913  # what it needs of the world, by name
         self,
@@ -118,7 +118,7 @@ class Announcer:
         observe: Callable[[Link], None],
         jitter: Callable[[], float],
     ) -> None:
-        """Get ready; `observe` is told of each link after each attempt, in some thread."""
+        """Announce these links; `observe` gets a link after each attempt, in any thread."""
         self._links = links
         self._client = client
         self._record = record
@@ -135,23 +135,23 @@ class Announcer:
         self._thread = Thread(target=self._run, name="announcer", daemon=True)
 
     def start(self) -> None:
-        """Begin, once the archive answers at its address: resolvers ask it at once."""
+        """Start; the archive must answer already, since resolvers ask it at once."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Look at the links and at the archive's record now: something changed."""
+        """Check the links and the archive's record now."""
         with self._changed:
             self._news = True
             self._changed.notify_all()
 
     def link(self, link: Link) -> None:
-        """Link the archive to a resolver, or anew to one that it is linked to."""
+        """Link the archive to a resolver, or renew the link."""
         with self._writing:
             self._links.save(link)
         self.wake()
 
     def unlink(self, resolver: str) -> None:
-        """Leave a resolver: the link is forgotten as soon as it has excluded the archive."""
+        """Leave a resolver: the link is removed as soon as it has excluded the archive."""
         with self._writing:
             found = [link for link in self._links.all() if link.resolver == resolver]
             if not found:
@@ -160,7 +160,7 @@ class Announcer:
         self.wake()
 
     def stop(self) -> None:
-        """Tell all resolvers that the archive is off, as far as they answer within moments."""
+        """Ask all resolvers to exclude the archive, for as long as LONGEST_STOP allows."""
         self._on = False
         self.wake()
         if self._thread.is_alive():
@@ -169,7 +169,7 @@ class Announcer:
         self.wake()
 
     def fall_silent(self) -> None:
-        """Say nothing more: the archive stays on, and another process goes on saying so."""
+        """Send no more requests: the archive stays on, and another process announces it."""
         self._over = True
         self.wake()
 
@@ -185,7 +185,7 @@ class Announcer:
                 self._news = False
 
     def _attend(self, *, on: bool) -> float:
-        """Begin all requests that are due; return for how many seconds there is nothing to do."""
+        """Begin all requests that are due; return the seconds until the next one is."""
         try:
             links, record = self._links.all(), self._record()
         except ArchiveError:
@@ -203,7 +203,7 @@ class Announcer:
 
     def _begin(self, link: Link, request: LinkRequest) -> None:
         with self._changed:
-            # Whoever ends a request gives news, and those left out here are seen to then.
+            # The end of a request wakes this thread, which then begins those left out here.
             if link.resolver in self._asking or len(self._asking) >= MOST_AT_ONCE:
                 return
             self._asking.add(link.resolver)
@@ -214,7 +214,7 @@ class Announcer:
         try:
             self._conclude(link, self._outcome(link, request))
         except ArchiveError:
-            # The link stands as it stood, and would be due again at once.
+            # The link is unchanged, so that it would be due again at once.
             with self._changed:
                 self._changed.wait_for(lambda: not self._on, REST)
         finally:
@@ -226,13 +226,13 @@ class Announcer:
         try:
             seconds = PATIENCE if self._on else PATIENCE_AT_THE_END
             return self._client.ask(link, request, seconds)
-        except Exception as fault:  # noqa: BLE001  # or a fault of ours would be tried without a pause
+        except Exception as fault:  # noqa: BLE001  # a bug must not be retried without a pause
             return Unreachable(f"something unforeseen happened ({type(fault).__name__})")
 
     def _conclude(self, link: Link, outcome: Outcome) -> None:
         concluded = after(link, outcome, self._clock.wall(), self._jitter())
         with self._writing:
-            # Of a link that was changed or removed meanwhile, this outcome says nothing.
+            # The outcome does not apply to a link that was changed or removed meanwhile.
             if self._over or link not in self._links.all():
                 return
             if concluded is None:

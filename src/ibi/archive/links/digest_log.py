@@ -1,7 +1,7 @@
-"""The digest of an archive: which names it holds, for resolvers that would know whom to ask.
+"""The digest of an archive: the names that it holds, published for resolvers.
 
-It is read page by page as a log, from the beginning or from where a reader was. Within a page the
-last word on a name counts; full pages never change.
+A resolver reads it page by page as a log, from the beginning or from its last position. Within a
+page the last entry of a name counts; full pages never change.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ibi.identifier.fingerprint import OCTETS
 from ibi.wire.digest import MOST, DigestPage
 
 ROWS: Final = MOST // 2
-"""Changes to a page: most items have two names."""
+"""The changes of one page; most items have two names."""
 _REST: Final = 30.0
-"""Seconds after which filling goes on where the catalogue failed."""
+"""Seconds before the backfill continues after the catalogue failed."""
 _BREATH: Final = 0.01
-"""Seconds for everybody else between two parts of filling."""
+"""Seconds between two steps of the backfill, in which other work goes on."""
 
 _LOG: Final = structlog.get_logger()
 
@@ -31,11 +31,11 @@ class DigestLog:
     """The pages of one archive's digest."""
 
     def __init__(self, log: NameLog) -> None:
-        """Read them from its log of names."""
+        """Read the log of names of a catalogue."""
         self._log = log
 
     def place(self, epoch: str, after: int) -> tuple[DigestState, int]:
-        """Return how far the log has come, and where to read on: 0 if it is not that log."""
+        """Return the state of the log, and the position to continue at: 0 in another epoch."""
         state = self._log.state()
         if epoch != state.epoch or after > state.last:
             return state, 0
@@ -44,13 +44,13 @@ class DigestLog:
         return state, after
 
     def page(self, state: DigestState, after: int) -> DigestPage:
-        """Return the page that follows a place."""
+        """Return the page after a position."""
         rows = self._log.changes(after, state.last, ROWS + 1)
         return gathered(state, after, rows)
 
 
 def gathered(state: DigestState, after: int, rows: Sequence[NameChange]) -> DigestPage:
-    """Gather a page from rows, as many as it takes; one row more than it takes tells of more."""
+    """Return a page made of rows; one row more than fits shows that there is another page."""
     said: dict[bytes, bool] = {}
     taken = 0
     for _, names, held in rows[:ROWS]:
@@ -75,20 +75,20 @@ def _sorted(names: list[bytes]) -> tuple[int, ...]:
 
 
 class DigestBackfill:
-    """Writes down what was there before the log, while the archive serves."""
+    """Adds the items from before the log to it, while the archive serves."""
 
     def __init__(self, log: NameLog) -> None:
-        """Fill one log."""
+        """Fill the log of a catalogue."""
         self._log = log
         self._stopping = Event()
         self._thread = Thread(target=self._run, name="ibi-digest", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and wait until it has."""
+        """Stop the thread, and wait until it has ended."""
         self._stopping.set()
         self._thread.join()
 

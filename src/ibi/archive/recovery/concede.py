@@ -1,8 +1,8 @@
-"""Originals that other archives have by now: a backup of before their transfer claims them again.
+"""Concession of Originals after a restore.
 
-Asked before the restored archive serves, a resolver leads to whoever has the Original; while this
-archive is silent that can only be another one. It is believed as it is by readers: whom it knew to
-have the Original before, or to whom that one's transfer led it.
+A backup from before a transfer makes the restored archive claim an Original that another archive
+has now. Before the restored archive serves, resolvers are asked for each Original: while it is
+silent, they can only lead to another archive. Their answer is trusted as readers trust it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _WHO: Final = "restore"
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An archive that has the Original of an item which is the Original here."""
+    """Another archive with the Original of an item that is an Original here too."""
 
     label: Label
     address: str
 
 
 def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator[Rival | None]:
-    """Ask for each Original that can be transferred who has it; None if nobody else is known.
+    """Yield the rival of each transferable Original; None for one without a rival.
 
     `find` raises StateError if no resolver leads anywhere.
     """
@@ -47,7 +47,7 @@ def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator
 
 
 def _is_claimed(item: Item) -> bool:
-    """Tell whether an item is the Original, and no transfer is under way that will settle it."""
+    """Return whether an item is the Original and no open transfer will decide about it."""
     return item.state is State.ORIGINAL and item.transferable and item.transfer is None
 
 
@@ -59,11 +59,11 @@ def _found(find: Callable[[Label], str], label: Label) -> str:
 
 
 def concede(archive: Archive, rival: Rival) -> None:
-    """Make an item, and what describes it, a Copy of what the other archive has."""
+    """Make an item and its metadata item Copies of those of the other archive."""
     with archive.changing():
         both = item_pair.pair_of(archive, rival.label)
         become = partial(_conceded, address=rival.address)
-        # First, so that a Copy is never without it.
+        # Before the change, so that a Copy never lacks its record.
         record = CopyRecord(label=rival.label.canonical, checked=archive.clock.wall())
         archive.catalogue.copies.keep(record)
         item_pair.make(archive, "hand over", both, become, "", who=_WHO, to=rival.address)

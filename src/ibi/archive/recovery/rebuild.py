@@ -1,6 +1,7 @@
-"""The catalogue anew, from the tree alone: what nobody finds there is not in it any more.
+"""Rebuilds the catalogue from the file store alone.
 
-Of a place that cannot be read, what the catalogue knows stays: it may be all that is left.
+Items that are not in the store are dropped. For an item folder that cannot be read, the entry of
+the old catalogue stays: it may be all that is left.
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ from ibi.identifier.label import parse
 T = TypeVar("T")
 
 _AT_ONCE: Final = 200
-"""Items to a step: on a server each step is a journey."""
+"""Items of one step, since each step is a round trip to a database server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """A place in the tree whose item is in the new catalogue, or why it is not as it lies there."""
+    """An item folder that was rebuilt, or the fault that prevented it."""
 
     place: str
     fault: str = ""
 
 
 def rebuild(archive: Archive) -> Iterator[Rebuilt]:
-    """Write the catalogue anew; one item that cannot be read does not keep the others out.
+    """Rebuild the catalogue; an item that cannot be read does not keep the others out.
 
-    The new one takes the place of the old when all was read: whoever stops before that changes
+    The new catalogue replaces the old one after everything was read: stopping before that changes
     nothing.
     """
     with archive.changing():
         archive.settle()
         renewal = archive.catalogue.rebuild()
-        if renewal.is_whole:  # somebody was interrupted in its last step
+        if renewal.is_whole:  # an earlier rebuild was interrupted in its last step
             renewal.finish()
             renewal = archive.catalogue.rebuild()
         rebuilt = faulty = 0
@@ -61,7 +62,7 @@ def rebuild(archive: Archive) -> Iterator[Rebuilt]:
 def _gather(
     archive: Archive, renewal: RebuildStore, exchanges: list[TransferRecord]
 ) -> Iterator[Rebuilt]:
-    """Read all that lies in the tree; transfers that were under way are added to the others."""
+    """Read all items of the store; records of open transfers are added."""
     unread: list[str] = []
     for places in _parts(archive.store.manifests()):
         found: list[tuple[str, ManifestItem]] = []
@@ -74,7 +75,7 @@ def _gather(
         exchanges += filter(None, (exchange_of(kept.item) for _, kept in found))
         yield from _put(renewal, found)
     for part in _parts(unread):
-        # Its fault is told already; what is known of it may be refused, if others have its names.
+        # The fault was reported already; the old entry may be refused if others have its names.
         renewal.put([kept for place in part for kept in _known(archive, place)])
     yield from _reserve(archive, renewal)
 
@@ -99,7 +100,7 @@ def _put(renewal: RebuildStore, found: list[tuple[str, ManifestItem]]) -> Iterat
 
 
 def _known(archive: Archive, place: str) -> Iterator[ManifestItem]:
-    """Yield what the catalogue knows of a place, if it can be read there."""
+    """Yield the old catalogue's entry of an item folder, if it can be read."""
     try:
         held = archive.catalogue.items.find(parse(place, strict=True).canonical)
     except (LabelError, StorageError):

@@ -1,9 +1,8 @@
-"""The files of an archive go to another store while it serves.
+"""Moves the files of an archive to another store while it serves.
 
-All is copied first, without haste, and read and written by nobody but us. What is changed meanwhile
-is noted and copied again, the last of it while nobody can change anything; then the archive goes on
-with the other store. The one that it leaves stays as it is. A move that was interrupted finds what
-it copied before, and so does one that leads back.
+All files are copied first. Items that change meanwhile are tracked and copied again, the last ones
+while changes are locked out; then the archive switches to the other store. The old store stays as
+it is. An interrupted move finds what it copied before, and so does a move back.
 """
 
 from __future__ import annotations
@@ -29,47 +28,47 @@ from ibi.identifier.label import parse
 from ibi.model.item import File
 
 MARK: Final = "moving.json"
-"""Lies where files were moved to, or from: the name of the archive that may write there again."""
+"""A file in both stores of a move: the name of the archive that may write there again."""
 _AT_ONCE: Final = 8
-"""Items."""
+"""Items that are copied at once."""
 _BATCH: Final = 64
 _FEW: Final = 16
-"""Items that are copied while nobody can change anything."""
+"""The most items that are copied while changes are locked out."""
 _ROUNDS: Final = 8
 _TOLD: Final = 100
-"""Damaged files that are named."""
+"""The most damaged files that the result names."""
 _PIECE: Final = 4 << 20
 
 
 class ChangeTracking(Protocol):
-    """A file store that notes what is changed."""
+    """A file store that tracks changes."""
 
     def watch(self) -> None:
-        """Note from now on which places are changed."""
+        """Begin to track changed item folders."""
         ...
 
     def unwatch(self) -> None:
-        """Note it no more."""
+        """Stop tracking."""
         ...
 
     def touched(self) -> dict[str, set[str]]:
-        """Return the places that were changed since this was last asked, each with mended paths."""
+        """Return the item folders changed since the last call, each with its repaired paths."""
         ...
 
     def still(self) -> AbstractContextManager[None]:
-        """Let nobody keep anything meanwhile that is no change of items."""
+        """Lock out writes that are no change of items."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where the files go."""
+    """The store that the files are moved to."""
 
     bulk_files: BulkFiles
     places: Callable[[], Iterable[str]]
-    """Where an item lies there."""
+    """Returns the folder of an item there."""
     enter: Callable[[], None]
-    """Have the archive go on with it, now and after a restart."""
+    """Switches the archive to this store, now and after a restart."""
 
 
 class StoreMigration:
@@ -84,7 +83,7 @@ class StoreMigration:
         owner: str,
         progress: TaskProgress,
     ) -> None:
-        """Move the files of an archive, whose owner's name is left as a mark."""
+        """Move the files of an archive; its name is written to the mark."""
         self._archive = archive
         self._store = store
         self._source = source
@@ -94,7 +93,7 @@ class StoreMigration:
         self._progress = progress
         self._stopping = threading.Event()
         self._files = self._bytes = self._items = 0
-        # What an earlier run named, which was interrupted, stays named.
+        # Damage that an interrupted run found stays in the result.
         self._damaged = set[str](progress.result.get("damaged", ()))
         self._counting = threading.Lock()
 
@@ -114,17 +113,17 @@ class StoreMigration:
                 self._copy_reservations()
                 self._mark(self._source)
                 self._report(note="")
-                self._progress.keep()  # whoever is killed after this has moved so much
+                self._progress.keep()  # a killed process resumes here
                 self._destination.enter()
         finally:
             self._store.unwatch()
-        with suppress(StorageError):  # it does no harm there
+        with suppress(StorageError):  # a mark that stays does no harm
             self._target.remove([MARK])
         names = {"from": self._source.name, "to": self._target.name}
         self._archive.note("move store", self._progress.task.who, {**names})
 
     def _claim(self) -> bool:
-        """Refuse to write where others do; tell whether files of this archive are there."""
+        """Raise if another archive writes there; return whether files of this archive are there."""
         mark = _content(self._target, MARK)
         if mark is None and next(self._target.keys("col"), None) is not None:
             msg = f"There are files in {self._target.name} already, and they are not of this move."
@@ -160,14 +159,14 @@ class StoreMigration:
                 return
 
     def _forgotten(self) -> Iterator[str]:
-        """Return where items lie there that are not here any more."""
+        """Return the item folders of the other store that are not here any more."""
         for place in self._destination.places():
             with suppress(IbiError):
                 if self._archive.catalogue.items.find(parse(place, strict=True).canonical) is None:
                     yield place
 
     def _mended(self) -> dict[str, set[str]]:
-        """Return the files that were ever put right: what is there of them may be damaged."""
+        """Return the files that were ever repaired: the other store may have damaged ones."""
         found: dict[str, set[str]] = {}
         last = 0
         while page := self._archive.catalogue.history.entries(
@@ -191,7 +190,7 @@ class StoreMigration:
                     self._target.write(key, pieces_of(opened), file)
 
     def _sync(self, places: Mapping[str, Iterable[str]]) -> None:
-        """Make some places there be as they are here, several at once."""
+        """Copy some item folders, several at once."""
         with ThreadPoolExecutor(_AT_ONCE, "ibi-moving") as pool:
             calls = [
                 pool.submit(self._sync_place, place, frozenset(mended))
@@ -228,12 +227,12 @@ class StoreMigration:
     def _sync_place(self, place: str, mended: frozenset[str]) -> None:
         text = _content(self._source, f"col/{place}/{MANIFEST}")
         before = _content(self._target, f"col/{place}/{MANIFEST}")
-        # A manifest is written last: what it names is there.
+        # A manifest is written last, so that the files that it names exist.
         if before == text and not mended:
             return
         there = dict(self._keys(self._target, place))
         here = dict(self._keys(self._source, place)) if text is not None else {}
-        # What goes first, so that a file may come where a folder was, or a folder for a file.
+        # Removals come first, so that a file can replace a folder, or a folder a file.
         self._target.remove([key for key in there if key not in here])
         if text is None:
             self._target.remove([f"col/{place}/{MANIFEST}"])
@@ -255,8 +254,8 @@ class StoreMigration:
             yield from bulk_files.keys(f"col/{place}/{part}")
 
     def _copy(self, key: str, known: File | None, *, is_there: bool) -> None:
-        """Copy a file, unless one of its size and time is there."""
-        with suppress(UnknownError), closing(self._source.open(key)) as opened:  # or it went
+        """Copy a file, unless one of the same size and time exists there."""
+        with suppress(UnknownError), closing(self._source.open(key)) as opened:
             file = known or File(key, opened.size, "", "", opened.modified)
             if is_there and self._modified(key) == file.modified:
                 return
@@ -264,7 +263,7 @@ class StoreMigration:
             self._target.write(key, self._pieces(opened, digest.update), file)
             with self._counting:
                 self._files += 1
-                # Of one that is replaced meanwhile the same is said, until it is copied again.
+                # A file that is replaced meanwhile looks damaged too, until it is copied again.
                 is_whole = digest.hexdigest() == file.sha256 or not file.sha256
                 (self._damaged.discard if is_whole else self._damaged.add)(key)
 
@@ -286,7 +285,7 @@ class StoreMigration:
 
 
 def nothing_moved(place: str) -> dict[str, object]:
-    """Return what is told of a move to where all is already."""
+    """Return the result of a move to the present store."""
     return {"from": place, "to": place, "items": 0, "files": 0, "bytes": 0, "damaged": []}
 
 
