@@ -27,7 +27,7 @@ from ibi.foundation.interprocess.frames import (
     read_frame,
     read_head,
 )
-from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, numbers
+from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, encoded_metrics
 
 SCOPE: dict[str, Any] = {
     "type": "http",
@@ -257,7 +257,7 @@ def test_everybody_tells_of_all_who_answer() -> None:
 
     def telling(name: str) -> Callable[[], Awaitable[bytes]]:
         async def tell() -> bytes:
-            return numbers(registries[name])
+            return encoded_metrics(registries[name])
 
         return tell
 

@@ -320,9 +320,9 @@ def queue_up(server: InProcessMintingServer, count: int, token: str = "") -> lis
     """Return some who wait in line, in their order."""
     line = []
     for _ in range(count):
-        seats = len(server.service.line)
+        seats = len(server.service.queue)
         line.append(Waiting(server, token))
-        wait_until(lambda seats=seats: len(server.service.line) == seats + 1)  # type: ignore[misc]
+        wait_until(lambda seats=seats: len(server.service.queue) == seats + 1)  # type: ignore[misc]
     return line
 
 
@@ -377,7 +377,7 @@ def test_nobody_takes_more_than_their_share_of_the_waiting_room(tmp_path: Path) 
         greedy = server.add_token("greedy")
         first = at_the_desk(server)
         line = [Waiting(server, greedy) for _ in range(SEATS_A_CLIENT)]
-        wait_until(lambda: len(server.service.line) == SEATS_A_CLIENT)
+        wait_until(lambda: len(server.service.queue) == SEATS_A_CLIENT)
         refused = server.ask("POST", LABELS, token=greedy)
         assert told_to_come_again(refused, 429) >= 1
         # Others still find a seat.
@@ -399,7 +399,7 @@ def test_nobody_takes_more_than_their_share_of_the_time(tmp_path: Path) -> None:
         greedy = server.add_token("greedy")
         first = at_the_desk(server)
         batch = Waiting(server, greedy, 5)
-        wait_until(lambda: len(server.service.line) == 1)
+        wait_until(lambda: len(server.service.queue) == 1)
         refused = server.ask("POST", LABELS, {"count": 2}, token=greedy)
         assert told_to_come_again(refused, 429) == 5
         [other] = queue_up(server, 1)

@@ -11,7 +11,7 @@ from ibi.archive.ports.catalogue import Items
 from ibi.archive.web.api.operations import DESCRIPTION, OPERATIONS
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.errors import StorageError
-from ibi.foundation.interprocess.worker_metrics import numbers, page_for, tell
+from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
 from ibi.foundation.web import openapi
 from ibi.foundation.web.status import StatusApi
 
@@ -33,6 +33,6 @@ def share_metrics(app: Starlette, metrics: ArchiveMetrics) -> None:
     """Let the processes beside this one ask for its metrics."""
 
     async def told() -> bytes:
-        return numbers(metrics.registry)
+        return encoded_metrics(metrics.registry)
 
-    tell(app, told)
+    set_metrics_source(app, told)

@@ -27,7 +27,7 @@ from ibi.archive.wiring.reader import ReaderInstance, WriterStatus, reader_app
 from ibi.errors import RequestError
 from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.interprocess.frames import FdChannel
-from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join, metrics_of
+from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join_workers, metrics_source
 from ibi.foundation.processes.server import address_of, log_to_stderr, raise_file_limit
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker import RETIRING, run_worker
@@ -190,7 +190,7 @@ def _keep(
     instance = Instance(read_archive(folder), on_move=word.moves.add, on_link=word.resolver.write)
     with closing(instance) as opened:
         app, announcer = archive_app(opened)
-        door = ForwardedServer(channel, metrics_of(app), app)
+        door = ForwardedServer(channel, metrics_source(app), app)
         ArchiveWriter(
             app, door, control, partial(_announce, opened, announcer), announcer.stop
         ).run()
@@ -219,5 +219,5 @@ def _read(
     share = replace(settings, requests_a_second=max(1, settings.requests_a_second // readers))
     with closing(ReaderInstance(share, word)) as opened:
         app = reader_app(opened, Forwarder(processes.channels[_KEEPER]))
-        join(app, processes)
-        run_worker(app, listener, control, ForwardedServer(processes.channel, metrics_of(app)))
+        join_workers(app, processes)
+        run_worker(app, listener, control, ForwardedServer(processes.channel, metrics_source(app)))

@@ -29,7 +29,7 @@ from ibi.foundation.interprocess.frames import (
     read_frame,
     read_head,
 )
-from ibi.foundation.interprocess.worker_metrics import Numbers
+from ibi.foundation.interprocess.worker_metrics import MetricsSource
 
 _LOG: Final = structlog.get_logger()
 MOST: Final = 4000
@@ -39,9 +39,11 @@ MOST: Final = 4000
 class ForwardedServer:
     """Answers forwarded requests: for metrics, and for an application if there is one."""
 
-    def __init__(self, channel: FdChannel, numbers: Numbers, app: ASGIApp | None = None) -> None:
+    def __init__(
+        self, channel: FdChannel, metrics: MetricsSource, app: ASGIApp | None = None
+    ) -> None:
         self._channel = channel
-        self._numbers = numbers
+        self._metrics = metrics
         self._app = app
         self._answering: dict[asyncio.Task[None], float] = {}
         self._is_open = False
@@ -99,7 +101,7 @@ class ForwardedServer:
             writer.write(ACCEPTED)
             kind, content = await read_frame(reader)
             if kind == METRICS:
-                writer.write(frame(METRICS, await self._numbers()))
+                writer.write(frame(METRICS, await self._metrics()))
                 await writer.drain()
             elif kind == REQUEST and self._app is not None:
                 cycle = _Cycle(reader, writer)

@@ -36,14 +36,14 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
     samples: list[_Sample]
 
 
-Numbers: TypeAlias = Callable[[], Awaitable[bytes]]
+MetricsSource: TypeAlias = Callable[[], Awaitable[bytes]]
 """Returns the present metrics of this process, encoded."""
 
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _DECODE: Final = msgspec.msgpack.Decoder(list[_Family]).decode
 
 
-def numbers(registry: CollectorRegistry) -> bytes:
+def encoded_metrics(registry: CollectorRegistry) -> bytes:
     """Return the metrics of this process, encoded for another process."""
     return _ENCODE(
         [
@@ -103,7 +103,7 @@ class WorkerMetrics:
         others = [name for name in self.channels if name != self.name]
         answers = await asyncio.gather(*(self._ask(self.channels[name]) for name in others))
         received = {name: answer for name, answer in zip(others, answers, strict=True) if answer}
-        return page_of({**received, self.name: numbers(own)})
+        return page_of({**received, self.name: encoded_metrics(own)})
 
     async def _ask(self, channel: FdChannel) -> bytes:
         with suppress(OSError, EOFError, TimeoutError):
@@ -119,18 +119,18 @@ class WorkerMetrics:
         return b""
 
 
-def tell(app: Starlette, own: Numbers) -> None:
+def set_metrics_source(app: Starlette, own: MetricsSource) -> None:
     """Set the function that returns the metrics of an application."""
-    app.state.numbers = own
+    app.state.metrics_source = own
 
 
-def metrics_of(app: Starlette) -> Numbers:
+def metrics_source(app: Starlette) -> MetricsSource:
     """Return the function that returns the metrics of an application."""
-    own: Numbers = app.state.numbers
+    own: MetricsSource = app.state.metrics_source
     return own
 
 
-def join(app: Starlette, processes: WorkerMetrics) -> None:
+def join_workers(app: Starlette, processes: WorkerMetrics) -> None:
     """Let an application answer with the metrics of all processes."""
     app.state.processes = processes
 

@@ -34,13 +34,13 @@ def run_worker(
     app: ASGIApp,
     listener: socket.socket,
     control: ControlChannel,
-    door: ForwardedServer,
+    forwarded: ForwardedServer,
     http: type[BoundedHttp] = BoundedHttp,
 ) -> None:
-    """Serve an application beside other workers, which forward requests to `door`."""
+    """Serve an application beside other workers, which forward requests to `forwarded`."""
     log_to_stderr(process=os.getpid())
     interrupt_on_sigterm()
-    server = _Worker(ServedApp(app, listener, http).config, control, door)
+    server = _Worker(ServedApp(app, listener, http).config, control, forwarded)
     with suppress(KeyboardInterrupt), report_startup_failure():
         server.run(sockets=[listener])
 
@@ -49,11 +49,11 @@ class _Worker(Server):
     """A server that can be replaced by another process without loss of requests."""
 
     def __init__(
-        self, config: uvicorn.Config, control: ControlChannel, door: ForwardedServer
+        self, config: uvicorn.Config, control: ControlChannel, forwarded: ForwardedServer
     ) -> None:
         super().__init__(config, lambda: control.send(READY), lambda: None)
         self._control = control
-        self._door = door
+        self._forwarded = forwarded
         self._is_retiring = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -61,7 +61,7 @@ class _Worker(Server):
         self._loop = loop = asyncio.get_running_loop()
         loop.add_signal_handler(RETIRE, self._retire)
         self._control.on_message(self._receive)
-        self._door.open()
+        self._forwarded.open()
         await super().startup(sockets)
 
     def _retire(self) -> None:
@@ -95,7 +95,7 @@ class _Worker(Server):
             connection.transport.abort()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._door.close(PARTING)
+        await self._forwarded.close(PARTING)
         if self._is_retiring:
             await self._part()
         await super().shutdown(sockets)

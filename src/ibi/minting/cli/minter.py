@@ -62,7 +62,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
                 app,
                 listener,
                 lambda: click.echo(f"ready minter={address_of(listener)}"),
-                lambda: service.line.dismiss(),  # noqa: PLW0108  # the queue opens with the server
+                lambda: service.queue.dismiss(),  # noqa: PLW0108  # the queue opens with the server
             )
 
 

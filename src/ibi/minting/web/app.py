@@ -1,4 +1,4 @@
-"""The minting service over HTTP: the whole of it, readable in place."""
+"""The minting service as an ASGI application."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def minting_app(
         },
         lifespan=service.lifespan,
     )
-    app.router.redirect_slashes = False  # an address that is not there is not there
+    app.router.redirect_slashes = False  # /x/ is not /x
     return app

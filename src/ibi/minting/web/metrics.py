@@ -31,9 +31,9 @@ class MintingMetrics:
         )
         self.observe = latency.observe
 
-    def watch(self, minter: Minter, line: RequestQueue) -> None:
+    def watch(self, minter: Minter, queue: RequestQueue) -> None:
         """Report a minter and its waiting requests."""
-        self._registry.register(_Minting(minter, line))
+        self._registry.register(_Minting(minter, queue))
 
     def page(self) -> bytes:
         """Return the present values of all metrics."""
@@ -41,9 +41,9 @@ class MintingMetrics:
 
 
 class _Minting(Collector):
-    def __init__(self, minter: Minter, line: RequestQueue) -> None:
+    def __init__(self, minter: Minter, queue: RequestQueue) -> None:
         self._minter = minter
-        self._line = line
+        self._queue = queue
 
     def collect(self) -> Iterator[Metric]:
         health = self._minter.health()
@@ -51,7 +51,7 @@ class _Minting(Collector):
         given.add_metric([], health.given)
         yield given
         for name, text, value in (
-            ("ibi_waiting", "Callers in the waiting room", health.waiting + len(self._line)),
+            ("ibi_waiting", "Callers in the waiting room", health.waiting + len(self._queue)),
             (
                 "ibi_clock_distance_seconds",
                 "How far the clock is behind the last label",

@@ -31,7 +31,7 @@ _LABEL: Final = {
     "name": "label",
     "in": "path",
     "required": True,
-    "description": "A label of this subsystem, slashes and all.",
+    "description": "A label of this subsystem, with its slashes.",
     "schema": {"type": "string"},
 }
 _PAGE: Final = (
@@ -44,7 +44,7 @@ _PAGE: Final = (
     ),
 )
 
-# Three lines an operation, to be read as a table.
+# Laid out as a table, with about three lines an operation.
 # fmt: off
 OPERATIONS: Final = (
     Operation("POST", "/api/v1/labels", MINT, MintingService.mint,
@@ -55,17 +55,17 @@ OPERATIONS: Final = (
         "List labels that were reserved and never bound",
         answer=messages.UnboundAnswer, problems=(400,), parameters=_PAGE),
     Operation("GET", "/api/v1/labels/{label:path}", MINT, MintingService.record,
-        "What is recorded of a label",
+        "Record of a label",
         answer=messages.Recorded, problems=(400, 404), parameters=(_LABEL,)),
     Operation("PUT", "/api/v1/labels/{label:path}", MINT, MintingService.bind,
         "Bind a reserved label to its target",
         request=messages.BindRequest, answer=messages.Recorded, problems=(400, 409, 413),
         parameters=(_LABEL,)),
     Operation("GET", "/api/v1/describe", PUBLIC, MintingService.describe,
-        "What a label says",
+        "Describe a label",
         problems=(400,), parameters=(query("text", "A label", required=True),)),
     Operation("GET", "/api/v1/subsystem", MINT, MintingService.subsystem,
-        "How the minter fares",
+        "State of the minter",
         answer=messages.SubsystemAnswer),
     Operation("PUT", "/api/v1/granularity", ADMINISTER, MintingService.granularity,
         "Change the granularity",
@@ -86,4 +86,4 @@ OPERATIONS: Final = (
         described=False),
 )
 # fmt: on
-"""Of two paths that fit a request the first one takes it."""
+"""All operations; if two paths match a request, the first one is used."""

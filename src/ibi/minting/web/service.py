@@ -1,4 +1,4 @@
-"""The minting service: mint, bind, describe (spec part 2)."""
+"""The handlers of the minting API: mint, bind, describe (spec part 2)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MintingService:
         metrics: MintingMetrics,
         seats: int = SEATS,
     ) -> None:
-        """Serve a minter; its ledger also keeps the tokens."""
+        """Take a minter, whose ledger also stores the tokens."""
         self.minter = minter
         self.tokens = Tokens(minter.ledger, clock, SCOPES)
         self._clock = clock
@@ -53,27 +53,27 @@ class MintingService:
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Open the waiting line while the server runs."""
-        self.line = RequestQueue(self._bindings, self._seats)
-        self._metrics.watch(self.minter, self.line)
-        self.line.open()
+        """Serve the queue of requests while the server runs."""
+        self.queue = RequestQueue(self._bindings, self._seats)
+        self._metrics.watch(self.minter, self.queue)
+        self.queue.open()
         try:
             yield
         finally:
-            await self.line.close()
+            await self.queue.close()
 
     async def mint(self, request: AuthorizedRequest) -> Response:
         """Mint labels, at once if possible, otherwise in turn."""
         wanted = await request.read(MintRequest)
         key = key_of(request) if "idempotency-key" in request.headers else ""
         labels = None
-        if not (key or wanted.target or wanted.reserve or len(self.line)):
+        if not (key or wanted.target or wanted.reserve or len(self.queue)):
             labels = self.minter.attempt(wanted.count)
         if labels is None:
-            if not key:  # what has a key may have its labels already
+            if not key:  # a key may have its labels already
                 check_duration(wanted.count, self.minter.granularity, int(SHARE * SECOND))
             order = MintOrder(wanted.count, key, wanted.target, wanted.reserve, request.caller)
-            labels = await self.line.wait(request.caller, order, hang_up_of(request))
+            labels = await self.queue.wait(request.caller, order, hang_up_of(request))
         answer = messages.MintAnswer([messages.minted_label(label) for label in labels])
         return json_answer(answer, HTTPStatus.CREATED)
 
@@ -88,7 +88,7 @@ class MintingService:
         return json_answer(messages.UnboundAnswer(labels, more))
 
     async def record(self, request: AuthorizedRequest) -> Response:
-        """Tell what is recorded of a label."""
+        """Return the record of a label."""
         label = parse(request.path_params["label"])
         found = await asyncio.to_thread(self._bindings.find, label)
         if found is None:
@@ -104,23 +104,23 @@ class MintingService:
         return json_answer(messages.recorded(*bound))
 
     async def describe(self, request: AuthorizedRequest) -> Response:
-        """Say what a label says."""
+        """Describe a label."""
         text = request.query_params.get("text", "")
         described = describe(text, now=instant_of(self._clock.wall()))
         return json_answer(described.as_dict())
 
     async def subsystem(self, _: AuthorizedRequest) -> Response:
-        """Tell how the minter fares."""
+        """Return the state of the minter."""
         return self._state()
 
     async def granularity(self, request: AuthorizedRequest) -> Response:
-        """Change the granularity while minting goes on."""
+        """Change the granularity, without interrupting minting."""
         wanted = await request.read(messages.GranularityRequest)
         await asyncio.to_thread(self.minter.set_granularity, wanted.granularity)
         return self._state()
 
     async def confirm(self, _: AuthorizedRequest) -> Response:
-        """Take an operator's word that clock and ledger are right."""
+        """Accept the operator's word that clock and ledger are right."""
         await asyncio.to_thread(self.minter.confirm)
         self._checked_at = None
         return self._state()
@@ -128,13 +128,13 @@ class MintingService:
     def _state(self) -> Response:
         health = self.minter.health()
         prefixes = self.minter.subsystem.prefixes
-        return json_answer(messages.subsystem_answer(prefixes, health, len(self.line)))
+        return json_answer(messages.subsystem_answer(prefixes, health, len(self.queue)))
 
     async def check(self) -> None:
-        """Raise if no label could be given out now, and none could a moment ago."""
+        """Raise if no label could be minted now, by a check that is at most a second old."""
         async with self._checking:
-            # Anybody may ask, and the question costs a step of the ledger: not more than one a
-            # second is asked.
+            # The check costs a step of the ledger, and any client may request it: at most one is
+            # made in a second.
             if self._checked_at is None or self._clock.uptime() - self._checked_at > SECOND:
                 try:
                     await asyncio.to_thread(self.minter.check)

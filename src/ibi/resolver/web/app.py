@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ibi.foundation.interprocess.worker_metrics import numbers, page_for, tell
+from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
 from ibi.foundation.web import openapi
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
@@ -149,7 +149,7 @@ class ResolverApp:
             *self._reading.routes,
         ]
         app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
-        tell(app, self._numbers)
+        set_metrics_source(app, self._encoded_metrics)
         return app
 
     @asynccontextmanager
@@ -165,5 +165,5 @@ class ResolverApp:
         self._open_conflicts = await self._running.conflicts.count_open()
         return await page_for(request, self._metrics.registry, self._metrics.common)
 
-    async def _numbers(self) -> bytes:
-        return numbers(self._metrics.registry)
+    async def _encoded_metrics(self) -> bytes:
+        return encoded_metrics(self._metrics.registry)

@@ -13,7 +13,7 @@ import click
 
 from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.interprocess.frames import FdChannel
-from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join, metrics_of
+from ibi.foundation.interprocess.worker_metrics import WorkerMetrics, join_workers, metrics_source
 from ibi.foundation.processes.server import address_of, log_to_stderr
 from ibi.foundation.processes.supervisor import Supervisor
 from ibi.foundation.processes.worker import run_worker
@@ -58,7 +58,7 @@ def _resolve(
     instance_ = ResolverInstance(read_resolver(folder), workers=len(processes.channels))
     with closing(instance_) as opened:
         app, http = resolver_app(opened)
-        join(app, processes)
+        join_workers(app, processes)
         run_worker(
-            app, listener, control, ForwardedServer(processes.channel, metrics_of(app)), http
+            app, listener, control, ForwardedServer(processes.channel, metrics_source(app)), http
         )
