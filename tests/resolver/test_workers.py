@@ -451,12 +451,9 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
 ) -> None:
     async def run() -> None:
         clock = FakeClock()
-        asleep, awake = (
-            WorkerLeases(store.processes, clock, beat=3600),
-            WorkerLeases(store.processes, clock, beat=3600),
-        )
         adopted: list[int | None] = []
-        awake.on_adoption.append(adopted.append)
+        asleep = WorkerLeases(store.processes, clock, beat=3600)
+        awake = WorkerLeases(store.processes, clock, beat=3600, on_adoption=adopted.append)
         await asleep.open()
         await awake.open()
         name = asleep.process
@@ -487,11 +484,10 @@ def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
         store.processes.join(KEEPER, ALL)
         keep_pending(store, [])
         clock = FakeClock()
-        duties = WorkerLeases(store.processes, clock, beat=3600)
+        adopted: list[int | None] = []
+        duties = WorkerLeases(store.processes, clock, beat=3600, on_adoption=adopted.append)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
-        adopted: list[int | None] = []
-        duties.on_adoption.append(adopted.append)
         for _ in range(LOOKS + 1):
             assert adopted == []
             await duties.attend()
@@ -515,11 +511,10 @@ def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
 
     async def run() -> None:
         store.processes.join(KEEPER, ALL)
-        duties = WorkerLeases(store.processes, FakeClock(), beat=3600)
+        adopted: list[int | None] = []
+        duties = WorkerLeases(store.processes, FakeClock(), beat=3600, on_adoption=adopted.append)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
-        adopted: list[int | None] = []
-        duties.on_adoption.append(adopted.append)
         store.processes.leave(KEEPER)
         monkeypatch.setattr(store.processes, "adopt", broken_off)
         with pytest.raises(StorageError):

@@ -20,7 +20,7 @@ from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Decision
 from ibi.resolver.rules.evidence import Evidence, OfferedTarget
 from ibi.resolver.rules.lease import ArchiveLeases, Lease
-from ibi.resolver.rules.redirect_cache import RecentChanges, RedirectCache
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
@@ -62,7 +62,7 @@ class _LongMemory(RedirectCache):
         super().__init__(*args, hot_seconds=10 * hot_seconds, **options)
 
 
-def _unforgetting(self: RedirectCache, print_: int, now: float) -> None:
+def _unforgetting(self: LastingRedirects, print_: int, now: float) -> None:
     del self, print_, now
 
 
@@ -206,7 +206,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "a redirect stays cached although the log names its item",
-        {"ibi.resolver.rules.redirect_cache.RedirectCache.forget_lasting": _unforgetting},
+        {"ibi.resolver.rules.redirect_cache.LastingRedirects.note_change": _unforgetting},
     ),
     Mutation(
         "a redirect stays cached although its archive has moved",

@@ -24,7 +24,7 @@ from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
-from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
@@ -35,7 +35,7 @@ from ibi.resolver.web.app import BackgroundServices
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
+from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
 from ibi.wire import requests, responses
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
@@ -98,14 +98,21 @@ class ResolverHost(Host):
             lambda archive, shown: self.world.judge.shown(self, archive, shown),
         )
         client = WiredArchives(self.world.network, self)
-        memory = RedirectCache(lambda: registry.version, hot_seconds=HOT, absent_seconds=ABSENT)
+        lasting = LastingRedirects()
         owners = Owners(store.owners, quick=store.quick)
-        locations = Locations(store.locations, clock, quick=store.quick)
-        log_follower = LogFollower(
-            client, registry, locations, memory.forget_lasting, seconds=HOT, longest=LASTING
+        locations = Locations(
+            store.locations, clock, quick=store.quick, on_change=lasting.note_change
         )
-        memory.leases = log_follower
-        locations.on_news.append(log_follower.forget)
+        log_follower = LogFollower(
+            client, registry, locations, lasting.note_change, seconds=HOT, longest=LASTING
+        )
+        memory = RedirectCache(
+            lambda: registry.version,
+            hot_seconds=HOT,
+            absent_seconds=ABSENT,
+            lasting=lasting,
+            leases=log_follower,
+        )
 
         def settled(label: str, owner: Owner) -> None:
             owners.learn(label, owner)
@@ -123,11 +130,17 @@ class ResolverHost(Host):
             chance=chance.of(f"searching/{self.name}").random,
         )
         clients = ClientAddresses((), "network")
-        duties = WorkerLeases(store.processes, clock, _BEAT)
+        identity = WorkerIdentity()
         self.acknowledging = acknowledging = AcknowledgmentSender(
-            store.acknowledgments, client, registry, clock, lambda: duties.process
+            store.acknowledgments, client, registry, clock, lambda: identity.name
         )
-        duties.on_adoption.append(acknowledging.adopted)
+        duties = WorkerLeases(
+            store.processes,
+            clock,
+            _BEAT,
+            identity=identity,
+            on_adoption=acknowledging.adopted,
+        )
         self.warm = FastRedirects(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
         following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
         self.door = WatchedDoor(

@@ -29,7 +29,7 @@ from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
 from ibi.resolver.rules.lease import ENDED
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.workers.leases import WorkerLeases
+from ibi.resolver.workers.leases import WorkerIdentity, WorkerLeases
 from ibi.wire.requests import UrlRequest
 from tests.support.scenes.acknowledgments import (
     INCLUSION,
@@ -237,11 +237,13 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
 
     async def run(registry: Registry, readers: int) -> int:
         store, client = SqlResolverStore(Sqlite(place), quick=True), real_client()
-        duties = WorkerLeases(store.processes, SystemClock())
+        identity = WorkerIdentity()
         telling = AcknowledgmentSender(
-            store.acknowledgments, client, registry, SystemClock(), lambda: duties.process
+            store.acknowledgments, client, registry, SystemClock(), lambda: identity.name
         )
-        duties.on_adoption.append(telling.adopted)
+        duties = WorkerLeases(
+            store.processes, SystemClock(), identity=identity, on_adoption=telling.adopted
+        )
         await duties.open()
         telling.open()
         first = await referral(client, found, item)

@@ -179,8 +179,12 @@ class Desk:
 
     def start(self, **more: int) -> None:
         """Begin with an empty memory."""
-        self.locations = Locations(self.store.locations, self.clock, quick=True)
-        self.locations.on_news.append(self.news.append)
+        self.locations = Locations(
+            self.store.locations,
+            self.clock,
+            quick=True,
+            on_change=lambda print_, _: self.news.append(print_),
+        )
         self.digests = DigestFetcher(
             self.registry,
             self.archives,

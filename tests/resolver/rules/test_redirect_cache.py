@@ -17,7 +17,7 @@ from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.ownership import is_sure
-from ibi.resolver.rules.redirect_cache import RecentChanges, RedirectCache
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
 from ibi.resolver.rules.resolution import Resolution
 from tests.support.values.resolutions import (
     FIRST,
@@ -52,9 +52,13 @@ class Leases:
 
 
 def memory(**bounds: int) -> RedirectCache:
-    made = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2, **bounds)
-    made.leases = Leases()
-    return made
+    return RedirectCache(
+        lambda: 0,
+        hot_seconds=10,
+        absent_seconds=2,
+        lasting=LastingRedirects(**bounds),
+        leases=Leases(),
+    )
 
 
 def kept(made: RedirectCache, found: Resolution, now: float = BEGAN + 1) -> CachedRedirect:
@@ -163,7 +167,7 @@ def test_another_spelling_of_a_label_finds_what_lasts() -> None:
 
 
 def test_the_first_in_are_the_first_out_and_hold_no_more() -> None:
-    made = memory(most_known=2)
+    made = memory(most=2)
     labels = (ITEM, LATER, FIRST, SECOND)
     knowns = [kept(made, found(label)) for label in labels]
     assert [lasts(known) for known in knowns] == [False, False, True, True]
@@ -193,11 +197,11 @@ def test_what_was_being_found_out_when_there_were_news_is_only_hot() -> None:
     made = memory()
     print_ = fingerprint(parse(ITEM).canonical)
     before = kept(made, found())
-    made.forget_lasting(print_, BEGAN)
+    made.lasting.note_change(print_, BEGAN)
     assert before.lease.until == 0
     assert kept(made, found()).lease.until == BEGAN + 10
     other = memory()
-    other.forget_lasting(print_, BEGAN - 0.1)
+    other.lasting.note_change(print_, BEGAN - 0.1)
     assert lasts(kept(other, found()))
 
 

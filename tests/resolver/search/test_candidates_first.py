@@ -395,8 +395,8 @@ def test_what_a_stranger_says_lasts_only_after_all_were_heard(
     monkeypatch.setattr(search_progress, "MAX_RECORD_ASKS", 100 if others_are_asked else 0)
 
     async def work(scene: SearchScene) -> None:
-        memory, leases = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2), Lasting()
-        memory.leases = leases
+        leases = Lasting()
+        memory = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2, leases=leases)
 
         async def lease_of(label: Label) -> Lease:
             found = await scene.resolve(Question(label))

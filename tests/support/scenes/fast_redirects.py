@@ -35,7 +35,7 @@ from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import NotFound, Redirect, Why
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.lease import Lease
-from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.rules.resolution import Resolution, ResolutionStep
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.web.fast_redirects import FastRedirects, fast_redirect_http
@@ -133,9 +133,12 @@ class Side:
     def __post_init__(self) -> None:
         """Put it together."""
         self.memory = RedirectCache(
-            lambda: self.version, hot_seconds=HOT, absent_seconds=2, most_known=MOST
+            lambda: self.version,
+            hot_seconds=HOT,
+            absent_seconds=2,
+            lasting=LastingRedirects(MOST),
+            leases=Leases(),
         )
-        self.memory.leases = Leases()
         clients = ClientAddresses(self.proxies, self.reveal)
         self.warm = FastRedirects(self.memory.keep_up, self.note_known, clients, most=MOST)
         self._door = RedirectEndpoint(

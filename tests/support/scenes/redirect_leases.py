@@ -20,7 +20,7 @@ from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect, Why
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.rules.resolution import Resolution, ResolutionStep
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.answer_choice import Served
@@ -106,13 +106,17 @@ class Scene:
         self.version = 0
         self.fetched = self.shelf.cursor
         self.published = True
-        self.memory = RedirectCache(
-            lambda: self.version, hot_seconds=HOT, absent_seconds=2, most_known=2
-        )
+        self.lasting = LastingRedirects(2)
         self.log_follower = LogFollower(
-            self.shelf, self, self, self.memory.forget_lasting, seconds=HOT, longest=LONGEST
+            self.shelf, self, self, self.lasting.note_change, seconds=HOT, longest=LONGEST
         )
-        self.memory.leases = self.log_follower
+        self.memory = RedirectCache(
+            lambda: self.version,
+            hot_seconds=HOT,
+            absent_seconds=2,
+            lasting=self.lasting,
+            leases=self.log_follower,
+        )
         self.warm = FastRedirects(
             self.memory.keep_up, lambda *_: None, ClientAddresses([], "network"), most=2
         )
@@ -173,7 +177,7 @@ class Scene:
             if before.epoch == self.fetched.epoch:
                 news = news[before.last :]
             for label in news:
-                self.log_follower.forget(fingerprint(label))
+                self.lasting.note_change(fingerprint(label), self.loop.time())
 
     def look(self, label: str) -> CachedRedirect | None:
         """Give what is known of an item, if anything is, by both ways."""

@@ -35,8 +35,19 @@ _LOG: Final = structlog.get_logger()
 class Locations:
     """The archives that hold an item, by their digests; of one event loop."""
 
-    def __init__(self, store: LocationStore, clock: Clock, *, quick: bool) -> None:
-        """Look in a store; `quick` says that it can be read in the thread of the loop."""
+    def __init__(
+        self,
+        store: LocationStore,
+        clock: Clock,
+        *,
+        quick: bool,
+        on_change: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """Look in a store; `quick` says that it can be read in the thread of the loop.
+
+        `on_change` takes each fingerprint that a digest has news of, and the loop's time.
+        """
+        self._on_change = on_change
         self._store = store
         self._clock = clock
         self._quick = quick
@@ -45,8 +56,6 @@ class Locations:
         """By the numbers of their digests."""
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ibi-locations")
         self._rests_until = 0.0
-        self.on_news: list[Callable[[int], None]] = []
-        """Who is told of each fingerprint that an archive has news of, in the event loop."""
 
     def publishes(self, archive: str) -> bool:
         """Tell whether the whole digest of an archive is here, and is not old."""
@@ -122,10 +131,12 @@ class Locations:
             self._archives.pop(before.number, None)
 
     def tell(self, fingerprints: Iterable[int]) -> None:
-        """Tell of news."""
+        """Tell of fingerprints that a digest has news of."""
+        if self._on_change is None:
+            return
+        now = asyncio.get_running_loop().time()
         for each in fingerprints:
-            for listener in self.on_news:
-                listener(each)
+            self._on_change(each, now)
 
     def close(self) -> None:
         """Read no more."""

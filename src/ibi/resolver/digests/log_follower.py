@@ -125,10 +125,6 @@ class LogFollower:
         self._read.pop(archive).end()
         self._tasks.pop(archive).cancel()
 
-    def forget(self, print_: int) -> None:
-        """Let nothing last of an item of which there are news from elsewhere."""
-        self._forget(print_, asyncio.get_running_loop().time())
-
     def release(self) -> None:
         """End all leases that were given."""
         for leases in self._read.values():

@@ -145,17 +145,20 @@ class _Shelf(Generic[_Value]):
         self._of.clear()
 
 
-class _Lasting:
-    """Holds answers that last, by the fingerprints of their labels; the first in are first out."""
+class LastingRedirects:
+    """Redirects that last, by the fingerprints of their labels; the first in are first out."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int = MOST_KNOWN) -> None:
+        """Hold none yet, and never more than `most`."""
         self._most = most
+        self._changes = RecentChanges()
         self._kept: dict[int, CachedRedirect] = {}
         self._ring: list[int] = []
         """Every fingerprint that is kept has a place; one that is forgotten may have one too."""
         self._next = 0
 
     def find(self, label: Label, now: float) -> CachedRedirect | None:
+        """Return the redirect of a label, if its lease runs."""
         known = self._kept.get(fingerprint(label.canonical))
         if known is None or now >= known.lease.until:
             return None
@@ -163,6 +166,7 @@ class _Lasting:
         return known if known.path[1:].decode() == label.canonical else None
 
     def put(self, print_: int, known: CachedRedirect) -> None:
+        """Hold a redirect in the place of the one before."""
         before = self._kept.get(print_)
         if before is not None:
             before.lease = ENDED
@@ -175,9 +179,19 @@ class _Lasting:
         self._kept[print_] = known
 
     def forget(self, print_: int) -> None:
+        """End the redirect of an item."""
         known = self._kept.pop(print_, None)
         if known is not None:
             known.lease = ENDED
+
+    def note_change(self, print_: int, now: float) -> None:
+        """End the redirect of an item that has changed, and hold none that was found before."""
+        self.forget(print_)
+        self._changes.note(print_, now)
+
+    def changed_since(self, print_: int, began: float) -> bool:
+        """Tell whether an item may have changed at a time, or since."""
+        return self._changes.since(print_, began)
 
 
 class RedirectCache:
@@ -189,18 +203,21 @@ class RedirectCache:
         *,
         hot_seconds: float,
         absent_seconds: float,
-        most_known: int = MOST_KNOWN,
+        lasting: LastingRedirects | None = None,
+        leases: Leases | None = None,
     ) -> None:
-        """Remember nothing yet; `version` changes when archives come, go or move."""
+        """Remember nothing yet; `version` changes when archives come, go or move.
+
+        `leases` says how long redirects last; without it none does. `lasting` holds those that do:
+        whoever learns that an item has changed tells it.
+        """
         self._version = version
         self._seen = version()
         self._forgotten = 0
         self._hot: _Shelf[CachedRedirect] = _Shelf(hot_seconds, MOST_HOT)
         self._absent: _Shelf[Resolution] = _Shelf(absent_seconds, MOST_ABSENT)
-        self._lasting = _Lasting(most_known)
-        self._unsettled = RecentChanges()
-        self.leases: Leases = NoLeases()
-        """Where it is known how long answers last."""
+        self.lasting = lasting or LastingRedirects()
+        self._leases = leases or NoLeases()
 
     @property
     def version(self) -> tuple[int, int]:
@@ -212,7 +229,7 @@ class RedirectCache:
         if self._version() != self._seen:
             self._hot.clear()
             self._absent.clear()
-            self.leases.release()
+            self._leases.release()
             self._seen = self._version()
 
     def recall(
@@ -222,7 +239,7 @@ class RedirectCache:
         self.keep_up()
         key = _key(question)
         if key == ((question.label.canonical, (), False, ""), False, (), ()):
-            lasting = self._lasting.find(question.label, now)
+            lasting = self.lasting.find(question.label, now)
             if lasting is not None:
                 return lasting
         for each in (_key(question, clients), key):
@@ -256,7 +273,7 @@ class RedirectCache:
             key = _key(resolution.question, known.only_for)
             lease = self._hot.put(key, known, resolution, now)
         else:
-            self._lasting.put(fingerprint(resolution.question.label.canonical), known)
+            self.lasting.put(fingerprint(resolution.question.label.canonical), known)
         known.lease = lease
 
     def _lease(self, known: CachedRedirect, resolution: Resolution, now: float) -> Lease | None:
@@ -266,24 +283,19 @@ class RedirectCache:
         if not is_sure(known.terms.archive, resolution.last.evidence):
             return None
         print_ = fingerprint(resolution.question.label.canonical)
-        if self._unsettled.since(print_, resolution.began):
+        if self.lasting.changed_since(print_, resolution.began):
             return None
         # A stranger's word is enough for now. Nobody tells when another would come before him.
         if resolution.last.evidence.may_be_overruled(known.terms.archive):
             return None
-        return self.leases.lease(known.terms.archive, resolution.began, now)
+        return self._leases.lease(known.terms.archive, resolution.began, now)
 
     def forget(self, label: str) -> None:
         """Forget all that led by way of an item, and what is being found out of it."""
         self._forgotten += 1
         self._hot.forget(label)
         self._absent.forget(label)
-        self._lasting.forget(fingerprint(label))
-
-    def forget_lasting(self, print_: int, now: float) -> None:
-        """Let nothing last that is known of an item, or is being found out of it."""
-        self._lasting.forget(print_)
-        self._unsettled.note(print_, now)
+        self.lasting.forget(fingerprint(label))
 
 
 def _key(question: Question, only_for: tuple[str, ...] = ()) -> Key:

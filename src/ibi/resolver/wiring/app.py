@@ -60,7 +60,7 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     from ibi.resolver.registry.inclusion import InclusionService
     from ibi.resolver.registry.registration_key import KeyGuessLimit
     from ibi.resolver.registry.registry import Registry
-    from ibi.resolver.rules.redirect_cache import RedirectCache
+    from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
     from ibi.resolver.rules.scopes import SCOPES
     from ibi.resolver.search.conflicts import Conflicts
     from ibi.resolver.search.hops import HopResolver
@@ -84,31 +84,31 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
     )
     from ibi.resolver.web.registry_api import RegistryApi, log_token
     from ibi.resolver.workers.change_feed import ChangeFeed
-    from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerLeases
+    from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
 
     settings, store, clock = instance.settings, instance.store, instance.clock
     version = metadata.version("ibi")
     registry = Registry(store.archives, store.feed, clock)
     client = HttpArchiveClient(OutboundGuard(settings.allowed_networks))
-    memory = RedirectCache(
-        lambda: registry.version,
-        hot_seconds=settings.hot_seconds,
-        absent_seconds=settings.absent_seconds,
-        most_known=settings.known,
-    )
+    lasting = LastingRedirects(settings.known)
     owners = Owners(store.owners, quick=store.quick)
-    locations = Locations(store.locations, clock, quick=store.quick)
+    locations = Locations(store.locations, clock, quick=store.quick, on_change=lasting.note_change)
 
     log_follower = LogFollower(
         client,
         registry,
         locations,
-        memory.forget_lasting,
+        lasting.note_change,
         seconds=settings.hot_seconds,
         longest=settings.known_seconds,
     )
-    memory.leases = log_follower
-    locations.on_news.append(log_follower.forget)
+    memory = RedirectCache(
+        lambda: registry.version,
+        hot_seconds=settings.hot_seconds,
+        absent_seconds=settings.absent_seconds,
+        lasting=lasting,
+        leases=log_follower,
+    )
 
     def settled(label: str, owner: Owner) -> None:
         owners.learn(label, owner)
@@ -125,11 +125,13 @@ def resolver_app(  # noqa: PLR0915  # its parts, one after the other
         locations=locations,
     )
     clients = ClientAddresses(settings.trusted_proxies, settings.client_address)
-    worker_leases = WorkerLeases(store.processes, clock)
+    identity = WorkerIdentity()
     acknowledgments = AcknowledgmentSender(
-        store.acknowledgments, client, registry, clock, lambda: worker_leases.process
+        store.acknowledgments, client, registry, clock, lambda: identity.name
     )
-    worker_leases.on_adoption.append(acknowledgments.adopted)
+    worker_leases = WorkerLeases(
+        store.processes, clock, identity=identity, on_adoption=acknowledgments.adopted
+    )
     warm = FastRedirects(memory.keep_up, acknowledgments.note_known, clients, most=settings.known)
     change_feed = ChangeFeed(store.feed, registry, memory.forget)
     rate = settings.searches_a_second

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import structlog
@@ -37,6 +38,14 @@ _LOG: Final = structlog.get_logger()
 _Done = TypeVar("_Done")
 
 
+@dataclass(slots=True)
+class WorkerIdentity:
+    """The name of this process among those that serve one resolver."""
+
+    name: str = ""
+    """Empty until the process has joined; another after it counted as gone."""
+
+
 class WorkerLeases:
     """This process among those that serve one resolver; of one event loop."""
 
@@ -45,8 +54,17 @@ class WorkerLeases:
         store: ProcessStore,
         clock: Clock,
         beat: float = BEAT,
+        *,
+        identity: WorkerIdentity | None = None,
+        on_adoption: Callable[[int | None], None] | None = None,
     ) -> None:
-        """Get ready to beat, so many seconds apart."""
+        """Get ready to beat, so many seconds apart; `identity` gets the name of this process.
+
+        `on_adoption` takes how many accesses are this process's to tell from now on; None if that
+        is not known.
+        """
+        self._identity = identity or WorkerIdentity()
+        self._on_adoption = on_adoption
         self._store = store
         self._clock = clock
         self._beat = beat
@@ -59,11 +77,11 @@ class WorkerLeases:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ibi-duties")
         self._is_unsure = False
         """Whether accesses may have been adopted of which nobody was told."""
-        self.on_adoption: list[Callable[[int | None], None]] = []
-        """Who is told of accesses that are this process's to tell from now on; None: nobody knows
-        of how many."""
-        self.process = ""
-        """The name of this life: another after it counted as gone."""
+
+    @property
+    def process(self) -> str:
+        """The name of this process."""
+        return self._identity.name
 
     async def open(self) -> None:
         """Join the others."""
@@ -134,15 +152,15 @@ class WorkerLeases:
         was_unsure, self._is_unsure = self._is_unsure, True
         accesses = await self._do(lambda: self._store.adopt(self.process))
         self._is_unsure = False
-        for listener in self.on_adoption if accesses or was_unsure else ():
-            listener(None if was_unsure else accesses)
+        if self._on_adoption is not None and (accesses or was_unsure):
+            self._on_adoption(None if was_unsure else accesses)
 
     async def _join(self) -> None:
         self._told = -HELD
         self._attendance = Liveness()
         name = secrets.token_hex(8)
         await self._do(lambda: self._store.join(name, ALL))
-        self.process = name
+        self._identity.name = name
 
     async def _do(self, work: Callable[[], _Done]) -> _Done:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
