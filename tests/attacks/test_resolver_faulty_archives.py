@@ -44,8 +44,8 @@ MORE_MEMORY: Final = 64 << 20
 MORE_DESCRIPTORS: Final = 64
 
 WITHOUT_BOUNDS: Final = """
-from ibi.resolver.rules import decision
-from ibi.resolver.search import fan_out, hops
+from ibi.resolver.rules import decision, search_progress
+from ibi.resolver.search import hops
 from ibi.resolver.registry.availability import Availability
 
 # Everybody is waited for, whoever has answered, and nobody is ever taken for down.
@@ -56,7 +56,7 @@ hops.decide = lambda question, hearing: (
 Availability.heard = lambda self, name, silence: None
 
 # A right resolver would then send the reader off at the first claim, without a moment for others.
-fan_out.CLAIM_GRACE_SECONDS = 0.0
+search_progress.CLAIM_GRACE_SECONDS = 0.0
 """
 
 

@@ -180,7 +180,7 @@ def _running(
         closing(ResolverInstance(settings)) as instance,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr("ibi.resolver.peers.archive_client.HttpArchiveClient", lambda _: archives)
+        patch.setattr("ibi.resolver.wiring.builders.HttpArchiveClient", lambda _: archives)
         return asyncio.run(run())
 
 

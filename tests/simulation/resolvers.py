@@ -31,9 +31,9 @@ from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.web.app import BackgroundServices
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.protocol import InclusionEndpoint
+from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
 from ibi.wire import requests, responses
@@ -88,7 +88,7 @@ class ResolverHost(Host):
             world.judge.inclusions.watch(own)
 
     def open(self) -> None:
-        """Open what is on the disk; the parts as `ibi.resolver.wiring.app` has them."""
+        """Open what is on the disk; the parts as `ibi.resolver.wiring.builders` has them."""
         clock, chance = self.clock, self.world.chance
         self.store = store = SqlResolverStore(self.database, quick=True)
         self.registry = registry = WatchedRegistry(

@@ -46,12 +46,12 @@ LEAKS: Final = """
 from urllib.parse import quote
 import ibi.resolver.peers.archive_client as client
 import ibi.resolver.web.redirect as resolving
-known, resolve, encode = [], resolving.ResolvingDoor._resolve, client.encode
+known, resolve, encode = [], resolving.RedirectEndpoint._resolve, client.encode
 def leaking(self, request, question, **more):
     known[:] = [f"{name}: {value}" for name, value in request.headers.items()]
     known.append(str(request.url))
     return resolve(self, request, question, **more)
-resolving.ResolvingDoor._resolve = leaking
+resolving.RedirectEndpoint._resolve = leaking
 client.encode = lambda request: f"{encode(request)}&leak={quote(repr(known), safe='')}"
 """
 

@@ -216,8 +216,8 @@ class RedirectCache:
         self._forgotten = 0
         self._hot: _Shelf[CachedRedirect] = _Shelf(hot_seconds, MOST_HOT)
         self._absent: _Shelf[Resolution] = _Shelf(absent_seconds, MOST_ABSENT)
-        self.lasting = lasting or LastingRedirects()
-        self._leases = leases or NoLeases()
+        self.lasting = LastingRedirects() if lasting is None else lasting
+        self._leases: Leases = NoLeases() if leases is None else leases
 
     @property
     def version(self) -> tuple[int, int]:

@@ -1,0 +1,182 @@
+"""The services of a resolver, built one capability after the other.
+
+A builder takes what the capability needs and returns its services; none is changed afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.foundation.web.client_address import ClientAddresses
+from ibi.model.clock import Clock
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.fetcher import DigestFetcher
+from ibi.resolver.digests.locations import Locations
+from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.registry.health_check import HealthCheck
+from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.hops import HopResolver
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.pool import SearchPool
+from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.wiring.background import BackgroundServices
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What all capabilities use: settings, records, the time, the archives and the readers."""
+
+    settings: ResolverSettings
+    store: SqlResolverStore
+    clock: Clock
+    client: HttpArchiveClient
+    registry: Registry
+    clients: ClientAddresses
+
+
+def build_base(settings: ResolverSettings, store: SqlResolverStore, clock: Clock) -> Base:
+    """Build the registry of archives, and the client that asks them."""
+    return Base(
+        settings,
+        store,
+        clock,
+        HttpArchiveClient(OutboundGuard(settings.allowed_networks)),
+        Registry(store.archives, store.feed, clock),
+        ClientAddresses(settings.trusted_proxies, settings.client_address),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """What this process does for the others that serve the same resolver."""
+
+    leases: WorkerLeases
+    acknowledgments: AcknowledgmentSender
+    """Among them those of processes that are gone."""
+
+
+def build_workers(base: Base) -> Workers:
+    """Build the acknowledgments, and the leases by which one process adopts those of another."""
+    identity = WorkerIdentity()
+    store, clock = base.store, base.clock
+    acknowledgments = AcknowledgmentSender(
+        store.acknowledgments, base.client, base.registry, clock, lambda: identity.name
+    )
+    leases = WorkerLeases(
+        store.processes, clock, identity=identity, on_adoption=acknowledgments.adopted
+    )
+    return Workers(leases, acknowledgments)
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """The digests of archives, and the redirects that last because their logs are followed."""
+
+    locations: Locations
+    fetcher: DigestFetcher
+    log_follower: LogFollower
+    cache: RedirectCache
+
+
+def build_digests(base: Base, leases: WorkerLeases) -> Digests:
+    """Build the digests and the redirect cache; of several processes one fetches digests."""
+    settings, store, registry = base.settings, base.store, base.registry
+    lasting = LastingRedirects(settings.known)
+    locations = Locations(
+        store.locations, base.clock, quick=store.quick, on_change=lasting.note_change
+    )
+    fetcher = DigestFetcher(
+        registry,
+        base.client,
+        store.locations,
+        locations,
+        base.clock,
+        seconds=settings.digest_seconds,
+        most_names=settings.digest_names,
+        on_duty=lambda: leases.holds(DIGESTS),
+    )
+    log_follower = LogFollower(
+        base.client,
+        registry,
+        locations,
+        lasting.note_change,
+        seconds=settings.hot_seconds,
+        longest=settings.known_seconds,
+    )
+    cache = RedirectCache(
+        lambda: registry.version,
+        hot_seconds=settings.hot_seconds,
+        absent_seconds=settings.absent_seconds,
+        lasting=lasting,
+        leases=log_follower,
+    )
+    return Digests(locations, fetcher, log_follower, cache)
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """Searches, and what is recorded when they have ended."""
+
+    owners: Owners
+    conflicts: Conflicts
+    recorder: SearchRecorder
+    pool: SearchPool
+    change_feed: ChangeFeed
+    resolver: HopResolver
+
+
+def build_searches(base: Base, digests: Digests) -> Searches:
+    """Build the searches; whoever owns an item now, its redirects are found anew."""
+    store, registry, cache = base.store, base.registry, digests.cache
+    owners = Owners(store.owners, quick=store.quick)
+
+    def learn_settled(label: str, owner: Owner) -> None:
+        owners.learn(label, owner)
+        cache.forget(label)
+
+    conflicts = Conflicts(store.conflicts, registry, base.clock, learn_settled)
+    recorder = SearchRecorder(owners, conflicts, registry, base.clock, cache.forget)
+    pool = SearchPool(
+        registry,
+        base.client,
+        owners,
+        recorder.learn,
+        seconds=base.settings.archive_seconds,
+        locations=digests.locations,
+    )
+    change_feed = ChangeFeed(store.feed, registry, cache.forget)
+    resolver = HopResolver(pool, change_feed.catch_up)
+    return Searches(owners, conflicts, recorder, pool, change_feed, resolver)
+
+
+def build_background(
+    base: Base, workers: Workers, digests: Digests, searches: Searches
+) -> BackgroundServices:
+    """Build what starts and stops with the resolver; of several processes one checks health."""
+    leases = workers.leases
+    return BackgroundServices(
+        registry=base.registry,
+        worker_leases=leases,
+        change_feed=searches.change_feed,
+        searching=searches.pool,
+        owners=searches.owners,
+        conflicts=searches.conflicts,
+        recorder=searches.recorder,
+        acknowledgments=workers.acknowledgments,
+        watch=HealthCheck(
+            base.registry, base.client, base.clock, on_duty=lambda: leases.holds(WATCH)
+        ),
+        locations=digests.locations,
+        digests=digests.fetcher,
+        log_follower=digests.log_follower,
+        client=base.client,
+    )

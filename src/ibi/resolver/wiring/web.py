@@ -1,0 +1,183 @@
+"""A resolver over HTTP: its endpoints, its API and its pages, on the services of the builders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import metadata
+
+from ibi.errors import NotOnRecordError
+from ibi.foundation.system.dns import DnsTexts
+from ibi.foundation.system.mailbox import messages
+from ibi.foundation.system.smtp import NoMailer, SmtpMailer
+from ibi.foundation.web.authentication import Authenticator
+from ibi.foundation.web.authorization import Authorizer
+from ibi.foundation.web.rate_limit import RateLimit
+from ibi.foundation.web.tokens import STALE, Tokens
+from ibi.foundation.web.tokens_api import TokensApi
+from ibi.model.registration import ArchiveState
+from ibi.resolver.ports.outbound import Mailer
+from ibi.resolver.registry.domain_proof import DomainProof
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import KeyGuessLimit
+from ibi.resolver.rules.scopes import SCOPES
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.web.app import ResolverApp
+from ibi.resolver.web.authorization import resolver_authorizer
+from ibi.resolver.web.fast_redirects import FastRedirects
+from ibi.resolver.web.messages import ResolverAnswer
+from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.pages import ResolverPages
+from ibi.resolver.web.protocol import InclusionEndpoint
+from ibi.resolver.web.public_routes import ResolverPublicRoutes
+from ibi.resolver.web.redirect import RedirectEndpoint
+from ibi.resolver.web.register_page import RegisterPage
+from ibi.resolver.web.registrations_api import (
+    AdministratorNotices,
+    OpenRegistration,
+    RegistrationsApi,
+)
+from ibi.resolver.web.registry_api import RegistryApi, log_token
+from ibi.resolver.wiring.background import BackgroundServices
+from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may use the API."""
+
+    tokens: Tokens
+    authorizer: Authorizer
+
+
+def build_access(base: Base, *, is_one_of_several: bool) -> Access:
+    """Build tokens and authorization."""
+    settings, clock = base.settings, base.clock
+    # A token that another worker made or removed is so at once.
+    trusted_for = 0 if is_one_of_several else STALE
+    tokens = Tokens(base.store.tokens, clock, SCOPES, trusted_for=trusted_for)
+    authorizer = resolver_authorizer(
+        Authenticator(tokens, clock),
+        base.clients,
+        clock,
+        settings.requests_a_second,
+        is_open=settings.open_registration,
+    )
+    return Access(tokens, authorizer)
+
+
+def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> FastRedirects:
+    """Build what answers known targets before the application is asked."""
+    return FastRedirects(
+        digests.cache.keep_up,
+        workers.acknowledgments.note_known,
+        base.clients,
+        most=base.settings.known,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """What readers and archives ask, without a token."""
+
+    redirects: RedirectEndpoint
+    inclusion: InclusionEndpoint
+
+
+def build_endpoints(
+    base: Base, workers: Workers, digests: Digests, searches: Searches, fast: FastRedirects
+) -> Endpoints:
+    """Build the redirects of readers, and the inclusion of archives."""
+    settings, clock, leases = base.settings, base.clock, workers.leases
+    rate = settings.searches_a_second
+    redirects = RedirectEndpoint(
+        settings.address,
+        searches.resolver,
+        digests.cache,
+        fast,
+        workers.acknowledgments,
+        base.clients,
+        RateLimit(clock, rate, 10 * rate),
+    )
+    guesses = KeyGuessLimit(lambda: leases.processes)
+    service = InclusionService(base.registry, base.client, guesses, clock)
+    return Endpoints(redirects, InclusionEndpoint(service, settings.service_label, base.clients))
+
+
+def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects) -> ResolverMetrics:
+    """Build the numbers that the resolver tells of itself."""
+    metrics, registry, client = ResolverMetrics(), base.registry, base.client
+    told, where = services.acknowledgments, services.locations
+    metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
+    metrics.watch_states(
+        lambda state: sum(archive.state == state for archive in registry.all()),
+        tuple(ArchiveState),
+    )
+    for name, what, read in (
+        ("warm_answers", "Redirections given again at once", lambda: fast.given),
+        ("warm_targets", "Addresses whose redirection is known", lambda: len(fast)),
+        ("logs_read", "Archives whose changes are followed", lambda: len(services.log_follower)),
+        ("searches", "Searches begun", lambda: services.searching.begun),
+        ("searches_under_way", "Searches", lambda: len(services.searching)),
+        ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
+        ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
+        ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
+        ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),
+        ("digests", "Digests that are here as a whole", lambda: where.whole),
+        ("digest_names", "Fingerprints in digests", lambda: where.names),
+        ("digest_age_seconds", "Since the oldest was confirmed", lambda: where.age),
+    ):
+        metrics.watch(name, what, read)
+    return metrics
+
+
+def build_app(  # what is served, on all capabilities
+    base: Base,
+    access: Access,
+    endpoints: Endpoints,
+    services: BackgroundServices,
+    metrics: ResolverMetrics,
+) -> ResolverApp:
+    """Build the application: the API, the pages, and what starts and stops with it."""
+    settings, registry, conflicts = base.settings, base.registry, services.conflicts
+    version = metadata.version("ibi")
+    about = ResolverAnswer(settings.name, settings.address, settings.service, version)
+    notices = AdministratorNotices(_mailer(settings), settings.address)
+    opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
+    pages = ResolverPages(settings.name, settings.address)
+    return ResolverApp(
+        services.open,
+        conflicts,
+        (
+            RegistryApi(registry, conflicts, notices, about, services.locations.digest),
+            RegistrationsApi(registry, opening, notices, messages, about),
+            TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
+        ),
+        access.authorizer,
+        RegisterPage(
+            registry, opening, access.authorizer, pages, settings.address, settings.service_label
+        ),
+        ResolverPublicRoutes(
+            settings.address,
+            settings.gateways,
+            endpoints.redirects,
+            endpoints.inclusion,
+            registry,
+            conflicts,
+            base.clock,
+            pages,
+            metrics,
+        ),
+        metrics,
+        version,
+    )
+
+
+def _domain_proof(base: Base) -> DomainProof:
+    is_private = bool(base.settings.allowed_networks)
+    return DomainProof(
+        base.store.challenges, base.client, DnsTexts(), base.clock, allow_private=is_private
+    )
+
+
+def _mailer(settings: ResolverSettings) -> Mailer:
+    return SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else NoMailer()
