@@ -148,13 +148,7 @@ def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """
     refuse_closed_output()
     settings = read_archive(folder_of(folder).absolute())
-    serve_instance(
-        settings.folder,
-        listen or settings.listen,
-        workers or settings.workers,
-        partial(_serve_alone, settings),
-        _serve_together,
-    )
+    serve_instance(settings, listen, workers, _serve_alone, _serve_together)
 
 
 def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import click
 
@@ -24,6 +24,28 @@ from ibi.model.token import Scopes, TokenStore
 SHOWN_ONCE: Final = "This token may do everything. It is shown only now: keep it."
 
 
+class InstanceSettings(Protocol):
+    """What the settings of every program say."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the instance lies."""
+        ...
+
+    @property
+    def listen(self) -> str:
+        """ADDRESS:PORT at which it serves HTTP."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """How many processes answer."""
+        ...
+
+
+S = TypeVar("S", bound=InstanceSettings)
+
+
 def refuse_existing(program: Program[Any], given: Path) -> None:
     """Raise if there is an instance in a folder already."""
     if (given.absolute() / program.settings_file).exists():
@@ -32,7 +54,7 @@ def refuse_existing(program: Program[Any], given: Path) -> None:
 
 
 @contextmanager
-def new_instance(program: Program[Any], settings: Any) -> Iterator[None]:  # noqa: ANN401  # its own
+def new_instance(program: Program[Any], settings: InstanceSettings) -> Iterator[None]:
     """Make the folder of an instance, and hold it while the instance is made in it."""
     folder = settings.folder
     with made(folder, program.remote.service):
@@ -67,15 +89,22 @@ def show_made(facts: dict[str, str], *, as_json: bool) -> None:
 
 
 def serve_instance(
-    folder: Path,
+    settings: S,
     listen: str,
-    workers: int,
-    alone: Callable[[socket.socket], None],
+    workers: int | None,
+    alone: Callable[[S, socket.socket], None],
     together: Callable[[Path, socket.socket, int], None],
 ) -> None:
-    """Hold the folder of an instance, and serve it by one process or by several workers."""
-    with instance_lock.held(folder), listening_at(listen) as listener:
-        if workers > 1:
-            together(folder, listener, workers)
+    """Hold the folder of an instance, and serve it by one process or by several workers.
+
+    Options go before settings: `listen` is empty and `workers` None if they were not given.
+    """
+    count = workers or settings.workers
+    with (
+        instance_lock.held(settings.folder),
+        listening_at(listen or settings.listen) as listener,
+    ):
+        if count > 1:
+            together(settings.folder, listener, count)
         else:
-            alone(listener)
+            alone(settings, listener)
