@@ -65,10 +65,9 @@ def scene(
     folder: Path, number: int, without: str = "", **settings: object
 ) -> Iterator[tuple[ResolverServer, list[ArchiveDouble], list[ArchiveDouble]]]:
     """Run a resolver with so many archives, half of them faulty from now on."""
+    usual = {"hot_seconds": 0.0, "absent_seconds": 0.0, "archive_seconds": 5.0}
     with ExitStack() as stack:
-        resolver = stack.enter_context(
-            attacked(folder, without, hot_seconds=0.0, absent_seconds=0.0, **settings)
-        )
+        resolver = stack.enter_context(attacked(folder, without, **(usual | settings)))
         archives = [stack.enter_context(ArchiveDouble(service_of(each))) for each in range(number)]
         # The keys of archives are looked at two at a time.
         at_once(2, resolver.include, archives)

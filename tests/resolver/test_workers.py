@@ -375,14 +375,19 @@ def test_only_who_is_on_duty_watches() -> None:
             one, other, _ = at.machines
             one.fall_silent()
             await at.follow()
-            on_duty = [False]
-            watch = HealthCheck(other.registry, at.archives, at.clock, 0.001, lambda: on_duty[0])
-            watching = asyncio.create_task(watch.run())
+            on_duty, looks = False, 0
+
+            def is_on_duty() -> bool:
+                nonlocal looks
+                looks += 1
+                return on_duty
+
+            watch = HealthCheck(other.registry, at.archives, at.clock, 0.001, is_on_duty)
             at.clock.true += 60 * SECOND
-            for _ in range(20):
-                await asyncio.sleep(0.001)
+            watching = asyncio.create_task(watch.run())
+            await until(lambda: looks > 3)
             assert at.archives.asked == []
-            on_duty[0] = True
+            on_duty = True
             await until(lambda: other.registry.is_asked(ID))
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -529,13 +534,24 @@ def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
     asyncio.run(run())
 
 
+class CountedClock(FakeClock):
+    """A clock that counts how often its uptime was looked at: once in each beat of a process."""
+
+    looks = 0
+
+    def uptime(self) -> int:
+        """Return how long the machine has been on."""
+        self.looks += 1
+        return super().uptime()
+
+
 def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
     """While nobody can beat nobody counts."""
 
     async def run() -> None:
         with made(str(tmp_path / "registry.sqlite")) as place:
             store = place()
-            clock = FakeClock()
+            clock = CountedClock()
             one, other = (
                 WorkerLeases(store.processes, clock, beat=3600),
                 WorkerLeases(store.processes, clock, beat=0.001),
@@ -546,10 +562,9 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
             handle = store._handle  # noqa: SLF001
             database = handle.database  # taken away
             handle.database = Sqlite(tmp_path / "empty.sqlite")
+            looks = clock.looks
             with capture_logs() as logs:
-                await until(lambda: bool(logs))
-                for _ in range(50):
-                    await asyncio.sleep(0.001)
+                await until(lambda: clock.looks > looks + 3)
             assert len(logs) == 1
             handle.database.close()
             handle.database = database

@@ -609,8 +609,10 @@ def test_of_two_who_change_the_same_version_one_is_refused(place: CatalogueDatab
     one, other = place(), place()
     put(one, item(1))
     refused: list[str] = []
+    begun = threading.Event()
 
     def second() -> None:
+        begun.set()
         try:
             late = ItemChange(item=item(1, target="second"), version=1)
             other.items.apply(change("second", late), nothing)
@@ -621,6 +623,7 @@ def test_of_two_who_change_the_same_version_one_is_refused(place: CatalogueDatab
 
     def decide(_: Change) -> None:
         thread.start()
+        begun.wait()
         thread.join(0.3)
         assert refused == []
 

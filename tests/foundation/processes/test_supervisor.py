@@ -72,7 +72,7 @@ def test_who_is_told_to_end_before_it_began_ends_at_the_first_word(tmp_path: Pat
     def supervise() -> None:
         def begin() -> None:
             forked.touch()
-            time.sleep(0.3)  # for it to be told meanwhile, as it mostly is
+            wait_until(lambda: signal.SIGTERM in signal.sigpending())
 
         os.register_at_fork(after_in_child=begin)
         supervising(WorkerSlot("keeper", work, alone=True))()

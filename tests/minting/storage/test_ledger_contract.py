@@ -208,10 +208,11 @@ def test_connections_take_turns(place: Place) -> None:
 
 def test_nobody_reads_what_another_is_deciding(place: Place) -> None:
     one, other = place(), place()
-    entered, seen = threading.Event(), []
+    entered, reading, seen = threading.Event(), threading.Event(), []
 
     def read() -> None:
         entered.wait()
+        reading.set()
         seen.append(settle(other).mark)
 
     reader = threading.Thread(target=read)
@@ -219,6 +220,7 @@ def test_nobody_reads_what_another_is_deciding(place: Place) -> None:
 
     def decide(_: Entry) -> Commitment:
         entered.set()
+        reading.wait()
         reader.join(0.2)
         assert seen == []
         return FIRST
@@ -285,14 +287,16 @@ def test_everything_is_there_after_closing_and_opening_again(place: Place) -> No
 def test_pause_lets_nobody_in_until_resume(ledger: Ledger) -> None:
     settle(ledger, lambda _: FIRST)
     ledger.pause()
-    done = threading.Event()
+    begun, done = threading.Event(), threading.Event()
 
     def work() -> None:
+        begun.set()
         settle(ledger)
         done.set()
 
     other = threading.Thread(target=work)
     other.start()
+    begun.wait()
     assert not done.wait(0.2)
     ledger.resume()
     other.join()

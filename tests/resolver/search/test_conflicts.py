@@ -207,7 +207,8 @@ def test_nobody_writes_between_what_another_reads_and_writes() -> None:
             first = asyncio.create_task(at.see(HOME, ROGUE))
             await until(lambda: at.shelf.held == 1)
             second = asyncio.create_task(at.see(HOME, THIRD))
-            await asyncio.sleep(0.05)  # in which the second could read too early
+            for _ in range(100):  # rounds of the loop, in which the second could read too early
+                await asyncio.sleep(0)
             at.shelf.free.set()
             await asyncio.gather(first, second)
             assert at.only.seen == 2
