@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from ibi.archive.ports.catalogue import StoredChange
 from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.errors import UnknownError
 from ibi.model.change import Change
 from ibi.model.clock import Clock
@@ -44,7 +43,7 @@ class MemoryStore:
             (each, manifest(each.item, each.files, each.number, each.version + 1))
             for each in change.items
         )
-        line = JournalLine(stored_change(change), steps)
+        line = JournalLine(StoredChange.of(change), steps)
         PROCESS.get().write()
         self._tree.journal[change.id] = line
         self._carry_out(line)

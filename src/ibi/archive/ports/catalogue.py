@@ -123,6 +123,22 @@ class StoredChange:
     dropped: tuple[str, ...] = ()
     """Those of the places where nothing is afterwards."""
 
+    @classmethod
+    def of(cls, change: Change) -> StoredChange:
+        """Return what is kept of a change until it is finished."""
+        places = [(each.item.forms.label.spelling, each.dropped) for each in change.items]
+        return cls(
+            change.id,
+            change.at,
+            change.who,
+            change.act,
+            change.label,
+            change.detail,
+            change.deposit,
+            tuple(place for place, _ in places),
+            tuple(place for place, dropped in places if dropped),
+        )
+
 
 class Items(Protocol):
     """Items and their files, by any of their names."""

@@ -30,7 +30,6 @@ from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.archive.storage.files.folder_repair import FolderRepair
-from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.archive.storage.files.staging import Staging
 from ibi.errors import StorageError, UnknownError
 from ibi.foundation.system.disk import (
@@ -100,7 +99,7 @@ class FolderStore:
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, and carry it out among the files."""
         line = _Line(
-            stored_change(change),
+            StoredChange.of(change),
             tuple(
                 _Step(
                     each.item.forms.label.spelling,

@@ -12,7 +12,6 @@ import msgspec
 
 from ibi.archive.ports.catalogue import StoredChange
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.storage.files.journal_entry import stored_change
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File
 
@@ -54,7 +53,7 @@ decode_intent: Final = msgspec.json.Decoder(Intent).decode
 def line_of(change: Change, intent: Intent) -> JournalLine:
     """Write down a change that is to be decided, and of which all files were sent."""
     return JournalLine(
-        stored_change(change),
+        StoredChange.of(change),
         tuple(map(_step, change.items)),
         intent.replacing,
         bool(intent.new or intent.replacing),
