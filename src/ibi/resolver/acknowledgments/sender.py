@@ -10,7 +10,7 @@ import asyncio
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -20,7 +20,7 @@ from ibi.model.pace import Backoff, Pace, RetryTimes
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
 from ibi.resolver.ports.outbound import ArchiveClient, NoReply
-from ibi.resolver.ports.store import AcknowledgmentStore, PendingAcknowledgment
+from ibi.resolver.ports.store import AcknowledgmentStore, ArchiveLookup, PendingAcknowledgment
 from ibi.resolver.rules import access_sheet
 from ibi.resolver.rules.acknowledgment import (
     SECOND,
@@ -58,14 +58,6 @@ FOREIGN_RATE: Final = 50
 """Requests a second."""
 
 _LOG: Final = structlog.get_logger()
-
-
-class ArchiveLookup(Protocol):
-    """The archives that are on record."""
-
-    def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
-        """Return one by its id."""
-        ...
 
 
 class AcknowledgmentSender:

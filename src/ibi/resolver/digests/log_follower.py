@@ -13,9 +13,8 @@ from typing import Final, Protocol
 
 import structlog
 
-from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
-from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.ports.store import ArchiveLookup, DigestProgress
 from ibi.resolver.rules.lease import ArchiveLeases, Lease
 from ibi.wire.digest import DigestPage
 
@@ -32,14 +31,6 @@ SLICE: Final = 2048
 _MOST_WANTED: Final = 10_000
 
 _LOG: Final = structlog.get_logger()
-
-
-class ArchiveLookup(Protocol):
-    """The archives that are on record."""
-
-    def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
-        """Return one by its id."""
-        ...
 
 
 class DigestIndex(Protocol):

@@ -81,6 +81,14 @@ ChangeArchive: TypeAlias = Callable[[RegisteredArchive | None], ArchiveChange | 
 while all others wait, and does nothing else."""
 
 
+class ArchiveLookup(Protocol):
+    """The archives that are on record."""
+
+    def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
+        """Return one by its id."""
+        ...
+
+
 class ArchiveStore(Protocol):
     """Registered archives, and what happened to them. Every change is news."""
 

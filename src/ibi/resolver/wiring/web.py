@@ -43,7 +43,7 @@ from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who may use the API."""
+    """The tokens of the API, and what each of them allows."""
 
     tokens: Tokens
     authorizer: Authorizer

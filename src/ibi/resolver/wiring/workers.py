@@ -24,12 +24,7 @@ from ibi.resolver.wiring.app import ResolverInstance, resolver_app
 
 # What each of them would import, imported once: its memory is shared.
 _SHARED: Final = (
-    *(
-        "ibi.resolver.peers.archive_client",
-        "ibi.foundation.system.dns",
-        "ibi.foundation.system.mailbox",
-    ),
-    *("ibi.resolver.web.app", "ibi.resolver.web.register_page", "ibi.resolver.web.registry_api"),
+    "ibi.resolver.wiring.web",
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.on", "uvloop"),
 )
 
