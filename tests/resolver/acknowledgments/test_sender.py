@@ -161,7 +161,9 @@ def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_oth
         for sent in range(1, 4):
             await reached(lambda sent=sent: client.acknowledged.count(first) >= sent)  # type: ignore[misc]
             clock.true += LONGEST_REST
-            telling.note(replace(REFERRAL, url="http://a.example.org/b"))  # wakes it up
+            # Wakes it up. Each has a URL of its own: two of one URL that are written together would
+            # share one key, and the second would have to ask for another.
+            telling.note(replace(REFERRAL, url=f"http://a.example.org/b{sent}"))
         assert set(client.acknowledged) - {str(KEY)} == {first}
         assert client.asked == 1
         clock.true += KEY_LIFE
