@@ -21,7 +21,7 @@ from ibi.identifier.fingerprint import END
 from ibi.resolver.digests.log_follower import MOST as MOST_READ
 from ibi.resolver.digests.log_follower import PARTS
 from ibi.resolver.rules.search_progress import MAX_RECORD_ASKS, full_search_share
-from ibi.wire.digest import MOST, DigestPage, encode
+from ibi.wire.digest import MAX_FINGERPRINTS, DigestPage, encode
 
 SEED: Final = 16066
 ARCHIVES: Final = (10, 100, 500, 1_000, 10_000, 100_000)
@@ -214,7 +214,7 @@ def _octets_an_item(items: int) -> float:
     """Return what a fingerprint takes in pages as an archive of so many items has them."""
     chance = random.Random(SEED)  # noqa: S311  # fingerprints of nobody
     # Each item has two labels.
-    count = min(2 * items, MOST)
+    count = min(2 * items, MAX_FINGERPRINTS)
     held = tuple(sorted({chance.randrange(END) for _ in range(count)}))
     return 2 * len(encode(DigestPage("0" * 32, 0, count, more=False, held=held))) / len(held)
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import uvloop
 
 from ibi.identifier.fingerprint import fingerprint
-from ibi.wire.digest import MEDIA_TYPE, MOST, DigestPage, encode
+from ibi.wire.digest import MAX_FINGERPRINTS, MEDIA_TYPE, DigestPage, encode
 
 EPOCH = "0123456789abcdef" * 2
 _PLAIN = b"text/plain"
@@ -69,7 +69,7 @@ class AnyArchive(asyncio.Protocol):
 
     def _page(self, after: int) -> bytes:
         count = len(self.labels)
-        end = min(after + MOST, count)
+        end = min(after + MAX_FINGERPRINTS, count)
         held = tuple(sorted({fingerprint(label) for label in self.labels[after:end]}))
         return encode(DigestPage(EPOCH, after, end, more=end < count, held=held))
 

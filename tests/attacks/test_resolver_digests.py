@@ -21,7 +21,7 @@ from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import NoReply
-from ibi.wire.digest import MAX_PAGE, MEDIA_TYPE, MOST, DigestPage, encode
+from ibi.wire.digest import MAX_FINGERPRINTS, MAX_PAGE, MEDIA_TYPE, DigestPage, encode
 from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble
 from tests.support.doubles.faulty_servers import CannedServer, EndlessServer, Listener
 
@@ -73,7 +73,7 @@ def test_no_archive_says_anything_that_is_taken_for_a_page(behaviour: str) -> No
 
 def whole() -> bytes:
     """Return the largest page that there can be, or nearly."""
-    names = sorted(random.Random(7).sample(range(END), MOST))  # noqa: S311  # the same each time
+    names = sorted(random.Random(7).sample(range(END), MAX_FINGERPRINTS))  # noqa: S311  # the same each time
     return encode(DigestPage(EPOCH, 7, 8, more=True, held=tuple(names)))
 
 
@@ -81,7 +81,7 @@ def test_the_largest_page_is_taken() -> None:
     with CannedServer("200 OK", KIND, body=whole()) as server:
         heard = fetch(server.address)
     assert isinstance(heard, DigestPage)
-    assert len(heard.held) == MOST
+    assert len(heard.held) == MAX_FINGERPRINTS
 
 
 def bodies() -> Iterator[tuple[str, bytes]]:
@@ -91,7 +91,7 @@ def bodies() -> Iterator[tuple[str, bytes]]:
     yield "cut", bytes(page[:-1])
     yield "many", bytes(page[:38]) + (2**32 - 1).to_bytes(4) + bytes(1000)
     yield "zeros", bytes(MAX_PAGE)
-    yield "ones", bytes(page[:38]) + MOST.to_bytes(4) + b"\xff" * 300_000
+    yield "ones", bytes(page[:38]) + MAX_FINGERPRINTS.to_bytes(4) + b"\xff" * 300_000
     yield "nothing", b""
     count = 1
     quotients = bytes(300_000) + b"\1"

@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import pytest
 
-from ibi.installation.instance_checks import OLD, digest_findings
+from ibi.installation.instance_checks import MAX_DIGEST_AGE_SECONDS, digest_findings
 from ibi.installation.machine_checks import machine_findings
 from ibi.resolver.digests.locations import BOUND, SECOND
 from tests.support.processes.shell import Done, Shell, refusal
@@ -275,8 +275,8 @@ def test_digests_that_are_old_are_named() -> None:
     none: dict[str, object] = {"service_ibi": "none", "state": "included"}
     part = archive("part", 0, whole=False)
     assert list(digest_findings([none, part])) == []
-    [good] = digest_findings([none, part, archive("new", OLD - 600)])
+    [good] = digest_findings([none, part, archive("new", MAX_DIGEST_AGE_SECONDS - 600)])
     assert (good.verdict, good.text) == ("ok", "1 of 3 archives")
-    [bad] = digest_findings([archive("old", OLD + 600), archive("new", 0), part])
+    [bad] = digest_findings([archive("old", MAX_DIGEST_AGE_SECONDS + 600), archive("new", 0), part])
     assert (bad.verdict, bad.text) == ("warning", "old: old")
-    assert OLD * SECOND == BOUND
+    assert MAX_DIGEST_AGE_SECONDS * SECOND == BOUND

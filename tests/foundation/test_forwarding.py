@@ -20,7 +20,7 @@ from ibi.archive.web.forwarding import Forwarder
 from ibi.errors import WriterUnavailableError
 from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.interprocess.frames import (
-    LARGEST,
+    MAX_FRAME,
     FdChannel,
     Head,
     encode,
@@ -123,7 +123,7 @@ def test_a_request_arrives_as_it_was_read_and_its_answer_comes_back() -> None:
         await send({"type": "http.response.body", "body": body[:7], "more_body": True})
         await send({"type": "http.response.body", "body": body[7:]})
 
-    parts = (b"a" * 10, b"", b"b" * (LARGEST + 5), b"c")
+    parts = (b"a" * 10, b"", b"b" * (MAX_FRAME + 5), b"c")
     client = Client(*parts)
     _run(_handed(app, client))
     assert {name: seen[0][name] for name in SCOPE} == SCOPE
@@ -299,7 +299,7 @@ def test_a_head_is_read_as_it_was_written(head: Head) -> None:
     assert Head.of(head.scope()) == head
 
 
-@given(st.integers(0, 3 * LARGEST))
+@given(st.integers(0, 3 * MAX_FRAME))
 def test_frames_hold_all_that_was_written(length: int) -> None:
     async def read() -> int:
         reader = asyncio.StreamReader()

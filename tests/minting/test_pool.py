@@ -14,7 +14,7 @@ from ibi import Minter, RepositoryName
 from ibi.errors import BusyError, MinterClosedError, MinterUnreachableError, MintingRequestError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
-from ibi.minting.pool import REST, Pool
+from ibi.minting.pool import SKIP_NANOSECONDS, Pool
 from ibi.minting.remote_minter import RemoteMinter
 from ibi.minting.rules.label_generator import Minted
 from ibi.minting.rules.subsystem import Subsystem
@@ -107,7 +107,7 @@ def test_one_that_is_busy_is_left_alone_for_as_long_as_it_says(
         with pytest.raises(BusyError):
             slow.mint_many(2, timeout=1)
         assert {host_of(pool.mint()) for _ in range(4)} == {"m0.example.org"}
-        clock.sleep(REST)
+        clock.sleep(SKIP_NANOSECONDS)
         assert {host_of(pool.mint(timeout=5)) for _ in range(2)} == {
             "slow.example.org",
             "m0.example.org",
@@ -144,7 +144,7 @@ def test_over_http_one_that_is_killed_is_left_out_until_it_is_back(
         server.start()
         # It rests a while yet, then it is asked again.
         assert {host_of(pool.mint()) for _ in range(4)} == {"m0.example.org"}
-        clock.sleep(REST)
+        clock.sleep(SKIP_NANOSECONDS)
         labels += [pool.mint() for _ in range(10)]
         assert Counter(map(host_of, labels[20:])) == {"remote.example.org": 5, "m0.example.org": 5}
         assert len({label.rep for label in labels}) == len(labels)

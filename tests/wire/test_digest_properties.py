@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ibi.errors import MessageError
 from ibi.identifier.fingerprint import END, fingerprint
-from ibi.wire.digest import MAX_CURSOR, MAX_PAGE, MOST, DigestPage, decode, encode
+from ibi.wire.digest import MAX_CURSOR, MAX_FINGERPRINTS, MAX_PAGE, DigestPage, decode, encode
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs/reference/digest.md"
 EPOCH = "00112233445566778899aabbccddeeff"
@@ -97,8 +97,8 @@ def test_what_is_cut_or_has_more_behind_it_is_refused(cut: int) -> None:
         page(-1),
         page(END),
         page(1, dropped=(1,)),
-        page(*range(MOST + 1)),
-        page(*range(MOST), dropped=(MOST,)),
+        page(*range(MAX_FINGERPRINTS + 1)),
+        page(*range(MAX_FINGERPRINTS), dropped=(MAX_FINGERPRINTS,)),
     ],
 )
 def test_what_is_no_page_is_not_written(wrong: DigestPage) -> None:
@@ -118,7 +118,7 @@ def test_a_page_that_stays_where_it_is_and_promises_more_is_refused() -> None:
 
 def test_counts_that_cannot_be_are_refused_before_anything_is_made_of_them() -> None:
     head = encode(page())[:38]
-    for count in (MOST + 1, 2**32 - 1):
+    for count in (MAX_FINGERPRINTS + 1, 2**32 - 1):
         with pytest.raises(MessageError, match="too many fingerprints"):
             decode(head + count.to_bytes(4) + bytes(1000))
     with pytest.raises(MessageError, match="longer"):
@@ -138,10 +138,10 @@ def test_numbers_beyond_the_greatest_are_refused() -> None:
 @pytest.mark.parametrize(
     "names",
     [
-        range(MOST),
-        range(END - MOST, END),
-        range(0, END, END // MOST),
-        (*range(MOST // 2), *range(END - MOST // 2, END)),
+        range(MAX_FINGERPRINTS),
+        range(END - MAX_FINGERPRINTS, END),
+        range(0, END, END // MAX_FINGERPRINTS),
+        (*range(MAX_FINGERPRINTS // 2), *range(END - MAX_FINGERPRINTS // 2, END)),
     ],
 )
 def test_the_largest_page_is_within_its_limit_whatever_stands_in_it(names: range) -> None:
@@ -151,7 +151,7 @@ def test_the_largest_page_is_within_its_limit_whatever_stands_in_it(names: range
         assert decode(octets).held == tuple(held)
 
 
-@pytest.mark.parametrize(("count", "most"), [(100, 47.0), (10_000, 36.3), (MOST, 33.6)])
+@pytest.mark.parametrize(("count", "most"), [(100, 47.0), (10_000, 36.3), (MAX_FINGERPRINTS, 33.6)])
 def test_a_fingerprint_takes_as_few_bits_as_the_documentation_says(count: int, most: float) -> None:
     names = sorted(random.Random(count).sample(range(END), count))  # noqa: S311  # the same each time
     bits = 8 * len(encode(page(*names))) / count

@@ -24,7 +24,13 @@ from ibi.errors import (
     UnknownError,
     shown,
 )
-from ibi.foundation.http_client.api_client import ATTEMPTS, REST, RemoteApi, detail_of, reason_of
+from ibi.foundation.http_client.api_client import (
+    ATTEMPTS,
+    OVERLOAD_PAUSE_SECONDS,
+    RemoteApi,
+    detail_of,
+    reason_of,
+)
 from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 from ibi.wire.percent_encoding import path as in_url
@@ -123,7 +129,7 @@ class RemoteArchive(RemoteApi):
                 passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
                 if refusal.status not in passing or attempt == ATTEMPTS - 1:
                     raise
-                time.sleep(REST)
+                time.sleep(OVERLOAD_PAUSE_SECONDS)
         sent = _sha256(source)
         if answer["sha256"] != sent:
             raise ChecksumError(path, sent, answer["sha256"])

@@ -30,7 +30,7 @@ _TOO_LITTLE: Final = 100 << 20
 _SECOND: Final = 1_000_000_000
 _SKEW: Final = 60.0
 """Seconds by which files may seem to come from the future."""
-OLD: Final = 7200
+MAX_DIGEST_AGE_SECONDS: Final = 7200
 """Seconds after which a digest is ignored; a test checks that the resolver uses the same limit."""
 _NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
@@ -250,7 +250,7 @@ def _archives(archives: list[dict[str, Any]]) -> Finding:
 def digest_findings(archives: list[dict[str, Any]]) -> Iterator[Finding]:
     """Check for archives that are asked about every item, because their digests are too old."""
     held = [each for each in archives if each.get("digest", {}).get("whole")]
-    bound = datetime.now(UTC) - timedelta(seconds=OLD)
+    bound = datetime.now(UTC) - timedelta(seconds=MAX_DIGEST_AGE_SECONDS)
     old = [
         each["service_ibi"]
         for each in held

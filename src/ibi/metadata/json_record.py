@@ -20,7 +20,7 @@ from ibi.metadata.licence import check_licence
 from ibi.metadata.orcid import looks_like_orcid, read_orcid
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
-LONGEST: Final = 100
+MAX_LANGUAGE_TAG: Final = 100
 """The longest language tag in characters. RFC 5646, 4.4.1 asks for 35; private tags are longer."""
 
 #   langtag   = language ["-" script] ["-" region] *("-" variant) *("-" extension)
@@ -44,7 +44,7 @@ _TAG: Final = re.compile(
 
 def check_language_tag(text: str) -> str:
     """Return the tag as it was written; MetadataError if it is not well-formed."""
-    if len(text) > LONGEST or _TAG.fullmatch(text) is None:
+    if len(text) > MAX_LANGUAGE_TAG or _TAG.fullmatch(text) is None:
         raise MetadataError(f"{shown(text)} is not a language tag: expected one as pt or pt-BR.")
     return text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-LONGEST: Final = 2048
+MAX_ADDRESS: Final = 2048
 """The longest address in characters, the limit of sitemaps and of old browsers."""
 
 # A user name is refused because it can hide the host, and so is every character that RFC 3986 does
@@ -20,4 +20,4 @@ _WEB_ADDRESS: Final = re.compile(
 
 def is_web_address(text: str) -> bool:
     """Return whether the text is an address with http or https."""
-    return len(text) <= LONGEST and _WEB_ADDRESS.fullmatch(text) is not None
+    return len(text) <= MAX_ADDRESS and _WEB_ADDRESS.fullmatch(text) is not None

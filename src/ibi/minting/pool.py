@@ -16,7 +16,7 @@ from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.label_generator import Minted
 from ibi.model.clock import Clock
 
-REST: Final = 5 * SECOND
+SKIP_NANOSECONDS: Final = 5 * SECOND
 """Nanoseconds for which a subsystem that failed is skipped, unless all have failed."""
 
 
@@ -59,8 +59,10 @@ class Pool(AbstractContextManager["Pool"]):
                 failure = error  # another member may have a finer granularity
             except MintingError as error:
                 failure = error
-                rest = error.retry_after * SECOND if isinstance(error, BusyError) else REST
-                self._resting[index] = self._clock.uptime() + min(rest, REST)
+                rest = (
+                    error.retry_after * SECOND if isinstance(error, BusyError) else SKIP_NANOSECONDS
+                )
+                self._resting[index] = self._clock.uptime() + min(rest, SKIP_NANOSECONDS)
             else:
                 self._resting[index] = 0
                 return labels

@@ -22,7 +22,7 @@ from typing import Final
 from ibi.errors import MessageError
 from ibi.identifier.fingerprint import BITS, END
 
-MOST: Final = 65_536
+MAX_FINGERPRINTS: Final = 65_536
 """The largest number of fingerprints in a page: 33 bits each, 270 kB in all, 40 ms to read."""
 MAX_PAGE: Final = 327_680
 """The largest size of a page in octets, whatever its fingerprints are."""
@@ -98,7 +98,7 @@ def _fault(page: DigestPage, *, are_sorted: bool = False) -> str:
         return "its cursors are not valid"
     if page.after == page.last and (page.more or held or dropped):
         return "it has content, but its cursor does not advance"
-    if len(held) + len(dropped) > MOST:
+    if len(held) + len(dropped) > MAX_FINGERPRINTS:
         return "it has too many fingerprints"
     are_sorted = are_sorted or (_is_sorted(held) and _is_sorted(dropped))
     if not are_sorted or not frozenset(held).isdisjoint(dropped):
@@ -142,7 +142,7 @@ def _read(octets: bytes, place: int) -> tuple[tuple[int, ...], int]:
     count, place = _number(octets, place)
     if not count:
         return (), place
-    if count > MOST:
+    if count > MAX_FINGERPRINTS:
         raise _error("it has too many fingerprints")
     width = _width(count)
     remainders, place = _bits(octets, place, (count * width + 7) // 8)

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from ibi.foundation.http_client.guarded_pool import LEAST, MOST_LINES, WINDOW, StallGuardReader
+from ibi.foundation.http_client.guarded_pool import (
+    MIN_WINDOW_BYTES,
+    MOST_LINES,
+    WINDOW_SECONDS,
+    StallGuardReader,
+)
 
 
 class Line(io.RawIOBase):
@@ -43,30 +48,30 @@ def test_what_comes_is_read() -> None:
 
 
 def test_what_comes_slowly_and_steadily_is_read() -> None:
-    content = bytes(10 * LEAST)
-    assert Line(content, LEAST // 10, WINDOW / 10).reader().read() == content
+    content = bytes(10 * MIN_WINDOW_BYTES)
+    assert Line(content, MIN_WINDOW_BYTES // 10, WINDOW_SECONDS / 10).reader().read() == content
 
 
 def test_what_ends_late_is_read() -> None:
-    assert Line(b"short", 5, WINDOW).reader().read(5) == b"short"
+    assert Line(b"short", 5, WINDOW_SECONDS).reader().read(5) == b"short"
 
 
 @pytest.mark.parametrize("piece", [1, 100])
 def test_what_comes_drop_by_drop_is_given_up(piece: int) -> None:
-    line = Line(bytes(LEAST), piece, WINDOW / 3)
+    line = Line(bytes(MIN_WINDOW_BYTES), piece, WINDOW_SECONDS / 3)
     with pytest.raises(TimeoutError):
         line.reader().read()
-    assert line.now < 2 * WINDOW
+    assert line.now < 2 * WINDOW_SECONDS
 
 
 def test_haste_before_does_not_excuse_it() -> None:
-    line = Line(bytes(100 * LEAST), LEAST, WINDOW / 100)
+    line = Line(bytes(100 * MIN_WINDOW_BYTES), MIN_WINDOW_BYTES, WINDOW_SECONDS / 100)
     reader = line.reader()
-    reader.read(50 * LEAST)
-    line.piece, line.seconds = 1, WINDOW / 3
+    reader.read(50 * MIN_WINDOW_BYTES)
+    line.piece, line.seconds = 1, WINDOW_SECONDS / 3
     with pytest.raises(TimeoutError):
         reader.read()
-    assert line.now < 4 * WINDOW
+    assert line.now < 4 * WINDOW_SECONDS
 
 
 def test_lines_between_which_nothing_comes_end() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.foundation.processes.supervisor import LONGEST, restart_delay
+from ibi.foundation.processes.supervisor import MAX_RESTART_SECONDS, restart_delay
 
 
 def test_the_first_is_replaced_at_once_and_others_ever_more_slowly() -> None:
@@ -12,4 +12,4 @@ def test_the_first_is_replaced_at_once_and_others_ever_more_slowly() -> None:
 
 
 def test_nobody_waits_longer_than_the_longest_pause() -> None:
-    assert restart_delay(1_000_000) == LONGEST
+    assert restart_delay(1_000_000) == MAX_RESTART_SECONDS

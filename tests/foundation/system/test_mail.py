@@ -20,7 +20,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from ibi import parse
 from ibi.errors import MailError, ResolverRequestError
-from ibi.foundation.system.mailbox import LARGEST, MOST_PARTS, messages
+from ibi.foundation.system.mailbox import MAX_MESSAGE, MOST_PARTS, messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.rules.registration_mail import MailedRegistration, confirmation, read
@@ -379,10 +379,10 @@ def test_html_alone_is_no_text() -> None:
 
 def test_too_large_a_message_is_refused() -> None:
     head = headed()
-    [found] = piped(head + b" " * (LARGEST - len(head)))
+    [found] = piped(head + b" " * (MAX_MESSAGE - len(head)))
     assert read(*found) == REGISTRATION
     with pytest.raises(ResolverRequestError, match="too large"):
-        piped(head + b" " * (LARGEST - len(head) + 1))
+        piped(head + b" " * (MAX_MESSAGE - len(head) + 1))
 
 
 def test_too_many_parts_are_refused() -> None:
@@ -443,7 +443,7 @@ def test_in_a_box_bad_messages_hide_no_good_ones(
     kind: type[mailbox.mbox | mailbox.Maildir], tmp_path: Path
 ) -> None:
     box = kind(tmp_path / "box")
-    box.add(headed() + b" " * LARGEST)
+    box.add(headed() + b" " * MAX_MESSAGE)
     box.add(HOSTILE["comments"])
     box.add(headed() + b"\n--" * (MOST_PARTS + 1))
     box.add(mailed())

@@ -15,9 +15,9 @@ import structlog
 from ibi.archive.ports.catalogue import DigestState, NameChange, NameLog
 from ibi.errors import IbiError
 from ibi.identifier.fingerprint import OCTETS
-from ibi.wire.digest import MOST, DigestPage
+from ibi.wire.digest import MAX_FINGERPRINTS, DigestPage
 
-ROWS: Final = MOST // 2
+ROWS: Final = MAX_FINGERPRINTS // 2
 """The changes of one page; most items have two names."""
 _REST: Final = 30.0
 """Seconds before the backfill continues after the catalogue failed."""
@@ -54,7 +54,7 @@ def gathered(state: DigestState, after: int, rows: Sequence[NameChange]) -> Dige
     said: dict[bytes, bool] = {}
     taken = 0
     for _, names, held in rows[:ROWS]:
-        if len(said) + len(names) // OCTETS > MOST:
+        if len(said) + len(names) // OCTETS > MAX_FINGERPRINTS:
             break
         for start in range(0, len(names), OCTETS):
             said[names[start : start + OCTETS]] = held

@@ -25,7 +25,7 @@ from ibi.metadata.web_address import is_web_address
 
 ATTEMPTS: Final = 6
 """How often a request is tried while the service is overloaded."""
-REST: Final = 1.0
+OVERLOAD_PAUSE_SECONDS: Final = 1.0
 """Seconds to wait after the service answered that it is overloaded."""
 JSON: Final = "application/json"
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=300)
@@ -91,7 +91,7 @@ class RemoteApi:
             except (ArchiveRefusedError, ResolverRefusedError) as refusal:
                 if refusal.status != HTTPStatus.TOO_MANY_REQUESTS or attempt == ATTEMPTS - 1:
                     raise
-                time.sleep(REST)
+                time.sleep(OVERLOAD_PAUSE_SECONDS)
         try:
             return msgspec.json.decode(answer.data) if answer.data else None
         except msgspec.MsgspecError:

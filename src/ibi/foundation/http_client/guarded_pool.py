@@ -26,9 +26,9 @@ from urllib3.exceptions import (
 from ibi.errors import ArchiveRequestError, shown
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
-WINDOW: Final = 60.0
+WINDOW_SECONDS: Final = 60.0
 """Seconds of waiting after which the progress of an answer is checked."""
-LEAST: Final = 64_000
+MIN_WINDOW_BYTES: Final = 64_000
 """Bytes that must have come in a window."""
 MOST_LINES: Final = 1000
 """The largest number of lines in succession, without any part of a body in between."""
@@ -49,8 +49,8 @@ class _StallGuard(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401  # whatever has room
-        if self._waited >= WINDOW:
-            if self._come < LEAST:
+        if self._waited >= WINDOW_SECONDS:
+            if self._come < MIN_WINDOW_BYTES:
                 raise TimeoutError("it sends too slowly")
             self._waited, self._come = 0.0, 0
         began = self._clock()

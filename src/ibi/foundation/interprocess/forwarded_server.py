@@ -32,7 +32,7 @@ from ibi.foundation.interprocess.frames import (
 from ibi.foundation.interprocess.worker_metrics import MetricsSource
 
 _LOG: Final = structlog.get_logger()
-MOST: Final = 4000
+MAX_REQUESTS: Final = 4000
 """The largest number of requests served concurrently; further ones wait in the channel."""
 
 
@@ -87,12 +87,12 @@ class ForwardedServer:
         task = asyncio.create_task(self._serve(connection))
         self._answering[task] = time.monotonic()
         task.add_done_callback(self._answered)
-        if len(self._answering) >= MOST:
+        if len(self._answering) >= MAX_REQUESTS:
             self._pause()
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         del self._answering[task]
-        if self._is_open and len(self._answering) == MOST - 1:
+        if self._is_open and len(self._answering) == MAX_REQUESTS - 1:
             self.open()
 
     async def _serve(self, connection: socket) -> None:

@@ -72,7 +72,7 @@ START: Final = b"S"
 BODY: Final = b"B"
 END: Final = b"E"
 
-LARGEST: Final = 1 << 20
+MAX_FRAME: Final = 1 << 20
 """The largest frame in bytes; heads are limited to much less (`bounded_http`), bodies are split."""
 _HEAD: Final = Struct(">cI")
 
@@ -149,15 +149,15 @@ def frame(kind: bytes, content: bytes = b"") -> bytes:
 
 def frames(kind: bytes, content: bytes) -> bytes:
     """Return as many frames as the content needs."""
-    if len(content) <= LARGEST:
+    if len(content) <= MAX_FRAME:
         return frame(kind, content)
-    parts = (content[start : start + LARGEST] for start in range(0, len(content), LARGEST))
+    parts = (content[start : start + MAX_FRAME] for start in range(0, len(content), MAX_FRAME))
     return b"".join(frame(kind, part) for part in parts)
 
 
 async def read_frame(reader: StreamReader) -> tuple[bytes, bytes]:
     """Read a frame; EOFError if the other side is gone, or the frame is not valid."""
     kind, length = _HEAD.unpack(await reader.readexactly(_HEAD.size))
-    if length > LARGEST:
+    if length > MAX_FRAME:
         raise EOFError
     return kind, await reader.readexactly(length) if length else b""

@@ -36,11 +36,11 @@ from ibi.foundation.processes.worker_slot import (
 from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 
-LONG_ENOUGH: Final = 10.0
+STABLE_SECONDS: Final = 10.0
 """Seconds that a worker must live for its death not to count as immediate."""
-LONGEST: Final = 30.0
+MAX_RESTART_SECONDS: Final = 30.0
 """The longest delay in seconds until a worker is replaced whose predecessors died at once."""
-_RESTART: Final = Backoff(SECOND // 2, int(LONGEST * SECOND))
+_RESTART: Final = Backoff(SECOND // 2, int(MAX_RESTART_SECONDS * SECOND))
 
 
 def restart_delay(deaths: int) -> float:
@@ -258,7 +258,7 @@ class Supervisor:
         if not self._is_open or self._ending:
             return
         slot = process.slot
-        deaths = 0 if lived >= LONG_ENOUGH else self._deaths.get(slot, 0) + 1
+        deaths = 0 if lived >= STABLE_SECONDS else self._deaths.get(slot, 0) + 1
         self._deaths[slot] = deaths
         pause = restart_delay(deaths)
         self._due[slot] = time.monotonic() + pause

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Final, TypeAlias, cast
 from ibi.errors import ResolverRequestError, shown
 from ibi.wire.percent_encoding import text_of
 
-LARGEST: Final = 1024 * 1024
+MAX_MESSAGE: Final = 1024 * 1024
 """The largest message in bytes: a registration has a few hundred, and mail programs add more."""
 LONGEST_HEADER: Final = 4096
 """Characters of a header that are read: its parser takes quadratic time for hostile ones."""
@@ -52,13 +52,13 @@ def messages(source: BinaryIO | Path) -> Iterator[Message]:
     """
     if isinstance(source, Path):
         for octets in _in_box(source):
-            if len(octets) <= LARGEST:
+            if len(octets) <= MAX_MESSAGE:
                 yield from _sensible(octets)
         return
-    octets = source.read(LARGEST + 1)
-    if len(octets) > LARGEST:
+    octets = source.read(MAX_MESSAGE + 1)
+    if len(octets) > MAX_MESSAGE:
         raise ResolverRequestError(
-            f"The message is too large: a registration has {LARGEST} bytes at the most."
+            f"The message is too large: a registration has {MAX_MESSAGE} bytes at the most."
         )
     yield from _read(octets)
 
@@ -71,7 +71,7 @@ def _in_box(path: Path) -> Iterator[bytes]:
         with closing(box):
             for key in box.iterkeys():
                 with closing(box.get_file(key)) as file:
-                    yield file.read(LARGEST + 1)
+                    yield file.read(MAX_MESSAGE + 1)
     except (OSError, mailbox.Error):
         raise ResolverRequestError(
             f"{shown(str(path))} cannot be read: expected an mbox file or a Maildir."
