@@ -38,7 +38,8 @@ READ, DEPOSIT, ADMINISTER = range(3)
 WITHOUT_TOKENS: Final = """
 from ibi.foundation.web.tokens import Tokens
 
-Tokens.authenticate = lambda self, authorization, scope: next(iter(self._by_digest.values()))
+Tokens.identify = lambda self, authorization: next(iter(self._by_digest.values()))
+Tokens.check_scope = lambda self, token, scope: None
 """
 
 
