@@ -40,7 +40,7 @@ OF_THE_WHOLE = {
 TO_MEND = {
     *("archive/fixity", "archive/peers", "archive/ports", "archive/storage/objects"),
     *("archive/web", "archive/web/api", "foundation/web"),
-    *("resolver/digests", "resolver/ports", "resolver/registry", "resolver/rules"),
+    *("resolver/digests", "resolver/ports", "resolver/registry"),
     *("resolver/search", "resolver/web", "resolver/workers"),
 }
 """Folders whose docstrings are not yet in plain English; to be emptied."""

@@ -22,8 +22,8 @@ from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.liveness import LOOKS, Liveness
-from ibi.resolver.rules.outage import SECOND, SILENCES
+from ibi.resolver.rules.liveness import MAX_MISSED_BEATS, Liveness
+from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers import leases as duties_module
@@ -63,7 +63,7 @@ class Machine:
         assert found is not None
         return found
 
-    def fall_silent(self, times: int = SILENCES) -> None:
+    def fall_silent(self, times: int = MAX_SILENCES) -> None:
         """Let the archive not answer this process."""
         for _ in range(times):
             self.registry.heard(ID, "nobody answers")
@@ -408,20 +408,20 @@ def store(tmp_path: Path) -> Iterator[SqlResolverStore]:
 
 def test_who_shows_no_beat_in_so_many_looks_is_gone() -> None:
     attendance = Liveness()
-    for beat in (5, 6, 6, 6, 7, *[7] * (LOOKS - 1)):
-        attendance.look({"a": beat, "b": 1})
+    for beat in (5, 6, 6, 6, 7, *[7] * (MAX_MISSED_BEATS - 1)):
+        attendance.observe({"a": beat, "b": 1})
         assert "a" not in attendance.gone()
-    attendance.look({"a": 7})
+    attendance.observe({"a": 7})
     assert attendance.gone() == {"a": 7}
-    attendance.look({"a": 8})
+    attendance.observe({"a": 8})
     assert attendance.gone() == {}
-    attendance.look({})
-    attendance.look({"a": 8})
+    attendance.observe({})
+    attendance.observe({"a": 8})
     assert attendance.gone() == {}
 
 
 def test_others_wait_for_longer_than_a_duty_is_counted_on() -> None:
-    assert LOOKS * BEAT * SECOND >= 1.5 * HELD
+    assert MAX_MISSED_BEATS * BEAT * SECOND >= 1.5 * HELD
     assert HELD > 3 * BEAT * SECOND
 
 
@@ -463,7 +463,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
         await awake.open()
         name = asleep.process
         store.acknowledgments.keep_pending(name, 1, [])
-        for _ in range(LOOKS + 1):
+        for _ in range(MAX_MISSED_BEATS + 1):
             assert asleep.is_there == asleep.holds(WATCH) == (clock.uptime() < began + HELD)
             await awake.attend()
             clock.true += int(BEAT * SECOND)
@@ -493,7 +493,7 @@ def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
         duties = WorkerLeases(store.processes, clock, beat=3600, on_adoption=adopted.append)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
-        for _ in range(LOOKS + 1):
+        for _ in range(MAX_MISSED_BEATS + 1):
             assert adopted == []
             await duties.attend()
         assert adopted == [5]

@@ -54,7 +54,7 @@ def _no_rivals(question: Question, evidence: Evidence) -> None:
 def _content(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
     """Ask nobody else: those who are likely to know were asked."""
     del offers
-    return decision.decide(question, replace(evidence, held=False))
+    return decision.decide(question, replace(evidence, others_held_back=False))
 
 
 class _LongMemory(RedirectCache):
@@ -190,7 +190,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "a resolver asks the candidates only",
-        {"ibi.resolver.rules.decision._of_the_likely": _content},
+        {"ibi.resolver.rules.decision._decide_candidates": _content},
     ),
     Mutation(
         "a rival is not recorded",
@@ -210,7 +210,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "a redirect stays cached although its archive has moved",
-        {"ibi.resolver.rules.redirect_cache.RedirectCache.keep_up": _unmoved},
+        {"ibi.resolver.rules.redirect_cache.RedirectCache.drop_stale": _unmoved},
     ),
     Mutation(
         "a redirect stays cached although its archive is silent",

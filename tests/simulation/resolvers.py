@@ -141,7 +141,7 @@ class ResolverHost(Host):
             identity=identity,
             on_adoption=acknowledging.adopted,
         )
-        self.warm = FastRedirects(memory.keep_up, acknowledging.note_known, clients, most=_MOST)
+        self.warm = FastRedirects(memory.drop_stale, acknowledging.note_known, clients, most=_MOST)
         following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
         self.door = WatchedDoor(
             self.base,

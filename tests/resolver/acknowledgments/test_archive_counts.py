@@ -112,7 +112,7 @@ async def life(
     def note(telling: AcknowledgmentSender) -> None:
         if readers:
             telling.note(first)
-            telling.note(first.again, readers - 1)
+            telling.note(first.without_key, readers - 1)
 
     return await lived(store, client, found, note)
 

@@ -34,14 +34,19 @@ def test_what_was_written_or_not_is_written_once(failures: tuple[int, int]) -> N
         queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
         other = replace(REFERRAL, url="http://a.example.org/b")
         # Rows that are new, that grow, and both at once.
-        for notes in ([REFERRAL], [REFERRAL.again], [REFERRAL.again], [other, other.again]):
+        for notes in (
+            [REFERRAL],
+            [REFERRAL.without_key],
+            [REFERRAL.without_key],
+            [other, other.without_key],
+        ):
             store.fails_before, store.fails_after = failures
             for referral in notes:
                 queue.note(referral, 5)
             for _ in range(sum(failures)):
                 with pytest.raises(StorageError):
                     await queue.flush()
-            queue.note(REFERRAL.again, 1)
+            queue.note(REFERRAL.without_key, 1)
             await queue.flush()
             await queue.flush()
         assert store.total() == 5 * 5 + 4 == queue.waiting
@@ -50,7 +55,7 @@ def test_what_was_written_or_not_is_written_once(failures: tuple[int, int]) -> N
         for _ in range(sum(failures)):
             with pytest.raises(StorageError):
                 await queue.key(row, KEYED.acknowledgment, 2)
-        queue.note(REFERRAL.again, 1)
+        queue.note(REFERRAL.without_key, 1)
         await queue.flush()
         assert store.total() == 5 * 5 + 5 == queue.waiting
 
@@ -63,11 +68,11 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
         store = MemoryStore()
         queue = AcknowledgmentOutbox(store, clock, keeper())
         for _ in range(5):
-            queue.note(REFERRAL.again, 3)
+            queue.note(REFERRAL.without_key, 3)
             await queue.flush()
         assert [row.count for row in store.rows.values()] == [15]
         clock.true += outbox.GROWING
-        queue.note(REFERRAL.again, 2)
+        queue.note(REFERRAL.without_key, 2)
         await queue.flush()
         assert [row.count for row in store.rows.values()] == [15, 2]
         # The time of a key is that of its access, however long nothing was noted before.
@@ -82,10 +87,10 @@ def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
     async def run() -> None:
         store = MemoryStore()
         queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
-        queue.note(REFERRAL.again, 3)
+        queue.note(REFERRAL.without_key, 3)
         await queue.flush()
         _, [row] = await queue.page(0)
-        queue.note(REFERRAL.again, 4)
+        queue.note(REFERRAL.without_key, 4)
         await queue.flush()
         keyed, rest = await queue.key(row, KEYED.acknowledgment, 5)
         assert keyed is not None
@@ -93,7 +98,7 @@ def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
         assert (keyed.count, rest.count) == (5, 2)
         queue.done(keyed)
         assert await queue.give_up(rest) == 2
-        queue.note(REFERRAL.again, 1)
+        queue.note(REFERRAL.without_key, 1)
         await queue.flush()
         assert [row.count for row in store.rows.values()] == [1]
         assert queue.waiting == 1
@@ -127,7 +132,7 @@ def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
     async def run() -> None:
         store = MemoryStore()
         queue = AcknowledgmentOutbox(store, FakeClock(), keeper())
-        others = [replace(REFERRAL.again, url=f"http://a.example.org/{n}") for n in range(4)]
+        others = [replace(REFERRAL.without_key, url=f"http://a.example.org/{n}") for n in range(4)]
         for each in (*others, REFERRAL):
             queue.note(each, 2)
         await queue.flush()

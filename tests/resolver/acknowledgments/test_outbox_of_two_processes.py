@@ -251,8 +251,11 @@ def _moments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("asyncio.to_thread", to_thread)
 
 
-NOTES = [(REFERRAL, 3), (REFERRAL.again, 1), (replace(REFERRAL.again, url=URL), 2)]
-OTHERS = [(replace(REFERRAL, key=UrlKey("1424636123-5331490054869684")), 2), (REFERRAL.again, 3)]
+NOTES = [(REFERRAL, 3), (REFERRAL.without_key, 1), (replace(REFERRAL.without_key, url=URL), 2)]
+OTHERS = [
+    (replace(REFERRAL, key=UrlKey("1424636123-5331490054869684")), 2),
+    (REFERRAL.without_key, 3),
+]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from ibi.identifier.label import parse
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
 from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, AcknowledgmentSender
-from ibi.resolver.rules.acknowledgment import KEY_LIFE, LONGEST_WAIT, SECOND
+from ibi.resolver.rules.acknowledgment import KEY_LIFETIME, MAX_WAIT, SECOND
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
     FOREIGN,
@@ -67,7 +67,7 @@ async def all_told(telling: AcknowledgmentSender) -> None:
 def test_hot_accesses_are_told_together_to_our_own_archives() -> None:
     async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
         telling.note(REFERRAL)
-        telling.note(REFERRAL.again, 2500)
+        telling.note(REFERRAL.without_key, 2500)
         await all_told(telling)
 
     client = CountingArchives()
@@ -127,7 +127,7 @@ def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
         client, store, registry = CountingArchives(), MemoryStore(), Registry()
         telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
         telling.open()
-        telling.note(REFERRAL.again, 3)
+        telling.note(REFERRAL.without_key, 3)
         await reached(lambda: bool(store.rows))
         for state in (None, replace(OURS, inclusion=None), OURS):
             assert client.asked == 0
@@ -146,9 +146,9 @@ def test_accesses_are_given_up_after_a_week() -> None:
         store.keep_pending(
             "before",
             1,
-            [replace(UNKEYED, count=5, since=NOW - LONGEST_WAIT), replace(UNKEYED, since=NOW)],
+            [replace(UNKEYED, count=5, since=NOW - MAX_WAIT), replace(UNKEYED, since=NOW)],
         )
-        telling.note(REFERRAL.again)  # wakes it up
+        telling.note(REFERRAL.without_key)  # wakes it up
         await reached(lambda: telling.given_up == 5)
 
     telling, _ = work(CountingArchives(), act, clock=FakeClock(NOW))
@@ -157,7 +157,7 @@ def test_accesses_are_given_up_after_a_week() -> None:
 
 def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_other() -> None:
     async def act(telling: AcknowledgmentSender, _: MemoryStore) -> None:
-        telling.note(REFERRAL.again, 3)
+        telling.note(REFERRAL.without_key, 3)
         for sent in range(1, 4):
             await reached(lambda sent=sent: client.acknowledged.count(first) >= sent)  # type: ignore[misc]
             clock.true += LONGEST_REST
@@ -166,7 +166,7 @@ def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_oth
             telling.note(replace(REFERRAL, url=f"http://a.example.org/b{sent}"))
         assert set(client.acknowledged) - {str(KEY)} == {first}
         assert client.asked == 1
-        clock.true += KEY_LIFE
+        clock.true += KEY_LIFETIME
         telling.note(replace(REFERRAL, url="http://a.example.org/c"))
         await reached(lambda: telling.given_up >= 3)
 
@@ -183,7 +183,7 @@ def test_neither_silent_nor_hanging_archives_hold_up_others() -> None:
 
     async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         for archive in found:
-            telling.note(replace(REFERRAL, archive=archive.id).again, 10)
+            telling.note(replace(REFERRAL, archive=archive.id).without_key, 10)
         await reached(lambda: client.total() == 80)
         assert store.total() >= 40
 
@@ -200,7 +200,7 @@ def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
     async def act(telling: AcknowledgmentSender, store: MemoryStore) -> None:
         for failures in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0)):
             store.fails_before, store.fails_after = failures
-            telling.note(REFERRAL.again, 3)
+            telling.note(REFERRAL.without_key, 3)
             await reached(lambda: not (store.fails_before or store.fails_after))
         await all_told(telling)
 

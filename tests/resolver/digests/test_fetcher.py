@@ -24,7 +24,7 @@ from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.digest_paging import (
-    LONGEST,
+    MAX_INTERVAL,
     FetchTurn,
     PageMeaning,
     after_failure,
@@ -107,7 +107,7 @@ def test_after_many_pages_in_a_row_it_rests_from_them_however_they_end() -> None
     ):
         assert (after.due, after.pages) == (600.0, 0)
     assert after_page(turn, page(1), 0.0, 60.0, anew=False).interval == 60.0
-    assert after_failure(replace(turn, pages=10**9), 0.0, 60.0).due == LONGEST
+    assert after_failure(replace(turn, pages=10**9), 0.0, 60.0).due == MAX_INTERVAL
     assert after_page(replace(turn, pages=3), page(1), 0.0, 60.0, anew=False).due == 60.0
 
 
@@ -116,8 +116,8 @@ def test_who_begins_anew_or_is_silent_is_asked_later_each_time() -> None:
     assert turn.interval == 120.0
     assert after_failure(turn, 0.0, 60.0).interval == 240.0
     assert after_failure(FetchTurn(), 0.0, 60.0).interval == 60.0
-    assert after_failure(FetchTurn(0.0, 3000.0), 0.0, 60.0).interval == LONGEST
-    assert after_refusal(1.0) == FetchTurn(1.0 + LONGEST, LONGEST)
+    assert after_failure(FetchTurn(0.0, 3000.0), 0.0, 60.0).interval == MAX_INTERVAL
+    assert after_refusal(1.0) == FetchTurn(1.0 + MAX_INTERVAL, MAX_INTERVAL)
 
 
 @dataclass
@@ -369,7 +369,7 @@ def test_a_page_that_follows_nothing_ends_it(store: SqlResolverStore, lie: Diges
 def test_a_digest_without_an_end_counts_as_none(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_PAGES", 20)
+    monkeypatch.setattr(module, "MAX_PAGES", 20)
 
     async def story(desk: Desk) -> None:
         empty = [page(after=n, last=n + 1, more=True) for n in range(40)]

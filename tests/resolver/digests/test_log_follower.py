@@ -187,7 +187,7 @@ def test_a_log_without_an_end_is_read_a_part_at_a_time_and_nothing_lasts() -> No
         desk.say = lambda after: page(after, after + 1, (after,), more=True)
         await asyncio.sleep(HOT + 2)
         assert not lasts(log_follower)
-        assert 0 < len(desk.asked) - before <= (PARTS + 1) * module.MOST_PAGES
+        assert 0 < len(desk.asked) - before <= (PARTS + 1) * module.MAX_PAGES
 
     run(desk, work)
 

@@ -19,8 +19,8 @@ from ibi.resolver.registry.health_check import QUIET, HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.archive_transitions import GRACE
-from ibi.resolver.rules.outage import SECOND, SILENCES
+from ibi.resolver.rules.archive_transitions import KEY_GRACE
+from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 from tests.support.doubles.minting_machine import FakeClock
@@ -266,7 +266,7 @@ def test_after_a_rotation_both_keys_are_good_for_a_day() -> None:
             new = await at.registry.rotate(ID, "operator")
             assert await at.serve(ON) == InclusionStatus(confirmed=True)
             assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
-            at.clock.true += GRACE
+            at.clock.true += KEY_GRACE
             with pytest.raises(RegistrationKeyError):
                 await at.serve(ON)
             assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
@@ -407,7 +407,7 @@ def test_silences_from_before_a_confirmation_do_not_count() -> None:
     async def run() -> None:
         async with resolver() as at:
             await at.serve(ON)
-            for _ in range(SILENCES - 1):
+            for _ in range(MAX_SILENCES - 1):
                 at.registry.heard(ID, "x")
             await at.serve(ON)
             at.registry.heard(ID, "x")
@@ -423,7 +423,7 @@ def test_an_inclusion_ends_an_outage() -> None:
     async def run() -> None:
         async with resolver() as at:
             await at.serve(ON)
-            for _ in range(SILENCES):
+            for _ in range(MAX_SILENCES):
                 at.registry.heard(ID, "x")
             assert not at.registry.is_asked(ID)
             at.archives.there.clear()
@@ -441,14 +441,14 @@ def test_an_archive_that_is_down_is_asked_until_it_is_up() -> None:
         async with resolver() as at:
             await at.serve(ON)
             at.archives.there.clear()
-            for _ in range(SILENCES):
+            for _ in range(MAX_SILENCES):
                 at.registry.heard(ID, "x")
             at.archives.asked.clear()
             async with watched(at):
                 for tries in (1, 2, 3):
                     at.clock.true += 64 * SECOND
                     await until(lambda tries=tries: len(at.archives.asked) == tries)  # type: ignore[misc]
-                    failures = SILENCES + tries
+                    failures = MAX_SILENCES + tries
                     await until(
                         lambda failures=failures: (  # type: ignore[misc]
                             at.archive.outage is not None and at.archive.outage.failures == failures
@@ -474,7 +474,7 @@ def test_an_archive_that_nobody_asks_is_asked() -> None:
                 at.archives.there.clear()
                 at.clock.true += QUIET
                 await until(lambda: not at.registry.is_asked(ID))
-                assert len(at.archives.asked) == 1 + SILENCES
+                assert len(at.archives.asked) == 1 + MAX_SILENCES
 
     asyncio.run(run())
 
@@ -544,7 +544,7 @@ def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> 
     async def run() -> None:
         async with resolver() as at:
             await at.serve(ON)
-            for _ in range(SILENCES):
+            for _ in range(MAX_SILENCES):
                 at.registry.heard(ID, "x")
             at.archives.there = {ELSEWHERE.address}
             at.archives.free[RECORD.address] = asyncio.Event()
@@ -553,7 +553,7 @@ def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> 
                 at.clock.true += 64 * SECOND
                 await until(lambda: len(at.archives.asked) == 1)
                 await at.serve(InclusionRequest(ELSEWHERE, KEY))
-                for _ in range(SILENCES - 1):
+                for _ in range(MAX_SILENCES - 1):
                     at.registry.heard(ID, "x")
                 at.archives.free[RECORD.address].set()
                 for _ in range(10):  # no thread is in it: the answer goes all its way
@@ -567,7 +567,7 @@ def test_a_watch_does_not_die_of_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     async def run() -> None:
         async with resolver() as at:
             await at.serve(ON)
-            for _ in range(SILENCES):
+            for _ in range(MAX_SILENCES):
                 at.registry.heard(ID, "x")
             at.archives.asked.clear()
 

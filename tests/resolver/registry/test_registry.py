@@ -20,8 +20,8 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.archive_transitions import GRACE, good_keys, read_hosts
-from ibi.resolver.rules.outage import SECOND, SILENCES
+from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
+from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
 from ibi.resolver.rules.roster import Roster, homes_for, places_of
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
@@ -75,7 +75,7 @@ class Desk:
         """What happened."""
         return [event.act for event in self.shelf.history]
 
-    def fall_silent(self, times: int = SILENCES) -> None:
+    def fall_silent(self, times: int = MAX_SILENCES) -> None:
         """Let the archive not answer."""
         for _ in range(times):
             self.registry.heard(ID, "nobody answers")
@@ -242,8 +242,8 @@ def test_the_key_before_a_rotation_is_good_for_a_day() -> None:
             after = at.archive
             assert after == at.kept
             assert fits(key, after.key)
-            assert good_keys(after, now + GRACE - 1) == (after.key, before.key)
-            assert good_keys(after, now + GRACE) == (after.key, "")
+            assert good_keys(after, now + KEY_GRACE - 1) == (after.key, before.key)
+            assert good_keys(after, now + KEY_GRACE) == (after.key, "")
             await at.registry.rotate(ID, "operator")
             assert before.key not in good_keys(at.archive, now)
 
@@ -397,7 +397,7 @@ def test_an_outage_is_seen_at_once_and_survives_a_restart() -> None:
             await at.register()
             await at.include()
             version = at.registry.version
-            at.fall_silent(SILENCES - 1)
+            at.fall_silent(MAX_SILENCES - 1)
             assert at.registry.is_asked(ID)
             at.fall_silent(1)
             assert not at.registry.is_asked(ID)
@@ -424,7 +424,7 @@ def test_an_answer_between_keeps_an_archive_up() -> None:
             await at.register()
             await at.include()
             for _ in range(10):
-                at.fall_silent(SILENCES - 1)
+                at.fall_silent(MAX_SILENCES - 1)
                 at.registry.heard(ID, "")
             assert at.registry.is_asked(ID)
             writes = at.shelf.writes
@@ -447,7 +447,7 @@ def test_tries_that_fail_are_not_written() -> None:
                 at.clock.true = at.archive.outage.next_try
                 at.fall_silent(1)
             assert at.archive.outage is not None
-            assert at.archive.outage.failures == SILENCES + 5
+            assert at.archive.outage.failures == MAX_SILENCES + 5
             await at.registry.close()
             assert at.shelf.writes == writes
 
@@ -465,7 +465,7 @@ def test_nothing_is_heard_of_who_is_not_included() -> None:
             at.fall_silent()
             await at.registry.exclude(ID)
             assert at.archive.outage is None
-            at.fall_silent(SILENCES - 1)
+            at.fall_silent(MAX_SILENCES - 1)
             await at.include()
             assert at.registry.is_asked(ID)
 

@@ -12,16 +12,16 @@ from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.registration import Outage
 from ibi.resolver.rules.acknowledgment import (
-    KEY_LIFE,
-    LONGEST_WAIT,
+    KEY_LIFETIME,
+    MAX_WAIT,
     SECOND,
     NextStep,
     acknowledgment_of,
+    collecting_time_left,
     divided,
     is_keyed,
     is_ours,
-    is_there,
-    left_to_gather,
+    is_reachable,
     max_accesses,
     next_step,
     pending,
@@ -48,20 +48,18 @@ from tests.support.scenes.acknowledgments import (
 
 
 @pytest.mark.parametrize("ready", [True, False])
-@pytest.mark.parametrize("age", [-SECOND, 0, 1, KEY_LIFE - 1, KEY_LIFE, LONGEST_WAIT - 1])
+@pytest.mark.parametrize("age", [-SECOND, 0, 1, KEY_LIFETIME - 1, KEY_LIFETIME, MAX_WAIT - 1])
 def test_a_key_is_sent_for_fourteen_minutes(age: int, ready: bool) -> None:  # noqa: FBT001
     waiting = NextStep.SEND if ready else NextStep.WAIT
-    expected = NextStep.GIVE_UP if age >= KEY_LIFE else waiting
+    expected = NextStep.GIVE_UP if age >= KEY_LIFETIME else waiting
     assert next_step(KEYED, NOW + age, ready=ready) is expected
 
 
 @pytest.mark.parametrize("ready", [True, False])
-@pytest.mark.parametrize(
-    "age", [-SECOND, 0, KEY_LIFE, LONGEST_WAIT - 1, LONGEST_WAIT, LONGEST_WAIT + 1]
-)
+@pytest.mark.parametrize("age", [-SECOND, 0, KEY_LIFETIME, MAX_WAIT - 1, MAX_WAIT, MAX_WAIT + 1])
 def test_a_key_is_asked_for_within_a_week(age: int, ready: bool) -> None:  # noqa: FBT001
     waiting = NextStep.ASK if ready else NextStep.WAIT
-    expected = NextStep.GIVE_UP if age >= LONGEST_WAIT else waiting
+    expected = NextStep.GIVE_UP if age >= MAX_WAIT else waiting
     assert next_step(UNKEYED, NOW + age, ready=ready) is expected
 
 
@@ -73,8 +71,8 @@ def test_accesses_without_a_key_are_gathered_for_a_while_whatever_the_clock(
     age: int, left: int
 ) -> None:
     """By a clock that was set back, a while would be as long as it was set back."""
-    assert left_to_gather(UNKEYED, 10, NOW + age) == left
-    assert left_to_gather(KEYED, 10, NOW + age) == 0
+    assert collecting_time_left(UNKEYED, 10, NOW + age) == left
+    assert collecting_time_left(KEYED, 10, NOW + age) == 0
 
 
 def test_the_first_reader_has_the_key_and_the_others_none() -> None:
@@ -83,8 +81,8 @@ def test_the_first_reader_has_the_key_and_the_others_none() -> None:
     assert (is_keyed(KEYED), is_keyed(UNKEYED)) == (True, False)
     assert (KEYED.count, UNKEYED.count, KEYED.since) == (1, 1, NOW)
     assert pending(REFERRAL, 5, NOW) == [KEYED, replace(UNKEYED, count=4)]
-    assert pending(REFERRAL.again, 5, NOW) == [replace(UNKEYED, count=5)]
-    assert REFERRAL.again.again == REFERRAL.again == replace(REFERRAL, key=None)
+    assert pending(REFERRAL.without_key, 5, NOW) == [replace(UNKEYED, count=5)]
+    assert REFERRAL.without_key.without_key == REFERRAL.without_key == replace(REFERRAL, key=None)
     assert subject(UNKEYED) == subject(replace(UNKEYED, id=3, count=7, since=1))
 
 
@@ -108,7 +106,7 @@ def test_what_is_kept_is_sent_as_it_was() -> None:
 def test_equal_referrals_are_one() -> None:
     twin = replace(REFERRAL, request=replace(REFERRAL.request))
     assert (twin, hash(twin)) == (REFERRAL, hash(REFERRAL))
-    assert REFERRAL.again != REFERRAL
+    assert REFERRAL.without_key != REFERRAL
     assert replace(REFERRAL, state=State.COPY) != REFERRAL
 
 
@@ -157,11 +155,11 @@ def test_only_our_own_archives_count_many_by_one_key() -> None:
 
 def test_an_archive_that_is_out_is_not_spoken_to() -> None:
     outage = Outage(since=1, failures=1, next_try=2, reason="x")
-    assert is_there(OURS)
-    assert not is_there(None)
-    assert not is_there(replace(OURS, inclusion=None))
-    assert not is_there(replace(OURS, confirmed=0))
-    assert not is_there(replace(OURS, outage=outage))
+    assert is_reachable(OURS)
+    assert not is_reachable(None)
+    assert not is_reachable(replace(OURS, inclusion=None))
+    assert not is_reachable(replace(OURS, confirmed=0))
+    assert not is_reachable(replace(OURS, outage=outage))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "{", "[]", '{"content":"Data","url":1}'])

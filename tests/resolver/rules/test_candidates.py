@@ -45,18 +45,18 @@ def heard(  # noqa: PLR0913  # what is on record, by name
     home: str = "",
     listed: str = "",
     awaited: str = "",
-    patient: bool = True,
+    in_grace: bool = True,
 ) -> Evidence:
     """Return what was heard while others are held back."""
     return Evidence(
         answers=tuple(each for each in sayings if isinstance(each, ArchiveReply)),
         silences=tuple(each for each in sayings if isinstance(each, NoReply)),
         awaited=frozenset(awaited),
-        patient=patient,
+        in_grace=in_grace,
         owner=owned_by(owner, settled=settled) if owner else None,
         homes=frozenset(home),
         ranks=RANKS,
-        held=True,
+        others_held_back=True,
         listed=frozenset(listed),
     )
 
@@ -86,7 +86,7 @@ ENOUGH: Final = {
     ),
     "the moment is over": (
         "",
-        heard(original("a"), listed="a", awaited="b", patient=False),
+        heard(original("a"), listed="a", awaited="b", in_grace=False),
     ),
 }
 
@@ -96,7 +96,7 @@ def test_the_word_of_one_is_enough(case: str) -> None:
     modifiers, evidence = ENOUGH[case]
     decision = decide(question(modifiers), evidence)
     assert isinstance(decision, Redirect | Hop)
-    assert decision == decide(question(modifiers), replace(evidence, held=False))
+    assert decision == decide(question(modifiers), replace(evidence, others_held_back=False))
     assert decide(question(modifiers, required=True), evidence) == Widen()
 
 
@@ -130,7 +130,7 @@ WIDENED: Final = {
     ),
     "who is likely to have it takes longer than a moment": (
         "",
-        heard(owner="o", awaited="o", patient=False),
+        heard(owner="o", awaited="o", in_grace=False),
     ),
     "nobody is awaited who could be enough": ("", heard(unknown("a"), listed="a", awaited="b")),
     "an owner is awaited no more": ("", heard(unknown("o"), owner="o", awaited="b")),
@@ -140,7 +140,9 @@ WIDENED: Final = {
 def test_a_home_that_claims_is_not_enough_against_an_owner_that_was_settled() -> None:
     modifiers, evidence = WIDENED["the owner that was settled is silent, and the home claims"]
     # It would be believed if all had been asked; and where nothing was settled, without that.
-    assert isinstance(decide(question(modifiers), replace(evidence, held=False)), Redirect)
+    assert isinstance(
+        decide(question(modifiers), replace(evidence, others_held_back=False)), Redirect
+    )
     as_ever = replace(evidence, owner=owned_by("o"))
     assert isinstance(decide(question(modifiers), as_ever), Redirect)
 
@@ -162,7 +164,7 @@ WAITING: Final = {
     "the owner may answer": heard(owner="o", awaited="o"),
     "the home may answer": heard(home="h", awaited="h"),
     "the home comes before the owner": heard(
-        original("o"), owner="o", home="h", awaited="h", patient=False
+        original("o"), owner="o", home="h", awaited="h", in_grace=False
     ),
     "one may answer whose digest has it": heard(listed="a", awaited="ab"),
     "others have a moment to speak up": heard(original("a"), listed="a", awaited="b"),
@@ -175,15 +177,17 @@ def test_who_may_be_enough_is_waited_for(case: str) -> None:
 
 
 def test_nothing_is_widened_that_is_wide() -> None:
-    assert decide(question(), replace(heard(unknown("a")), held=False)) == NotFound()
-    assert isinstance(decide(question(), replace(heard(silent("a")), held=False)), Unsure)
+    assert decide(question(), replace(heard(unknown("a")), others_held_back=False)) == NotFound()
+    assert isinstance(
+        decide(question(), replace(heard(silent("a")), others_held_back=False)), Unsure
+    )
 
 
 def test_an_owner_is_put_on_record_after_all_were_asked_or_if_it_is_the_home() -> None:
     stranger = heard(original("a"), listed="a")
     assert owner_after(question(), stranger, 1) is None
     assert waits_for_all(question(), stranger)
-    wide = replace(stranger, held=False)
+    wide = replace(stranger, others_held_back=False)
     assert owner_after(question(), wide, 1) == owned_by("a")
     assert not waits_for_all(question(), wide)
     home = heard(original("h"), home="h")

@@ -48,7 +48,7 @@ RANKS = {A: 0, B: 1, C: 2}
 def heard(
     *heard: ArchiveReply | NoReply,
     awaited: str = "",
-    patient: bool = False,
+    in_grace: bool = False,
     owner: Owner | None = None,
     homes: str = "",
 ) -> Evidence:
@@ -56,7 +56,7 @@ def heard(
         answers=tuple(each for each in heard if isinstance(each, ArchiveReply)),
         silences=tuple(each for each in heard if isinstance(each, NoReply)),
         awaited=frozenset(awaited),
-        patient=patient,
+        in_grace=in_grace,
         owner=owner,
         homes=frozenset(homes),
         ranks=RANKS,
@@ -89,12 +89,12 @@ ANY: dict[str, tuple[Evidence, str]] = {
     "nobody answered": (heard(silent(A), silent(B)), "unsure a b"),
     "one is awaited": (heard(unknown(A), awaited=B), "wait"),
     "the only one has it": (heard(original(A)), "redirect a only-original"),
-    "others may speak up": (heard(original(B), awaited=A, patient=True), "wait"),
-    "a copy waits for the Original too": (heard(copy(B), awaited=A, patient=True), "wait"),
+    "others may speak up": (heard(original(B), awaited=A, in_grace=True), "wait"),
+    "a copy waits for the Original too": (heard(copy(B), awaited=A, in_grace=True), "wait"),
     "others did not speak up": (heard(original(B), awaited=A), "redirect b only-original"),
     "others are silent": (heard(original(B), silent(A)), "redirect b only-original"),
     "the home is believed at once": (
-        heard(original(B), awaited="ac", patient=True, homes=B),
+        heard(original(B), awaited="ac", in_grace=True, homes=B),
         "redirect b home",
     ),
     "the home is believed against one that was faster": (
@@ -105,7 +105,7 @@ ANY: dict[str, tuple[Evidence, str]] = {
     "the home is silent": (heard(original(A), silent(B), homes=B), "redirect a only-original"),
     "the home's copy serves": (heard(copy(B), awaited=A, homes=B), "redirect b home"),
     "the owner is believed at once": (
-        heard(original(C), awaited="ab", patient=True, owner=owned_by(C)),
+        heard(original(C), awaited="ab", in_grace=True, owner=owned_by(C)),
         "redirect c owner",
     ),
     "a home that claims is believed against the owner": (
@@ -157,7 +157,7 @@ ANY: dict[str, tuple[Evidence, str]] = {
         heard(original(A), copy(B), awaited=C, owner=owned_by(C)),
         "redirect b copy",
     ),
-    "but not at once": (heard(copy(B), awaited=C, owner=owned_by(C), patient=True), "wait"),
+    "but not at once": (heard(copy(B), awaited=C, owner=owned_by(C), in_grace=True), "wait"),
     "a claim against a silent owner is not believed": (
         heard(original(A), silent(C), owner=owned_by(C)),
         "unsure c not a",
@@ -261,8 +261,8 @@ def has_last_edition(archive: str, state: State, forms: Forms = NEXT) -> Archive
 
 EDITIONS: dict[str, tuple[Evidence, str]] = {
     "a next edition leads on": (heard(leads(A)), "hop a senior"),
-    "others may have the last one": (heard(leads(A), awaited=B, patient=True), "wait"),
-    "the home leads on at once": (heard(leads(A), awaited=B, patient=True, homes=A), "hop a home"),
+    "others may have the last one": (heard(leads(A), awaited=B, in_grace=True), "wait"),
+    "the home leads on at once": (heard(leads(A), awaited=B, in_grace=True, homes=A), "hop a home"),
     "who has the last one serves": (
         heard(leads(A), has_last_edition(B, State.ORIGINAL)),
         "redirect b only-original",

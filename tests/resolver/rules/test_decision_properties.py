@@ -95,7 +95,7 @@ def test_who_is_believed_before_all_were_heard_would_be_believed_after(
         evidence,
         answers=evidence.answers[:arrived],
         awaited=frozenset(each.archive for each in evidence.answers[arrived:]),
-        patient=True,
+        in_grace=True,
     )
     decision = decide(asked, early)
     if early.awaited and not isinstance(decision, Wait):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ibi.model.registration import Outage, RegisteredArchive
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.rules.outage import (
-    FIRST_RETRY,
-    LONGEST_RETRY,
+    FIRST_RETRY_DELAY,
+    MAX_RETRY_DELAY,
+    MAX_SILENCES,
     SECOND,
-    SILENCES,
     Breaker,
     is_due,
     silence_of,
@@ -27,7 +27,7 @@ ARCHIVE = RegisteredArchive(service=SERVICE, key="", confirmed=1)
 
 def down(jitter: float = 1.0) -> Breaker:
     breaker = Breaker()
-    for _ in range(SILENCES):
+    for _ in range(MAX_SILENCES):
         breaker = breaker.after_silence("time-out", NOW, jitter)
     return breaker
 
@@ -39,14 +39,14 @@ def test_an_archive_is_down_after_three_silences_in_a_row() -> None:
         assert breaker == Breaker(silences)
     breaker = breaker.after_silence("reset", NOW + 5, 1.0)
     assert breaker.outage == Outage(
-        since=NOW + 5, failures=3, next_try=NOW + 5 + FIRST_RETRY, reason="reset"
+        since=NOW + 5, failures=3, next_try=NOW + 5 + FIRST_RETRY_DELAY, reason="reset"
     )
 
 
 def test_what_was_asked_before_it_was_down_says_nothing_new() -> None:
     breaker = down()
     assert breaker.outage is not None
-    for late in (0, 1, FIRST_RETRY - 1):
+    for late in (0, 1, FIRST_RETRY_DELAY - 1):
         assert breaker.after_silence("late", NOW + late, 1.0) is breaker
 
 
@@ -79,15 +79,15 @@ def test_whatever_happens_an_archive_is_tried_within_a_minute(
         now += passed
         breaker = Breaker() if answered else breaker.after_silence("x", now, jitter)
         in_a_row = 0 if answered else in_a_row + 1
-        assert (breaker.outage is not None) == (in_a_row >= SILENCES)
+        assert (breaker.outage is not None) == (in_a_row >= MAX_SILENCES)
         if breaker.outage is not None:
             assert breaker.outage.since <= now
-            assert is_due(breaker.outage, now + LONGEST_RETRY)
+            assert is_due(breaker.outage, now + MAX_RETRY_DELAY)
 
 
 @pytest.mark.parametrize(
     ("now", "due"),
-    [(NOW - 1, False), (NOW, True), (NOW + 1, True), (NOW - LONGEST_RETRY - 1, True)],
+    [(NOW - 1, False), (NOW, True), (NOW + 1, True), (NOW - MAX_RETRY_DELAY - 1, True)],
 )
 def test_a_clock_that_was_set_back_keeps_nobody_down(now: int, due: bool) -> None:  # noqa: FBT001  # a column
     assert is_due(Outage(since=1, failures=3, next_try=NOW, reason=""), now) is due

@@ -176,7 +176,7 @@ def test_the_first_in_are_the_first_out_and_hold_no_more() -> None:
 
 
 def test_what_is_hot_has_a_bound_too_and_goes_by_age(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_HOT", 2)
+    monkeypatch.setattr(module, "MAX_HOT", 2)
     made = memory()
     knowns = [kept(made, found(f"{ITEM}/{number}")) for number in range(3)]
     assert [known.lease.until > 0 for known in knowns] == [False, True, True]
@@ -225,12 +225,12 @@ def test_all_is_forgotten_when_archives_come_or_go() -> None:
     assert made.recall(question(), READER, BEGAN + 1.5) is None
     assert hot.lease.until == 0
     again = kept(made, found(f"{ITEM}/a.txt"))
-    made.keep_up()
+    made.drop_stale()
     assert again.lease.until > 0
 
 
 def test_too_many_news_are_news_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redirect_cache, "MOST", 2)
+    monkeypatch.setattr(redirect_cache, "MAX_CHANGES", 2)
     news = RecentChanges()
     news.note(1, 1.0)
     news.note(2, 2.0)

@@ -115,10 +115,10 @@ def test_no_archive_is_asked_twice_and_the_others_have_a_grace_of_their_own(
 ) -> None:
     progress, _ = progress_of(first="b")
     progress.pass_time(LATE)
-    assert not progress.evidence().patient
+    assert not progress.evidence().in_grace
     # One was included since, and another left.
     assert progress.widen("abcx", LATE, has_readers=has_readers) == ("a", "c", "x")
-    assert progress.evidence().patient is is_patient
+    assert progress.evidence().in_grace is is_patient
     assert progress.evidence().awaited == set("abcx")
     assert progress.next_ask() is NextAsk.NONE_LEFT
 
@@ -147,7 +147,7 @@ def test_time_never_goes_back() -> None:
     progress, _ = progress_of(listed="a")
     progress.pass_time(LATE)
     progress.add(unknown("a"), 0.0)
-    assert not progress.evidence().patient
+    assert not progress.evidence().in_grace
 
 
 def test_whoever_has_not_replied_at_the_end_is_silent() -> None:
@@ -156,7 +156,11 @@ def test_whoever_has_not_replied_at_the_end_is_silent() -> None:
     progress.end(ARCHIVES)
     evidence = progress.evidence()
     assert evidence.silences == tuple(NoReply(name, NOT_AWAITED_ANY_MORE) for name in "bcd")
-    assert (evidence.awaited, evidence.held, evidence.patient) == (frozenset(), False, False)
+    assert (evidence.awaited, evidence.others_held_back, evidence.in_grace) == (
+        frozenset(),
+        False,
+        False,
+    )
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_where_nothing_is_known_all_are_asked_at_once(readable: bool) -> None:  
         scene.archives.free.set()
         found = await reader
         assert isinstance(found.outcome, NotFound)
-        assert found.last.evidence.likely is None
+        assert found.last.evidence.asked_first is None
 
     run_scene(work)
 
@@ -576,7 +576,7 @@ def test_who_would_have_been_asked_first_is_known_after_all_were_heard() -> None
         scene.archives.sayings["b"] = says(original("b"))
         step = (await scene.resolve(question(), ask_all=True)).last
         assert {each.archive[0] for each in step.evidence.answers} == set(NAMES)
-        assert step.evidence.likely == frozenset(SERVICES[name].canonical for name in "bc")
+        assert step.evidence.asked_first == frozenset(SERVICES[name].canonical for name in "bc")
         assert isinstance(step.decision, Redirect)
 
     run_scene(work)

@@ -143,12 +143,14 @@ def _searched(
     told, left, heard, now = decide(asked, progress.evidence()), list(order), 0, 0.0
     while progress.awaits:
         if heard == loss:
-            was_held = progress.evidence().held
+            was_held = progress.evidence().others_held_back
             now = progress.grace_ends
             progress.pass_time(now)
             _widen_if_needed(progress, now)
             # Those who were held back have a moment of their own.
-            assert progress.evidence().patient == (was_held and not progress.evidence().held)
+            assert progress.evidence().in_grace == (
+                was_held and not progress.evidence().others_held_back
+            )
         awaited = progress.evidence().awaited
         name = next(name for name in left if name in awaited)
         left.remove(name)

@@ -101,7 +101,7 @@ def test_who_was_not_waited_for_is_told_after_the_others() -> None:
 def test_who_is_asked_first_is_told_where_others_are_held_back() -> None:
     heard = evidence(has(FIRST), has_not(SECOND), silent(THIRD), owner=FIRST)
     likely = frozenset(ARCHIVES_BY_LABEL[name] for name in (FIRST, THIRD))
-    explanation = explained(_of(replace(heard, likely=likely)))
+    explanation = explained(_of(replace(heard, asked_first=likely)))
     assert [each.is_likely for each in explanation.last.asked] == [True, False, True]
     told = [line.count("asked first") for line in as_text(explanation).splitlines()]
     assert told[1:4] == [1, 0, 1]

@@ -140,7 +140,7 @@ class Side:
             leases=Leases(),
         )
         clients = ClientAddresses(self.proxies, self.reveal)
-        self.warm = FastRedirects(self.memory.keep_up, self.note_known, clients, most=MOST)
+        self.warm = FastRedirects(self.memory.drop_stale, self.note_known, clients, most=MOST)
         self._door = RedirectEndpoint(
             HERE,
             cast("HopResolver", self),

@@ -118,7 +118,7 @@ class Scene:
             leases=self.log_follower,
         )
         self.warm = FastRedirects(
-            self.memory.keep_up, lambda *_: None, ClientAddresses([], "network"), most=2
+            self.memory.drop_stale, lambda *_: None, ClientAddresses([], "network"), most=2
         )
         self.asked: dict[int, tuple[int, float]] = {}
         """The version and the time at which each answer was asked for, by its identity."""

@@ -55,7 +55,7 @@ def show(answer: object, text: str, *, as_json: bool) -> None:
 
 
 def is_terminal() -> bool:
-    """Tell whether somebody sees how far a command is."""
+    """Return whether somebody sees how far a command is."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 

@@ -87,7 +87,7 @@ class Program(Generic[R]):
         return with_instance  # type: ignore[return-value]  # click calls it by keyword
 
     def is_elsewhere(self, folder: Path | None, address: str | None) -> bool:
-        """Tell whether an address is meant; what was typed goes before the environment."""
+        """Return whether an address is meant; what was typed goes before the environment."""
         typed = typed_options("folder", "address")
         if typed == {"folder", "address"}:
             phrase = self.remote.service.capitalize()

@@ -23,7 +23,7 @@ _AT_ONCE: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
 
 
 def is_at_hand(file: int, offset: int, count: int) -> bool:
-    """Tell whether bytes of a file are in memory, by the last of them.
+    """Return whether bytes of a file are in memory, by the last of them.
 
     Pages come in order, and are dropped in order: where the last is, the others are too, or the
     loop waits for one disk access.

@@ -53,7 +53,7 @@ class Validators:
         return None
 
     def allow_ranges(self, if_range: str, now: int) -> bool:
-        """Tell whether parts of this file fit to what the client has (13.1.5).
+        """Return whether parts of this file fit to what the client has (13.1.5).
 
         A date is only good for that if the file cannot have changed once more in its second.
         """

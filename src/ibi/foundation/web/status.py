@@ -36,7 +36,7 @@ class StatusApi:
         return Response(b"alive\n", media_type="text/plain", headers=FRESH)
 
     async def readyz(self, _: Request) -> Response:
-        """Tell whether the program can do its work."""
+        """Return whether the program can do its work."""
         await self._check()
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 

@@ -71,7 +71,7 @@ class Tokens:
         return True
 
     def is_stale(self) -> bool:
-        """Tell whether the store should be read before the next `authenticate`."""
+        """Return whether the store should be read before the next `authenticate`."""
         return self._read_at is None or self._clock.uptime() - self._read_at > self._trusted_for
 
     def refresh(self) -> None:

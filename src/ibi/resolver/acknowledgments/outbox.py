@@ -24,8 +24,8 @@ from ibi.resolver.rules.acknowledgment import (
     SECOND,
     Referral,
     Subject,
+    collected,
     divided,
-    gathered,
     is_keyed,
     is_sheet,
     subject,
@@ -288,7 +288,7 @@ class AcknowledgmentOutbox:
     def _rows(self, noted: Mapping[Referral, _Tally], since: int) -> list[PendingAcknowledgment]:
         """Return the rows for what was noted, those first that have a number."""
         counts = ((referral, tally.count) for referral, tally in noted.items())
-        return gathered(counts, since, self._growing, GROWING)
+        return collected(counts, since, self._growing, GROWING)
 
     def _with_room(self, rows: Sequence[PendingAcknowledgment]) -> list[PendingAcknowledgment]:
         """Leave out new rows for which there is no room: a disk is not filled for their sake."""

@@ -27,10 +27,10 @@ from ibi.resolver.rules.acknowledgment import (
     NextStep,
     Referral,
     acknowledgment_of,
+    collecting_time_left,
     is_ours,
+    is_reachable,
     is_sheet,
-    is_there,
-    left_to_gather,
     max_accesses,
     next_step,
     refreshed,
@@ -211,9 +211,9 @@ class AcknowledgmentSender:
                 return
             row = line.popleft()
             rested = max(self._retries.retry_at(name), self._retries.retry_at(row.id))
-            if not is_there(archive):
+            if not is_reachable(archive):
                 rested = max(rested, now + RETURN)
-            rested = max(rested, now + left_to_gather(row, GATHER, self._clock.wall()))
+            rested = max(rested, now + collecting_time_left(row, GATHER, self._clock.wall()))
             step = next_step(row, self._clock.wall(), ready=rested <= now)
             if step is NextStep.GIVE_UP:
                 await self._give_up(row)

@@ -24,7 +24,7 @@ from ibi.resolver.ports.store import DigestProgress, LocationStore
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.acknowledgment import is_ours
 from ibi.resolver.rules.digest_paging import (
-    MOST_PAGES,
+    MAX_PAGES,
     FetchTurn,
     PageMeaning,
     after_failure,
@@ -193,7 +193,7 @@ class DigestFetcher:
             if digest is None:
                 return after_failure(turn, now(), self._seconds)
         count = await self._keep(digest, page)
-        if count > self._most_names or turn.pages > MOST_PAGES:
+        if count > self._most_names or turn.pages > MAX_PAGES:
             return await self._refuse(archive)
         return after_page(turn, page, now(), self._seconds, anew=means is PageMeaning.ANEW)
 
@@ -229,7 +229,7 @@ class DigestFetcher:
         return kept.count
 
     def _is_as_written(self, digest: DigestProgress, page: DigestPage, at: int) -> bool:
-        """Tell whether a page says nothing that is not written down, or not for long."""
+        """Return whether a page says nothing that is not written down, or not for long."""
         is_same = digest.whole and page.last == digest.last
         return is_same and at - self._written.get(digest.archive, 0) < CONFIRMED
 

@@ -58,7 +58,7 @@ class Locations:
         self._rests_until = 0.0
 
     def publishes(self, archive: str) -> bool:
-        """Tell whether the whole digest of an archive is here, and is not old."""
+        """Return whether the whole digest of an archive is here, and is not old."""
         digest = self._digests.get(archive)
         if digest is None or not digest.whole:
             return False

@@ -24,7 +24,7 @@ PARTS: Final = 3
 """A log is read so many times in the time that a reading holds."""
 LONGEST: Final = 3600.0
 """Seconds that an answer lasts, whatever the log says."""
-MOST_PAGES: Final = 4
+MAX_PAGES: Final = 4
 """Read at a time: who has more to say is behind for now."""
 SLICE: Final = 2048
 """Fingerprints that are forgotten at a time, while readers wait."""
@@ -37,7 +37,7 @@ class DigestIndex(Protocol):
     """How far the digests of archives are known."""
 
     def publishes(self, archive: str) -> bool:
-        """Tell whether the whole digest of an archive is here."""
+        """Return whether the whole digest of an archive is here."""
         ...
 
     def digest(self, archive: str) -> DigestProgress | None:
@@ -149,7 +149,7 @@ class LogFollower:
 
     async def _read_on(self, name: str, leases: ArchiveLeases) -> bool:
         """Read what is new in a log; False if it does not go on where it was read before."""
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             archive = self._archives.find(name)
             if archive is None or not archive.address:
                 return False
@@ -162,7 +162,7 @@ class LogFollower:
             self.readings += 1
             if leases.follows(page):
                 await self._forget_all((*page.held, *page.dropped))
-            if not leases.heard(page, began):
+            if not leases.advance(page, began):
                 return False
             if not page.more:
                 break

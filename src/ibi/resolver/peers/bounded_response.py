@@ -130,7 +130,7 @@ async def message_of(answer: ClientResponse) -> Message:
 
 
 def _is_private(answer: ClientResponse) -> bool:
-    """Tell whether the answer is intended for a single user (RFC 9111, 5.2.2.7)."""
+    """Return whether the answer is intended for a single user (RFC 9111, 5.2.2.7)."""
     directives = ",".join(answer.headers.getall("Cache-Control", ())).split(",")
     return any(each.strip().lower() == "private" for each in directives)
 

@@ -44,7 +44,7 @@ class Availability:
         self._began = clock.uptime()
 
     def is_asked(self, name: str) -> bool:
-        """Tell whether searches ask an archive: not while it is down."""
+        """Return whether searches ask an archive: not while it is down."""
         archive = self._roster.find(name)
         return archive is not None and archive.inclusion is not None and archive.outage is None
 

@@ -16,7 +16,7 @@ from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.outage import SECOND, SILENCES, is_due
+from ibi.resolver.rules.outage import MAX_SILENCES, SECOND, is_due
 
 PATIENCE: Final = 3.0
 """Seconds that an archive has for its confirmation."""
@@ -78,7 +78,7 @@ class HealthCheck:
             self._begin(archive, 1)
         for archive in self._next():
             if self._registry.is_asked(archive.id) and self._is_quiet(archive):
-                self._begin(archive, SILENCES)
+                self._begin(archive, MAX_SILENCES)
 
     def _next(self) -> tuple[RegisteredArchive, ...]:
         """Return the archives whose turn it is: each comes once in the time that makes one quiet.

@@ -118,7 +118,7 @@ class InclusionService:
         return not await self._client.confirm(record.address, record.service, PATIENCE)
 
     async def _is_still_elsewhere(self, name: str, record: ArchiveRecord) -> bool:
-        """Tell whether an archive that nobody finds where it says can be found where it was.
+        """Return whether an archive that nobody finds where it says can be found where it was.
 
         The standard includes an archive whose key is right, confirmed or not, and so do we. But
         the key travels in a URL, and whoever has seen one could send readers of that archive to

@@ -38,7 +38,7 @@ class OutageWriter:
         self._news.set()
 
     def has(self, archive: str) -> bool:
-        """Tell whether there is still something to be written of an archive."""
+        """Return whether there is still something to be written of an archive."""
         return archive in self._events or archive == self._being_written
 
     def forget(self, archive: str) -> None:

@@ -66,7 +66,7 @@ def kept(key: RegistrationKey) -> str:
 
 
 def fits(key: RegistrationKey, kept: str) -> bool:
-    """Tell whether a key is the one of which this was kept.
+    """Return whether a key is the one of which this was kept.
 
     What is no such text fits no key, and that takes as long to say: an archive that is not known
     here cannot be told from one whose key was wrong.

@@ -280,7 +280,7 @@ class Registry:
         standing = {each.id: each for each in await asyncio.to_thread(self._store.archives)}
         for name in {*standing, *(each.id for each in self._roster.all())}:
             self._show(name, standing.get(name))
-        self._roster.renew()
+        self._roster.invalidate()
 
     async def _put(self, name: str, change: ChangeArchive) -> None:
         self._show(name, await asyncio.to_thread(self._store.change_archive, name, change))
@@ -288,8 +288,8 @@ class Registry:
     async def _put_on_record(self, event: RegistryEvent) -> None:
         """Put on record that an archive is down or up, unless that is known there."""
         seen = self._known(event.archive)
-        heard_of = partial(archive_transitions.heard_of, seen=seen)
-        await self._turns.take(self._alter(event, heard_of, is_act=False))
+        with_outage_of = partial(archive_transitions.with_outage_of, seen=seen)
+        await self._turns.take(self._alter(event, with_outage_of, is_act=False))
 
     async def _change(
         self, name: str, change: _Change, who: str, act: str, detail: str = ""

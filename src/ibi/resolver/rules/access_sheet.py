@@ -1,8 +1,9 @@
-"""Accesses of many items on one sheet: one row to keep where there would be hundreds.
+"""Access sheets: the accesses of many items in one stored row instead of hundreds.
 
-Where very many items are read, or the same by very many, nearly every access is the only one of its
-item and reader. They are kept as they come, many on a sheet. An archive of ours is told of a sheet
-by one message, with the key of its first line; for others it is divided into a row for each line.
+Where very many items are read, or the same item by very many clients, nearly every access is the
+only one of its item and client. Such accesses are stored in the order in which they come, many on a
+sheet. An archive that runs this software receives one message for a sheet, with the key of its
+first line; for other archives a sheet is divided into a row for each line.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from ibi.wire.requests import UrlRequest
 
 Clients: TypeAlias = tuple[str, ...]
 Line: TypeAlias = tuple[str, str, int, int]
-"""The path of a persistent URL, the URL that it led to, how often, and for which of the clients."""
+"""Path of a persistent URL, URL that it led to, number of accesses, index of the clients."""
 
 _NUMBER: Final = 4
-"""Bytes that a number adds at the most, for the slash before the label is not told."""
+"""Bytes that the count of a line adds to a message at most, less the slash before the label, which
+the message omits."""
 
 
 class _Sheet(msgspec.Struct, frozen=True):
@@ -48,27 +50,27 @@ class OpenSheet:
     _clients: dict[Clients, int] = field(default_factory=dict)
 
     def add(self, known: CachedRedirect, clients: Clients, count: int) -> None:
-        """Write a line."""
+        """Add a line."""
         reader = self._clients.setdefault(clients, len(self._clients))
         self.lines.append((known.path.decode(), known.url.decode(), count, reader))
         self.count += count
 
     def row(self, since: int) -> PendingAcknowledgment:
-        """Return the row in which it is kept."""
+        """Return the row that stores the sheet."""
         terms, clients = self.terms, list(self._clients)
         written = _Sheet(terms.resolver, terms.content, terms.state or "", clients, self.lines)
         return _kept(PendingAcknowledgment(0, terms.archive, "", "", 0, since), written)
 
 
 def divided(row: PendingAcknowledgment) -> list[PendingAcknowledgment]:
-    """Return a row for each line of a sheet; the first takes its place."""
+    """Return a row for each line of a sheet; the first one takes the id of the sheet."""
     sheet = _read(row)
     rows = list(_rows(row, sheet, sheet.lines))
     return [replace(rows[0], id=row.id), *rows[1:]] if rows else []
 
 
 def first(row: PendingAcknowledgment) -> PendingAcknowledgment:
-    """Return what there would be of the first line alone."""
+    """Return the row that the first line alone would have."""
     sheet = _read(row)
     found = list(_rows(row, sheet, sheet.lines[:1]))
     if not found:
@@ -79,7 +81,7 @@ def first(row: PendingAcknowledgment) -> PendingAcknowledgment:
 def keyed(
     row: PendingAcknowledgment, acknowledgment: str, most: int, now: int
 ) -> list[PendingAcknowledgment]:
-    """Give a sheet the key of its first line; what one message does not hold stays and is first."""
+    """Give a sheet the key of its first line; a remainder keeps the sheet's id, and comes first."""
     sheet = _read(row)
     number = _told_at_once(sheet.lines, most)
     told, rest = sheet.lines[:number], sheet.lines[number:]
@@ -98,7 +100,7 @@ def keyed(
 
 
 def _told_at_once(lines: Sequence[Line], most: int) -> int:
-    """Return how many lines one message tells of: the first in any case."""
+    """Return how many lines fit into one message; the first always does."""
     count, octets = lines[0][2], 0
     for number, (path, _, more, _) in enumerate(lines[1:], 1):
         count += more
@@ -143,4 +145,4 @@ def _rows(
 
 
 def _unreadable() -> MessageError:
-    return MessageError("bad-value", "What is kept of accesses cannot be read.")
+    return MessageError("bad-value", "A stored sheet of accesses cannot be read.")

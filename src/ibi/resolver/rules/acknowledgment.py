@@ -1,8 +1,9 @@
-"""What archives are told of accesses, and what is done next about each (004, Table 6.11).
+"""Acknowledgments: how accesses are reported to archives (004, Table 6.11).
 
-An access is told at most once, whatever fails and whenever. What makes it so is the key: it is kept
-with the accesses before it is sent for the first time, no other is ever sent for them, and an
-archive counts by a key once. Here are the rules; `acknowledging` carries them out.
+An access is reported at most once, whatever fails and whenever. The key ensures this: it is stored
+with the accesses before it is sent for the first time, no other key is ever sent for them, and an
+archive counts the accesses of a key once. Here are the rules; `ibi.resolver.acknowledgments`
+carries them out.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
 SECOND: Final = 1_000_000_000
-KEY_LIFE: Final = 14 * 60 * SECOND
-"""Our archives take keys for a minute longer: none is sent that may be forgotten there."""
-LONGEST_WAIT: Final = 7 * 24 * 3600 * SECOND
-"""For an archive to come back."""
+KEY_LIFETIME: Final = 14 * 60 * SECOND
+"""Nanoseconds for which a key is sent. Our archives accept keys for a minute longer, so that no key
+is sent that the archive may have forgotten."""
+MAX_WAIT: Final = 7 * 24 * 3600 * SECOND
+"""Nanoseconds for which accesses are kept for an archive that cannot be reached."""
 OUR_PLATFORM: Final = "ibi-"
-"""Begins the version of archives that know the pair `accesses`."""
+"""Prefix of the platform version of archives that support the pair `accesses`."""
 
 Subject: TypeAlias = tuple[str, str, str]
-"""All that accesses have in common which one acknowledgment may tell of."""
+"""Archive, request and acknowledgment: accesses that agree in them share one acknowledgment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,37 +46,37 @@ class Referral:
     """A URL that a reader was sent to."""
 
     archive: str
-    """The id of the archive whose URL it is."""
+    """The id of the archive that listed the URL."""
     request: UrlRequest
-    """What the archive was asked: a fresh key is only good for the same clients."""
+    """The request that the archive answered: a new key is valid for the same clients only."""
     content: ContentType
     url: str
-    """As the archive listed it."""
+    """The URL as the archive listed it."""
     persistent_url: str
     state: State | None = None
     forms: Forms | None = None
     key: UrlKey | None = None
-    """That of the answer, if nobody was sent anywhere by it yet."""
-    # Referrals are counted for every reader, and a hot one for very many.
+    """The key of the answer, if no reader was sent to the URL by it yet."""
+    # Referrals are counted for every reader, and those of a popular item for very many.
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Reckon the hash once."""
+        """Compute the hash once."""
         parts = (self.archive, self.request, self.url, self.persistent_url, self.key)
         object.__setattr__(self, "_hash", hash(parts))
 
     def __hash__(self) -> int:
-        """Return it."""
+        """Return the hash that was computed at the start."""
         return self._hash
 
     @property
-    def again(self) -> Referral:
-        """The same for the next reader, for whom there is no key yet."""
+    def without_key(self) -> Referral:
+        """The same referral for the next reader, for whom there is no key yet."""
         return self if self.key is None else replace(self, key=None)
 
 
 class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is kept of an acknowledgment, but for what stands in the request."""
+    """The stored acknowledgment, without the fields that are in the request."""
 
     content: str
     url: str
@@ -83,12 +85,12 @@ class _Document(msgspec.Struct, frozen=True, omit_defaults=True):
     forms: str = ""
     key: str = ""
     others: tuple[tuple[str, int], ...] = ()
-    """Of other items how many, by their labels; they are told by the same key."""
+    """Labels and access counts of other items, which are reported with the same key."""
 
 
 def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowledgment]:
-    """Return what is to be kept of so many readers: the first by its key, the others without."""
-    if count < 1:  # an acknowledgment tells of one access at the least
+    """Return the rows of so many readers: the first with the key, the others without."""
+    if count < 1:  # an acknowledgment reports at least one access
         return []
     document = _Document(
         referral.content,
@@ -106,15 +108,15 @@ def pending(referral: Referral, count: int, since: int) -> list[PendingAcknowled
     return rows if count == 1 else [*rows, replace(row, count=count - 1)]
 
 
-def gathered(
+def collected(
     noted: Iterable[tuple[Referral, int]],
     since: int,
     growing: Mapping[Subject, PendingAcknowledgment],
     longest: int,
 ) -> list[PendingAcknowledgment]:
-    """Return the rows for so many readers of each, those first that have a number.
+    """Return the rows for all readers of each referral; rows that are stored already come first.
 
-    Accesses without a key are added to a row that is growing, for the longest time that it may.
+    Accesses without a key are added to a row in `growing`, if it is younger than `longest`.
     """
     keyed: list[PendingAcknowledgment] = []
     counts: Counter[Subject] = Counter()
@@ -136,30 +138,30 @@ def gathered(
 
 
 def subject(row: PendingAcknowledgment) -> Subject:
-    """Return what tells accesses apart that have no key yet."""
+    """Return what accesses without a key have in common if they share a row."""
     return row.archive, row.request, row.acknowledgment
 
 
 def is_sheet(row: PendingAcknowledgment) -> bool:
-    """Tell whether a row is of many items, each of which says by itself what was asked."""
+    """Return whether a row is a sheet of many items, whose lines contain their requests."""
     return not row.request
 
 
 def is_keyed(row: PendingAcknowledgment) -> bool:
-    """Tell whether its key is decided."""
+    """Return whether the row has its key."""
     return not is_sheet(row) and bool(_document(row).key)
 
 
 def request_of(row: PendingAcknowledgment) -> UrlRequest:
-    """Return the request that finds the URL again."""
+    """Return the request that finds the URL without_key."""
     request = requests.decode(row.request)
     if not isinstance(request, UrlRequest):
-        raise MessageError("bad-value", "What is kept of an access is no urlRequest.")
+        raise MessageError("bad-value", "The request of a stored access is no urlRequest.")
     return request
 
 
 def acknowledgment_of(row: PendingAcknowledgment) -> Acknowledgment:
-    """Return what is sent, of a row that has its key."""
+    """Return the message to send, for a row that has its key."""
     document = _document(row)
     return Acknowledgment(
         clients=request_of(row).clients,
@@ -175,66 +177,66 @@ def acknowledgment_of(row: PendingAcknowledgment) -> Acknowledgment:
 
 
 class NextStep(Enum):
-    """What is to be done about a row."""
+    """What is to be done with a row."""
 
     WAIT = auto()
     ASK = auto()
-    """For a key."""
+    """Ask the archive for a key."""
     SEND = auto()
     GIVE_UP = auto()
 
 
 def next_step(row: PendingAcknowledgment, now: int, *, ready: bool) -> NextStep:
-    """Decide about a row; `ready` if its archive can be spoken to, and neither has to rest.
+    """Decide about a row; `ready` if its archive is included, and no rest is due.
 
-    The time of a row is that of its key, once it has one.
+    The age of a row counts from its key, once it has one.
     """
     try:
         keyed = is_keyed(row)
-    except MessageError:  # kept by a version that wrote otherwise
+    except MessageError:  # stored by a version with another format
         return NextStep.GIVE_UP
-    if now - row.since >= (KEY_LIFE if keyed else LONGEST_WAIT):
+    if now - row.since >= (KEY_LIFETIME if keyed else MAX_WAIT):
         return NextStep.GIVE_UP
     if not ready:
         return NextStep.WAIT
     return NextStep.SEND if keyed else NextStep.ASK
 
 
-def left_to_gather(row: PendingAcknowledgment, gather: int, now: int) -> int:
-    """Return how long accesses without a key are gathered still: one key tells of many.
+def collecting_time_left(row: PendingAcknowledgment, gather: int, now: int) -> int:
+    """Return how long to go on collecting accesses without a key: one key serves many.
 
-    Whoever noted them by a clock that was set back since does not wait until it is that late again.
+    If the clock was set back since the row was stored, the result is 0, not the whole difference.
     """
     try:
         if is_keyed(row):
             return 0
-    except MessageError:  # as above
+    except MessageError:  # stored by a version with another format
         return 0
     left = row.since + gather - now
     return left if 0 < left <= gather else 0
 
 
-def is_there(archive: RegisteredArchive | None) -> bool:
-    """Tell whether an archive can be spoken to."""
+def is_reachable(archive: RegisteredArchive | None) -> bool:
+    """Return whether an archive is included."""
     return archive is not None and archive.state is ArchiveState.INCLUDED
 
 
 def is_ours(archive: RegisteredArchive) -> bool:
-    """Tell whether an archive runs this software, and counts many accesses by one key."""
+    """Return whether an archive runs this software, and counts many accesses by one key."""
     included = archive.inclusion
     return included is not None and included.platform_version.startswith(OUR_PLATFORM)
 
 
 def max_accesses(archive: RegisteredArchive) -> int:
-    """Return how many accesses one acknowledgment to an archive may tell of."""
+    """Return how many accesses one acknowledgment to an archive may report."""
     return MOST_ACCESSES if is_ours(archive) else 1
 
 
 def refreshed(row: PendingAcknowledgment, listed: UrlList | None) -> str:
     """Return the acknowledgment of a row with the key of a fresh list.
 
-    It is empty if nobody would be sent to that URL any more, or there is no key. What else the
-    list says of the URL goes with its key.
+    It is empty if the list has no key, or no longer has the URL. The other facts that the list
+    gives of the URL are stored with the key.
     """
     document = _document(row)
     if listed is None or listed.key is None:
@@ -259,9 +261,9 @@ def refreshed(row: PendingAcknowledgment, listed: UrlList | None) -> str:
 def divided(
     row: PendingAcknowledgment, acknowledgment: str, most: int, now: int
 ) -> list[PendingAcknowledgment]:
-    """Give a row its key; beyond what one key is good for, the rest stays as it was and is first.
+    """Give a row its key; accesses beyond the limit of one key remain without one, and come first.
 
-    The row keeps its number, or it is the rest that does: both are written in one step.
+    The remainder keeps the id of the row, if there is one. Both rows are written in one step.
     """
     if row.count <= most:
         return [replace(row, acknowledgment=acknowledgment, since=now)]
@@ -270,7 +272,7 @@ def divided(
 
 
 def with_others(acknowledgment: str, others: Iterable[tuple[str, int]]) -> str:
-    """Return an acknowledgment that tells of other items too."""
+    """Return an acknowledgment that reports accesses of other items too."""
     document = msgspec.json.decode(acknowledgment, type=_Document)
     return _text(msgspec.structs.replace(document, others=tuple(others)))
 
@@ -287,4 +289,4 @@ def _document(row: PendingAcknowledgment) -> _Document:
     try:
         return msgspec.json.decode(row.acknowledgment, type=_Document)
     except msgspec.MsgspecError:
-        raise MessageError("bad-value", "What is kept of an access cannot be read.") from None
+        raise MessageError("bad-value", "A stored access cannot be read.") from None

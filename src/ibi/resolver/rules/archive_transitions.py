@@ -1,4 +1,4 @@
-"""What becomes of an archive on record by an act: pure, and all that an act may change."""
+"""Transitions of a registered archive: pure functions, one for each act that changes it."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from ibi.identifier.limits import MAX_PORT
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import Inclusion, RegisteredArchive
 
-GRACE: Final = 24 * 3600 * 1_000_000_000
-"""For which the key before a rotation is good: an archive has to be told of the new one."""
-MOST_HOSTS: Final = 100
+KEY_GRACE: Final = 24 * 3600 * 1_000_000_000
+"""Nanoseconds for which the previous key is valid after a rotation: the administrator has to
+configure the new key in the archive meanwhile."""
+MAX_HOSTS: Final = 100
 
 # RFC 2396, 3.2.2: hostport, as an archive's own address.
 _HOST: Final = re.compile(r"(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::([0-9]{1,5}))?")
 
 
 def confirmed(archive: RegisteredArchive, now: int) -> RegisteredArchive:
-    """Make a registration good; one that is good stays as it is."""
+    """Confirm a registration; a confirmed one stays as it is."""
     return archive if archive.confirmed else replace(archive, confirmed=now)
 
 
 def rotated(archive: RegisteredArchive, key: str, now: int) -> RegisteredArchive:
-    """Give it another key; after a revocation there is none that could be good for longer."""
-    until = now + GRACE if archive.key else 0
+    """Give the archive another key. After a revocation there is no previous key to keep valid."""
+    until = now + KEY_GRACE if archive.key else 0
     return replace(archive, key=key, previous_key=archive.key, previous_until=until)
 
 
 def revoked(archive: RegisteredArchive, now: int) -> RegisteredArchive:
-    """Take its key, and exclude it."""
+    """Delete the key of the archive, and exclude it."""
     return replace(excluded(archive, now), key="", previous_key="", previous_until=0)
 
 
@@ -43,7 +44,7 @@ def included(
     *,
     confirmed: bool,  # as the standard calls it
 ) -> RegisteredArchive:
-    """Include it where it says that it is; who has moved begins without an outage."""
+    """Include the archive at the address of its record; an archive that moved has no outage."""
     before = archive.inclusion
     stays = before is not None and before.address == record.address
     inclusion = Inclusion(
@@ -60,16 +61,17 @@ def included(
 
 
 def excluded(archive: RegisteredArchive, now: int) -> RegisteredArchive:
-    """Exclude it; one that is excluded stays as it is."""
+    """Exclude the archive; an excluded one stays as it is."""
     if archive.inclusion is None:
         return archive
     return replace(archive, inclusion=None, outage=None, excluded=now)
 
 
-def heard_of(archive: RegisteredArchive, seen: RegisteredArchive) -> RegisteredArchive:
-    """Take it for down or up, as somebody has seen it; not if it has moved since, or is off.
+def with_outage_of(archive: RegisteredArchive, seen: RegisteredArchive) -> RegisteredArchive:
+    """Adopt the outage, or the end of one, that another process recorded.
 
-    Who says what is on record already changes nothing, so that no two say it.
+    Nothing changes if the archive has moved or was excluded since, or if both agree already, so
+    that two processes do not record the same.
     """
     is_known = (archive.outage is None) == (seen.outage is None)
     if is_known or archive.inclusion is None or archive.address != seen.address:
@@ -78,14 +80,14 @@ def heard_of(archive: RegisteredArchive, seen: RegisteredArchive) -> RegisteredA
 
 
 def is_overtaken(before: RegisteredArchive, archive: RegisteredArchive) -> bool:
-    """Tell whether it was switched off, or on elsewhere, since a request of it came in."""
+    """Return whether the archive was excluded, or moved, since it sent a request."""
     return (before.excluded, before.address) != (archive.excluded, archive.address)
 
 
 def is_repetition(before: RegisteredArchive, after: RegisteredArchive) -> bool:
-    """Tell whether nothing happened but that an archive announced itself again.
+    """Return whether an archive has only announced itself again.
 
-    Archives do so every hour: a history of that would be read by nobody.
+    Archives do so every hour, which is of no interest in the history.
     """
     if before.inclusion is None or after.inclusion is None:
         return before == after
@@ -93,17 +95,17 @@ def is_repetition(before: RegisteredArchive, after: RegisteredArchive) -> bool:
 
 
 def good_keys(archive: RegisteredArchive | None, now: int) -> tuple[str, str]:
-    """Return what is kept of the key and of the one before; empty for what is not good now."""
+    """Return the stored key and the previous one; empty where one is not valid now."""
     if archive is None or not archive.confirmed:
         return "", ""
     return archive.key, archive.previous_key if now < archive.previous_until else ""
 
 
 def read_hosts(hosts: Sequence[str]) -> tuple[str, ...]:
-    """Read hosts that an archive's URLs may be on, each once; no patterns, and no whole domains."""
+    """Parse the further hosts that an archive's URLs may be on; no patterns, no whole domains."""
     read = tuple(dict.fromkeys(host.strip().lower() for host in hosts))
-    if len(read) > MOST_HOSTS:
-        raise ResolverRequestError(f"An archive may have {MOST_HOSTS} further hosts at most.")
+    if len(read) > MAX_HOSTS:
+        raise ResolverRequestError(f"An archive may have {MAX_HOSTS} further hosts at most.")
     for host in read:
         match = _HOST.fullmatch(host)
         if match is None or not 0 < int(match[1] or "80") <= MAX_PORT:

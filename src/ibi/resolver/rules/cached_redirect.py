@@ -1,7 +1,7 @@
-"""Where readers are sent who ask for an item, in few bytes: a million of these fit into memory.
+"""A cached redirect in few bytes: a million of them fit into memory.
 
-The answer to the first reader is made from it as well as all that follow, and so is what the
-archive is told of them. What the answers of one archive have in common is there once.
+The first reader is answered from it like all later ones, and the acknowledgments of all of them are
+made from it. The facts that the redirects to one archive have in common are stored once.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 
-_MOST_TERMS: Final = 4096
+_MAX_TERMS: Final = 4096
+"""Terms that are kept in memory for reuse."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """What many answers have in common; there is one of a kind, and so they are told apart."""
+    """Facts that many redirects have in common. Equal terms are the same object."""
 
     resolver: str
-    """The address below which persistent URLs are."""
+    """The address below which the persistent URLs are."""
     archive: str
     """The id of the archive whose URL it is."""
     content: ContentType
@@ -40,32 +41,34 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """What was asked, where it was more than an item alone or led by way of others."""
+    """A question for more than an item alone, or one that was answered after a hop."""
 
     question: Question
     last: Question
     only_for: tuple[str, ...]
-    """The clients for whom alone the answer is; none if it is for everybody."""
+    """The only clients that may get the answer; empty if all may."""
 
 
 class CachedRedirect(msgspec.Struct, gc=False, eq=False):
-    """A URL that readers are sent to, for as long as its lease runs.
+    """A URL that readers are sent to, until its lease ends.
 
-    It is part of no cycle: the garbage collector need not look at a million of them.
+    It is part of no reference cycle, so that the garbage collector need not visit a million of
+    them.
     """
 
     lease: Lease
     terms: Terms
     path: bytes
-    """Of the persistent URL: a slash, the canonical label, and what is asked of it."""
+    """The path of the persistent URL: a slash, the canonical label, and the rest of the
+    question."""
     url: bytes
-    """As the archive listed it."""
+    """The URL as the archive listed it."""
     asked: AskedFor | None
-    """None if the item alone was asked for, and found where it was asked for."""
+    """None if the item alone was asked for, and answered without a hop."""
 
     @classmethod
     def of(cls, resolution: Resolution, outcome: Redirect, resolver: str) -> CachedRedirect:
-        """Keep what matters of a resolution that leads to a URL."""
+        """Make the redirect of a resolution that leads to a URL."""
         related = outcome.served.related
         content = related.content or ContentType.DATA
         terms = _terms(resolver, outcome.answer.archive, content, related.state)
@@ -78,7 +81,7 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
 
     @property
     def only_for(self) -> tuple[str, ...]:
-        """The clients for whom alone it is; none if it is for everybody."""
+        """The only clients that may get the redirect; empty if all may."""
         return () if self.asked is None else self.asked.only_for
 
     @property
@@ -88,11 +91,11 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
 
     @property
     def persistent_url(self) -> str:
-        """The persistent URL that leads to it."""
+        """The persistent URL that leads to the URL."""
         return self.terms.resolver + self.path.decode()
 
     def request(self, clients: tuple[str, ...]) -> UrlRequest:
-        """Return what an archive is asked to find the URL again."""
+        """Return the request by which the archive finds the URL again."""
         if self.asked is not None:
             return self.asked.last.request(clients)
         return UrlRequest(clients, parse(self.path[1:].decode(), strict=True))
@@ -103,9 +106,9 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
         key: UrlKey | None = None,
         forms: Forms | None = None,
     ) -> Referral:
-        """Return what the archive is told of a reader who was sent there (Table 6.11).
+        """Return the referral of a reader who was sent to the URL (Table 6.11).
 
-        Whoever comes without a key gets one with a fresh list, in which the forms stand too.
+        Without a key, the key and the forms come later, with a fresh list.
         """
         return Referral(
             archive=self.terms.archive,
@@ -120,7 +123,7 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
 
 
 def is_plain(resolution: Resolution) -> bool:
-    """Tell whether an item alone was asked for, by anybody, and found where it was asked for."""
+    """Return whether an item alone was asked for, for any client, and answered without a hop."""
     question = resolution.question
     return (
         len(resolution.steps) == 1
@@ -133,16 +136,17 @@ def is_plain(resolution: Resolution) -> bool:
 def first_referral(
     known: CachedRedirect, resolution: Resolution, clients: tuple[str, ...]
 ) -> Referral:
-    """Return what an archive is told of the reader for whom it was asked.
+    """Return the referral of the reader for whose request the archive was asked.
 
-    A key is good for whom it was asked for: who joined another's search needs another.
+    A key is valid for the clients of its request only: a reader who joined the search of another
+    one needs another key.
     """
     outcome, last = resolution.outcome, resolution.last
-    assert isinstance(outcome, Redirect)  # noqa: S101  # it is known where it leads
+    assert isinstance(outcome, Redirect)  # noqa: S101  # only redirects are cached
     listed, served = outcome.answer.listed, outcome.served
-    assert listed is not None  # noqa: S101  # it was chosen
+    assert listed is not None  # noqa: S101  # the chosen answer has a list
     forms = served.related.forms if served.relation.steps else listed.forms
     return known.referral(clients, last.key if last.request.clients == clients else None, forms)
 
 
-_terms = lru_cache(maxsize=_MOST_TERMS)(Terms)
+_terms = lru_cache(maxsize=_MAX_TERMS)(Terms)

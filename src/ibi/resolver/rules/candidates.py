@@ -1,8 +1,8 @@
-"""Who is asked first: those who are likely to have an item (docs/adr/0028).
+"""Candidates: the archives that probably have an item, and are asked first (docs/adr/0028).
 
-These are its homes, its owner on record, every archive whose digest has it, and every archive that
-publishes no digest, of which nothing is known before it is asked. The others have said beforehand
-that they do not have it. They may have said so some time ago, or lie: so they are only held back.
+These are its homes, its recorded owner, every archive whose digest has it, and every archive that
+publishes no digest, of which nothing is known before it is asked. The digests of the others do not
+have the item. A digest may be out of date or false, so the others are only held back.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ibi.identifier.label import Label
 
 
 class LocationIndex(Protocol):
-    """What is known of who holds which item, by the digests that archives publish."""
+    """Which archives hold which item, by the digests that archives publish."""
 
     def publishes(self, archive: str) -> bool:
-        """Tell whether the whole digest of an archive is known, and is not old."""
+        """Return whether the whole digest of an archive is known, and is not old."""
         ...
 
     async def holders(self, label: Label) -> frozenset[str] | None:
@@ -28,12 +28,12 @@ class LocationIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Who is likely to have an item."""
+    """The archives that probably have an item."""
 
     first: frozenset[str]
-    """Who is asked first; not all of them need to be included."""
+    """The archives that are asked first; not all of them need to be included."""
     listed: frozenset[str]
-    """Those of them that have said beforehand that they have it."""
+    """Those of them whose digest has the item."""
 
 
 def candidates_for(
@@ -42,6 +42,6 @@ def candidates_for(
     unpublished: AbstractSet[str],
     holders: AbstractSet[str],
 ) -> Candidates:
-    """Return who is likely to have an item; `unpublished` are those that publish no digest."""
+    """Return the candidates for an item; `unpublished` are the archives that publish no digest."""
     on_record = () if owner is None else (owner,)
     return Candidates(frozenset().union(homes, on_record, unpublished, holders), frozenset(holders))

@@ -1,4 +1,4 @@
-"""What becomes of a question: a pure function of what was heard so far (004, section 6.2)."""
+"""The decision about a question: a pure function of the replies so far (004, section 6.2)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """The same is asked again, from another item on, by the verbs that remain."""
+    """Another item is asked for, with the remaining verbs."""
 
     answer: ArchiveReply
     label: Label
@@ -48,47 +48,47 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Two or more archives claim the Original that a reader wants: nobody is sent to any."""
+    """Several archives claim the Original that a reader wants: none of them is used."""
 
     claimants: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The item was deleted, and nobody else has it."""
+    """The item was deleted, and no other archive has it."""
 
     answers: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """The item is there, but not what was asked of it."""
+    """An archive has the item, but not what was asked of it."""
 
     answers: tuple[ArchiveReply, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No archive has the item: all have said so."""
+    """No archive has the item: all archives have answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """Nobody has the item who answered, and not all have answered."""
+    """No archive that answered has the item, and not all have answered."""
 
     silences: tuple[NoReply, ...]
     doubted: tuple[ArchiveReply, ...] = ()
-    """Claims that were not believed because the owner is silent."""
+    """Claims that were not trusted because the owner is silent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """More has to be heard."""
+    """More replies are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Widen:
-    """Those who were held back have to be asked too."""
+    """The archives that were held back have to be asked too."""
 
 
 Decision: TypeAlias = Redirect | Hop | Alert | Gone | Unserved | NotFound | Unsure | Wait | Widen
@@ -101,42 +101,43 @@ def _taken(offer: OfferedTarget, why: Why) -> Redirect | Hop:
 
 
 def decide(question: Question, evidence: Evidence) -> Decision:
-    """Decide; Wait if what is awaited may change the outcome, Widen if those held back may."""
+    """Decide; Wait if awaited replies may change the outcome, Widen if archives held back may."""
     offers = offers_of(question, evidence)
-    if evidence.held:
-        return _of_the_likely(question, evidence, offers)
+    if evidence.others_held_back:
+        return _decide_candidates(question, evidence, offers)
     if question.original_required:
         return _original(question, evidence, offers)
     return _any(question, evidence, offers)
 
 
-def _of_the_likely(
+def _decide_candidates(
     question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> Decision:
-    """Decide while others are held back: by whom they could not make doubtful, or by nobody.
+    """Decide while others are held back, if their replies could not change the outcome.
 
-    That nobody has the item takes the word of all, and so does it that only one has the Original.
+    That no archive has the item needs the replies of all archives, and so does a request for the
+    Original: only one archive may claim it.
     """
     if question.original_required:
         return Widen()
     decision = _any(question, evidence, offers)
     if not isinstance(decision, Wait):
         return decision if _is_conclusive(evidence, decision) else Widen()
-    if evidence.patient and evidence.may_conclude:
+    if evidence.in_grace and evidence.may_conclude:
         return decision
-    # Somebody may be awaited only because he would be believed before one who is enough.
+    # An archive may be awaited only because it would be preferred to another whose reply is enough.
     so_far = _any(question, replace(evidence, awaited=frozenset()), offers)
     return decision if _is_conclusive(evidence, so_far) else Widen()
 
 
 def _is_conclusive(evidence: Evidence, decision: Decision) -> bool:
-    """Tell whether those held back need not be asked: the Original is where it is said to be.
+    """Return whether the archives held back need not be asked: the Original is where it should be.
 
-    The owner and homes are believed whatever others say, and all of them were asked. So it is as
-    good if they lead on, where they have not what was asked. But one of whom only a copy is left
-    tells that the Original has moved. A stranger is believed if he has said beforehand that he has
-    the item: it takes no foresight to claim whatever is asked for. If he leads on, it is not said
-    whether he has the Original of what leads there.
+    The owner and homes are trusted whatever others claim, and all of them were asked. If they do
+    not have the item, the next item that they lead to is as good. But if one of them has only a
+    copy, the Original has moved. Any other archive is trusted only if its digest listed the item
+    before: any archive can claim whatever it is asked for. If such an archive leads on, it does not
+    say whether it has the Original of the item that leads there.
     """
     if not isinstance(decision, Redirect | Hop):
         return False
@@ -153,7 +154,7 @@ def _is_conclusive(evidence: Evidence, decision: Decision) -> bool:
 def _original(  # noqa: PLR0911  # as many as there are cases
     question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> Decision:
-    """Look at every answer; exactly one archive must claim the Original."""
+    """Check every answer; exactly one archive must claim the Original."""
     if evidence.awaited:
         return Wait()
     claims = by_rank(evidence, [each for each in offers if each.claims])
@@ -168,10 +169,10 @@ def _original(  # noqa: PLR0911  # as many as there are cases
         rivals = of_one_item(question, claims)
         if len(rivals) > 1:
             return Alert(tuple(each.answer for each in rivals))
-        is_believed = evidence.may_others_claim or (
+        is_trusted = evidence.may_others_claim or (
             first in evidence.homes and not evidence.is_settled
         )
-        if question.verbs or is_owner or is_believed:
+        if question.verbs or is_owner or is_trusted:
             return _taken(claims[0], Why.ONLY_ORIGINAL)
     heard = evidence.owner is None or evidence.of_owner is not None
     leads = [each for each in offers if isinstance(each.choice, Lead)]
@@ -181,10 +182,10 @@ def _original(  # noqa: PLR0911  # as many as there are cases
     return _nothing(evidence, claims, is_enough=False)
 
 
-def _any(  # noqa: PLR0911  # likewise
+def _any(  # noqa: PLR0911  # as many as there are cases
     question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> Decision:
-    """Take the first answer that serves, of whoever is to be believed."""
+    """Take the first answer that serves, of the archive that is trusted most."""
     of_owner = [each for each in offers if evidence.is_owner(each.answer.archive)]
     if of_owner and evidence.is_settled:
         return _taken(of_owner[0], Why.SETTLED)
@@ -197,28 +198,26 @@ def _any(  # noqa: PLR0911  # likewise
         return Wait()
     if of_owner:
         return _taken(of_owner[0], Why.OWNER)
-    believed = _believed(question, evidence, offers)
-    if evidence.awaited and (evidence.patient or not believed):
+    trusted = _trusted(question, evidence, offers)
+    if evidence.awaited and (evidence.in_grace or not trusted):
         return Wait()
-    if not believed:
+    if not trusted:
         return _nothing(evidence, offers)
-    claims = [each for each in believed if each.claims]
-    # Who knows a label that leads on knows more than a copy that was made before.
-    leads = [each for each in believed if isinstance(each.choice, Lead)]
+    claims = [each for each in trusted if each.claims]
+    # An archive that has a label which leads on is more up to date than a copy made before.
+    leads = [each for each in trusted if isinstance(each.choice, Lead)]
     return (
-        _most_senior(evidence, claims or leads)
-        if claims or leads
-        else _taken(believed[0], Why.COPY)
+        _most_senior(evidence, claims or leads) if claims or leads else _taken(trusted[0], Why.COPY)
     )
 
 
-def _believed(
+def _trusted(
     question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> list[OfferedTarget]:
-    """Return what others than the owner offer, as far as it is believed.
+    """Return the offers of archives other than the owner that are trusted.
 
-    While the owner may still answer, only a copy is. If it is silent, related items are what
-    others say that they are: the owner of this one does not own those.
+    While the owner may still answer, only copies are. If the owner is silent, offers of related
+    items are trusted: the owner of this item does not own those.
     """
     is_awaited = evidence.owner is not None and evidence.owner.archive in evidence.awaited
     if is_awaited:
@@ -244,9 +243,10 @@ def _most_senior(evidence: Evidence, offers: Sequence[OfferedTarget]) -> Redirec
 def _nothing(
     evidence: Evidence, doubted: Sequence[OfferedTarget], *, is_enough: bool = True
 ) -> Decision:
-    """Say why nobody is sent anywhere: that nobody has the item takes everybody's word.
+    """Return why the reader is sent nowhere; NotFound needs the replies of all archives.
 
-    `is_enough` says that it is settled where somebody has the item, and not what was asked of it.
+    With `is_enough`, an archive that has the item, but not what was asked of it, settles the matter
+    although others are silent.
     """
     claims = tuple(each.answer for each in doubted if each.claims)
     if claims and evidence.is_settled and evidence.of_owner is not None:

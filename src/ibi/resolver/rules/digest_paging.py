@@ -1,7 +1,7 @@
-"""How digests are read: what a page means for what is here, and when the next is asked for.
+"""How digests are read: what a page means after the pages before, and when the next is due.
 
-Whoever publishes a digest may say anything in it. What can be checked is checked here: that a page
-goes on where we were, or begins anew and says so, and that it comes to an end.
+An archive may publish anything in its digest. The checks here are possible: that a page continues
+where the last one ended, or is the first of a new digest, and that a digest ends.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from typing import Final
 from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
 
-LONGEST: Final = 3600.0
+MAX_INTERVAL: Final = 3600.0
 """Seconds after which every digest is asked for again."""
-MOST_PAGES: Final = 8192
-"""In a row, each followed by another: ten times those of the longest that nothing changed in."""
-PAGES: Final = 30
-"""In a row: after each so many it rests for as long as from one that changed. To keep one takes
-half a second, and they may change all the time."""
+MAX_PAGES: Final = 8192
+"""Pages in a row, each followed by another: ten times the pages of the longest digest in which
+nothing changes."""
+PAGES_PER_REST: Final = 30
+"""Pages in a row after which the fetcher rests for one interval. It takes half a second to store a
+page, and a digest may change all the time."""
 
 
 class PageMeaning(Enum):
-    """What a page is to what is here."""
+    """What a page means after the pages before."""
 
     NEXT = "next"
-    """It follows."""
+    """It follows the page before."""
     ANEW = "anew"
-    """It is the first of another digest: what is here is void."""
+    """It is the first page of another digest: the stored pages are void."""
     NONSENSE = "nonsense"
-    """It follows nothing that was asked for."""
+    """It follows no page that was asked for."""
 
 
 def meaning(digest: DigestProgress | None, page: DigestPage) -> PageMeaning:
-    """Tell what a page is that was asked for after what is here."""
+    """Return what a page means that was requested after the stored ones."""
     if digest is None or not digest.last:
         return PageMeaning.NONSENSE if page.after else PageMeaning.NEXT
     if not page.after:
@@ -45,22 +46,23 @@ def meaning(digest: DigestProgress | None, page: DigestPage) -> PageMeaning:
 
 @dataclass(frozen=True, slots=True)
 class FetchTurn:
-    """When an archive's digest is asked for again."""
+    """When an archive's digest is fetched again."""
 
     due: float = 0.0
-    """By the clock of the event loop; 0 for one that was never asked for: it comes first."""
+    """When it is fetched, by the clock of the event loop; 0 if it never was: it comes first."""
     interval: float = 0.0
-    """Seconds from the time before."""
+    """Seconds since the fetch before."""
     pages: int = 0
-    """That came in a row, each followed by another."""
+    """Pages that came in a row, each followed by another."""
 
 
 def after_page(
     turn: FetchTurn, page: DigestPage, now: float, seconds: float, *, anew: bool
 ) -> FetchTurn:
-    """Return the turn after a page: at once for the next, soon after a change, then ever later.
+    """Return the turn after a page: at once if there is more, soon after a change, else later.
 
-    Who begins anew time and again is asked ever later too, and so is who says very much.
+    An archive whose digest begins anew again and again is also asked ever later, and so is one that
+    publishes very many pages.
     """
     if page.more:
         return replace(turn, due=now, pages=turn.pages + 1)
@@ -71,16 +73,16 @@ def after_page(
 
 
 def after_failure(turn: FetchTurn, now: float, seconds: float) -> FetchTurn:
-    """Return the turn after no page came: later than the time before."""
-    return _after(min(max(2 * turn.interval, seconds), LONGEST), turn, now, seconds)
+    """Return the turn after a fetch without a page: later than the time before."""
+    return _after(min(max(2 * turn.interval, seconds), MAX_INTERVAL), turn, now, seconds)
 
 
 def _after(interval: float, turn: FetchTurn, now: float, seconds: float) -> FetchTurn:
-    """Return a turn after an interval, and after a rest from the pages that came in a row."""
-    rest = min(seconds * turn.pages / PAGES, LONGEST)
+    """Return a turn after an interval, and after a rest for the pages that came in a row."""
+    rest = min(seconds * turn.pages / PAGES_PER_REST, MAX_INTERVAL)
     return FetchTurn(now + max(interval, rest), interval)
 
 
 def after_refusal(now: float) -> FetchTurn:
-    """Return the turn of who publishes none, or none that makes sense: in a while."""
-    return FetchTurn(now + LONGEST, LONGEST)
+    """Return the turn of an archive that publishes no digest, or an invalid one: much later."""
+    return FetchTurn(now + MAX_INTERVAL, MAX_INTERVAL)

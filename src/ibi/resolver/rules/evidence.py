@@ -1,15 +1,15 @@
-"""What was heard of a question, and who of those who speak is believed before others.
+"""The replies to a question so far, and which archive is trusted before others.
 
-One archive has the Original of an item, and whoever is registered
-can say that it is the one. So an archive that was known to have it is the item's *owner*; an
-archive whose service label was made where the item's label was made is its *home*; and of two
-archives the one registered earlier is *senior*. An owner that the operator has settled comes
-before a home that claims the item, and that before any other owner. Where none of them is, others
-get a moment to speak up. A claim is not believed against an owner that is silent or has deleted
-the item: copies are served then, or nobody is sent anywhere (docs/adr/0018).
+One archive has the Original of an item, and every registered archive can claim to be the one. So an
+archive that was known to have it is the item's *owner*; an archive whose service label was made
+where the item's label was made is its *home*; and of two archives the one registered earlier is
+*senior*. An owner that the operator has settled comes before a home that claims the item, and that
+before any other owner. If there is none of these, other archives get a short time to claim the
+item. A claim is not trusted against an owner that is silent or has deleted the item: then a copy is
+served, or the reader is sent nowhere (docs/adr/0018).
 
-Not all need to have been asked: those who are likely to have the item are asked first, and the
-others are held back (docs/adr/0028). It changes nothing of who is believed.
+Not all archives need to have been asked: candidates are asked first, and the others are held back
+(docs/adr/0028). This does not change which archive is trusted.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from ibi.wire.question import Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was heard of a question so far."""
+    """The replies to a question so far."""
 
     answers: tuple[ArchiveReply, ...] = ()
-    """In the order in which they came."""
+    """Answers, in the order in which they came."""
     silences: tuple[NoReply, ...] = ()
-    """Who will not answer any more."""
+    """Archives that will not answer any more."""
     awaited: frozenset[str] = frozenset()
-    """Who may still answer."""
-    patient: bool = False
-    """Whether there is still a moment for others to speak up."""
+    """Archives that may still answer."""
+    in_grace: bool = False
+    """Whether other archives still have time to claim the item."""
     owner: Owner | None = None
     is_on_record: bool = True
-    """Whether it could be read who the owner is, if there is one."""
+    """Whether the recorded owner, or that there is none, could be read."""
     homes: frozenset[str] = frozenset()
     ranks: Mapping[str, int] = field(default_factory=dict)
-    """By archive; the lowest is the most senior."""
-    held: bool = False
-    """Whether others are held back, who were not asked yet."""
-    likely: frozenset[str] | None = None
-    """Who is asked first; None if all are."""
+    """Seniority by archive; the lowest is the most senior."""
+    others_held_back: bool = False
+    """Whether other archives are held back, which were not asked yet."""
+    asked_first: frozenset[str] | None = None
+    """Archives that are asked first; None if all are."""
     listed: frozenset[str] = frozenset()
-    """Who said before it was asked, by its digest, that it has the item."""
+    """Archives whose digest has the item."""
 
     def is_owner(self, archive: str) -> bool:
-        """Tell whether an archive is on record as the owner."""
+        """Return whether an archive is the recorded owner."""
         return self.owner is not None and self.owner.archive == archive
 
     @property
     def is_settled(self) -> bool:
-        """Whether the operator has said who the owner is."""
+        """Whether the operator has settled which archive is the owner."""
         return self.owner is not None and self.owner.settled
 
     def rank(self, archive: str) -> tuple[bool, bool, bool, int]:
-        """Return what archives are sorted by, as the module says."""
+        """Return the sort key of archives, in the order that the module describes."""
         is_owner = self.is_owner(archive)
         last = len(self.ranks)
         return (
@@ -72,7 +72,7 @@ class Evidence:
 
     @property
     def may_conclude(self) -> bool:
-        """Whether one is awaited whose word can be enough while others are held back."""
+        """Whether a reply is awaited that can be enough while others are held back."""
         if self.owner is not None and self.owner.archive in self.awaited:
             return True
         if self.homes & self.awaited and not self.is_settled:
@@ -80,21 +80,23 @@ class Evidence:
         return self.owner is None and self.is_on_record and bool(self.listed & self.awaited)
 
     def may_be_overruled(self, archive: str) -> bool:
-        """Tell whether one who was not heard yet could come before an archive."""
+        """Return whether an archive that has not replied yet could come before an archive."""
         if self.is_owner(archive) or archive in self.homes:
             return False
-        return self.held or any(self.rank(each) < self.rank(archive) for each in self.awaited)
+        return self.others_held_back or any(
+            self.rank(each) < self.rank(archive) for each in self.awaited
+        )
 
     @property
     def of_owner(self) -> ArchiveReply | None:
-        """What the owner answered."""
+        """The answer of the owner."""
         return next((each for each in self.answers if self.is_owner(each.archive)), None)
 
     @property
     def may_others_claim(self) -> bool:
-        """Whether the owner has let go of the item, or there is none on record.
+        """Whether the owner no longer has the item, or none is recorded.
 
-        One that deleted it, or whose answer was set aside, has not.
+        An owner that deleted the item, or whose answer was rejected, still counts as the owner.
         """
         if self.owner is None:
             return True
@@ -106,14 +108,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class OfferedTarget:
-    """Something that serves or leads on, and whose answer it stands in."""
+    """A choice that serves the question or leads on, with the answer that contains it."""
 
     answer: ArchiveReply
     choice: Served | Lead
 
     @property
     def claims(self) -> bool:
-        """Whether it is said to be the Original."""
+        """Whether the archive claims that it is the Original."""
         return isinstance(self.choice, Served) and self.choice.related.state is State.ORIGINAL
 
     def claimed(self, question: Question) -> Label:
@@ -122,13 +124,13 @@ class OfferedTarget:
         return forms.label if question.verbs and forms is not None else question.label
 
     def is_of(self, question: Question, label: Label) -> bool:
-        """Tell whether this item is claimed."""
+        """Return whether the claim is for this item."""
         forms = self.choice.related.forms if isinstance(self.choice, Served) else None
         return not question.verbs or (forms is not None and label in tuple(forms))
 
 
 def offers_of(question: Question, evidence: Evidence) -> list[OfferedTarget]:
-    """Return what is offered, in the order in which it came."""
+    """Return the offers, in the order in which they came."""
     return [
         OfferedTarget(answer, choice)
         for answer in evidence.answers
@@ -139,11 +141,11 @@ def offers_of(question: Question, evidence: Evidence) -> list[OfferedTarget]:
 
 
 def by_rank(evidence: Evidence, offers: Sequence[OfferedTarget]) -> list[OfferedTarget]:
-    """Return offers, those first that are to be believed before others."""
+    """Return offers, those of the most trusted archives first."""
     return sorted(offers, key=lambda each: evidence.rank(each.answer.archive))
 
 
 def of_one_item(question: Question, claims: Sequence[OfferedTarget]) -> list[OfferedTarget]:
-    """Return the claims to the item that the first one is to."""
+    """Return the claims to the same item as the first claim."""
     label = claims[0].claimed(question)
     return [each for each in claims if each.is_of(question, label)]

@@ -1,4 +1,4 @@
-"""Gateways: identifiers of other systems are sent on to the resolvers of those."""
+"""Gateways: redirects for identifiers of other systems, to the resolvers of those systems."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ibi.errors import ResolverRequestError
 from ibi.identifier.limits import MAX_TEXT
 from ibi.wire.percent_encoding import url_mended
 
-# /doi/10.1000/182 and /doi:10.1000/182; programs that percent-encode the colon are understood.
+# /doi/10.1000/182 and /doi:10.1000/182; a percent-encoded colon is accepted as well.
 _SYSTEM: Final = re.compile(r"/(doi|hdl|ark|urn)(?:/|:|%3A)", re.IGNORECASE)
-# Control characters, and what an upstream that decodes them would make of escapes.
+# Control characters, and escapes that an upstream may decode to control characters.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|%[01][0-9A-Fa-f]|%7[Ff]")
 
-# How each begins: the prefix, what divides it from the rest, and the first character of that.
+# The beginning of each: the prefix, the separator, and the first character after it.
 _DOI: Final = re.compile(r"10\.[0-9.]{1,40}(?:/|%2[Ff])[^?]")
 _HANDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}(?:/|%2[Ff])[^?]")
 _ARK: Final = re.compile(r"[A-Za-z0-9]{5,16}(?:/|%2[Ff])[^?]")
@@ -36,11 +36,11 @@ _SYSTEMS: Final = {
 
 
 def onward(path_and_query: str, gateways: Mapping[str, str]) -> str | None:
-    """Return where an identifier of another system is resolved; None if that is not asked for.
+    """Return the URL that resolves an identifier of another system; None if the path has none.
 
     The path and query are as they came, percent-encoded. `gateways` are URLs by doi, hdl, ark and
-    urn, to which the rest is appended; an empty one is closed. ResolverRequestError says what
-    would be right.
+    urn, to which the rest is appended; an empty one is closed. Raises ResolverRequestError, with an
+    example of a correct path, if the rest is no identifier of its system.
     """
     found = _SYSTEM.match(path_and_query)
     name = found[1].lower() if found is not None else ""
@@ -56,5 +56,5 @@ def onward(path_and_query: str, gateways: Mapping[str, str]) -> str | None:
 
 
 def _base(upstream: str) -> str:
-    """Return an upstream whose host is at an end: what follows could else be taken for more."""
+    """End the authority of an upstream with a slash, so that the appended text cannot extend it."""
     return upstream if "/" in upstream.partition("://")[2] else f"{upstream}/"

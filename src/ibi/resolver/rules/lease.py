@@ -1,9 +1,9 @@
-"""For how long answers hold: as long as the archive that they lead to says nothing else.
+"""Leases of cached redirects: a redirect is valid until the log of its archive has a change.
 
-An archive that publishes a digest keeps a log of its changes. Whoever reads on in that log, and
-finds nothing of an item, knows that what the archive said of it was still true when the reading
-began. So all answers of one archive hold until a bound after the last such reading; the bound is
-that of an answer which was just asked for, and nothing is older than it, however long it is given.
+An archive that publishes a digest keeps a log of its changes. If a page of that log has no entry
+for an item, the answer of the archive about the item was still true when the page was requested. So
+all redirects to one archive are valid for `seconds` after the last such request: none is older than
+an answer that is cached without a lease may be, however long the lease is extended.
 """
 
 from __future__ import annotations
@@ -14,49 +14,50 @@ from typing import Final
 from ibi.wire.digest import DigestPage
 
 SHARES: Final = 8
-"""Answers of one archive that were found in the same eighth of the longest time end together."""
+"""Parts of the longest time: redirects to one archive that were found in the same eighth of it end
+together."""
 
 
 class Lease:
-    """Until when answers hold, by the clock of the event loop; many share one."""
+    """The time until which redirects are valid, by the clock of the event loop; many share one."""
 
     __slots__ = ("until",)
 
     def __init__(self, until: float = 0.0) -> None:
-        """Hold until then."""
+        """Set the end of the lease."""
         self.until = until
 
 
 ENDED: Final = Lease()
-"""That of answers which are forgotten; nobody renews it."""
+"""The lease of redirects that were dropped from the cache; it is never renewed."""
 
 
 class ArchiveLeases:
-    """The leases of one archive's answers, and the place in its log up to which it was read."""
+    """The leases of the redirects to one archive, and the place in its log that was read last."""
 
     def __init__(
         self, epoch: str, last: int, begun: float, *, seconds: float, longest: float
     ) -> None:
         """Begin at a place in the log that had been reached by `begun`.
 
-        Answers hold for `seconds` after each reading, and for no longer than `longest` in all.
+        Redirects are valid for `seconds` after each read, and for no longer than `longest` in all.
         """
         self.epoch = epoch
         self.last = last
         self.begun = begun
         self.answers = 0
-        """Leases that were asked for."""
+        """Leases that were requested."""
         self._seconds = seconds
         self._longest = longest
         self._until = 0.0
         self._wanted = begun
         self._given: deque[tuple[Lease, float]] = deque()
-        """With when the first answer of each was asked for, about in that order."""
+        """Leases, each with the time of the first question answered by it, about in that order."""
 
     def lease(self, asked: float, now: float) -> Lease | None:
-        """Return a lease for an answer; None while it is not known what has changed.
+        """Return a lease for an answer; None while the changes since the question are not known.
 
-        What changed between when it was asked for and when the reading began, nobody has read.
+        Changes between the question and the next read of the log have not been read yet.
         """
         self.answers += 1
         self._wanted = now
@@ -71,14 +72,14 @@ class ArchiveLeases:
         return lease
 
     def follows(self, page: DigestPage) -> bool:
-        """Tell whether a page goes on where the log was read before."""
+        """Return whether a page continues where the last one ended."""
         return page.epoch == self.epoch and page.after == self.last
 
-    def heard(self, page: DigestPage, began: float) -> bool:
-        """Go on to the end of a page that was asked for at `began`; renew if there is no more.
+    def advance(self, page: DigestPage, began: float) -> bool:
+        """Advance to the end of a page that was requested at `began`; renew if there are no more.
 
-        Whoever calls this has forgotten what stands in the page. False if it does not follow on
-        what was read before: the log began anew, and anything may have changed.
+        The caller has dropped the items of the page from the cache. Returns False if the page does
+        not follow the last one: the log began anew, and anything may have changed.
         """
         if not self.follows(page):
             self.end()
@@ -93,7 +94,7 @@ class ArchiveLeases:
         return True
 
     def is_idle(self, now: float) -> bool:
-        """Tell whether none was asked for in the longest time: then none is left that lasts."""
+        """Return whether no lease was requested in the longest time: then no valid one is left."""
         return now > self._wanted + self._longest
 
     def release(self) -> None:
@@ -103,6 +104,6 @@ class ArchiveLeases:
         self._given.clear()
 
     def end(self) -> None:
-        """End all leases, and give none."""
+        """End all leases, and give no new ones."""
         self.release()
         self._until = 0.0

@@ -1,9 +1,9 @@
-"""Which of the processes that serve one resolver are still there: pure.
+"""Detects which processes of one resolver have ended, by their heartbeats.
 
-No two machines have the same time. So nobody looks at a clock: whoever is there counts a number in
-the database up, and whoever sees the same number too often says that the other is gone. A look is
-one that succeeded, when the looker showed itself: who sleeps does not count, and while the database
-is down nobody does.
+Machines have different clocks. So no clock is read: each process increments a number in the
+database, and a process whose number stays the same too often counts as gone. Only reads count that
+succeeded, in which the observer also incremented its own number: a process that sleeps counts
+nothing, and while the database is down no process does.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-LOOKS: Final = 6
-"""In a row that see no beat of a process, after which it counts as gone."""
+MAX_MISSED_BEATS: Final = 6
+"""Observations in a row without a new beat of a process, after which it counts as gone."""
 
 
 class Liveness:
-    """What one process has seen of the others."""
+    """The beats of the other processes, as one process has observed them."""
 
     def __init__(self) -> None:
-        """Begin without suspicion."""
+        """Begin without observations."""
         self._seen: dict[str, tuple[int, int]] = {}
-        """By process: its last beat, and how often that was seen since it was new."""
+        """By process: its last beat, and how often it was observed again."""
 
-    def look(self, beats: Mapping[str, int]) -> None:
-        """Note who is there, and how often each has said so."""
+    def observe(self, beats: Mapping[str, int]) -> None:
+        """Compare the beats of all processes with those of the last observation."""
         seen = {}
         for process, beat in beats.items():
             last, looks = self._seen.get(process, (beat, -1))
@@ -32,5 +32,9 @@ class Liveness:
         self._seen = seen
 
     def gone(self) -> dict[str, int]:
-        """Return who has not been heard of for too long, by the beat that was seen last."""
-        return {process: beat for process, (beat, looks) in self._seen.items() if looks >= LOOKS}
+        """Return the processes that count as gone, each with its last observed beat."""
+        return {
+            process: beat
+            for process, (beat, looks) in self._seen.items()
+            if looks >= MAX_MISSED_BEATS
+        }

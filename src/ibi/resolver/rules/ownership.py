@@ -1,4 +1,4 @@
-"""Who owns an item after a hearing, and who contends for it (docs/adr/0018)."""
+"""The owner of an item after a search, and rival claims to it (docs/adr/0018)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ibi.wire.question import Question
 
 
 def rivals(question: Question, evidence: Evidence) -> tuple[Label, tuple[ArchiveReply, ...]] | None:
-    """Return the item that archives contend for and their answers, the incumbent's first.
+    """Return the item with rival claims and the answers that claim it, the most trusted first.
 
-    A claim to the item itself is also in rivalry with an owner that did not let go of it. None if
-    nobody contends.
+    A claim to the item itself is also a rival of an owner that still counts as the owner. None if
+    there are no rival claims.
     """
     claims = by_rank(evidence, [each for each in offers_of(question, evidence) if each.claims])
     if not claims:
@@ -29,10 +29,10 @@ def rivals(question: Question, evidence: Evidence) -> tuple[Label, tuple[Archive
 
 
 def owner_after(question: Question, evidence: Evidence, now: int) -> Owner | None:
-    """Return who is to be on record as the owner after a hearing that has ended.
+    """Return the owner to record after a search that has ended.
 
-    Nobody new is put on record while one is silent who would come before; nor while the owner
-    claims the item, or has not let go of it, unless its home claims it.
+    No new owner is recorded while an archive is silent that would come before it; nor while the
+    recorded owner claims the item, or still counts as its owner, unless a home claims it.
     """
     owner = evidence.owner
     if question.verbs or evidence.awaited or evidence.is_settled or not evidence.is_on_record:
@@ -49,17 +49,17 @@ def owner_after(question: Question, evidence: Evidence, now: int) -> Owner | Non
     is_home = first in evidence.homes
     if not is_home and not evidence.may_others_claim:
         return owner
-    # All homes were asked, and nobody who is held back comes before one. But a senior may be held
-    # back whose digest does not tell yet that he has the item: his claim has to be heard first.
-    if evidence.held and not is_home:
+    # All homes were asked, and no archive that is held back comes before one. But a senior archive
+    # may be held back whose digest does not list the item yet: its claim has to be received first.
+    if evidence.others_held_back and not is_home:
         return owner
     return Owner(first, now) if is_sure(first, evidence) else owner
 
 
 def is_sure(archive: str, evidence: Evidence) -> bool:
-    """Tell whether nobody has yet to speak, or is silent, who would be believed before an archive.
+    """Return whether all archives that would be trusted before this one have answered.
 
-    Otherwise it is another's turn as soon as he is back, of which nobody tells.
+    Otherwise one of them may take precedence as soon as it is back, and no event announces that.
     """
     if not evidence.is_on_record:
         return False
@@ -68,6 +68,8 @@ def is_sure(archive: str, evidence: Evidence) -> bool:
 
 
 def waits_for_all(question: Question, evidence: Evidence) -> bool:
-    """Tell whether a new owner is not put on record only because others are held back."""
+    """Return whether a new owner is not recorded only because others are held back."""
     as_it_is = owner_after(question, evidence, 0)
-    return evidence.held and as_it_is != owner_after(question, replace(evidence, held=False), 0)
+    return evidence.others_held_back and as_it_is != owner_after(
+        question, replace(evidence, others_held_back=False), 0
+    )

@@ -1,10 +1,11 @@
-"""What a resolver remembers: answers that are hot or last, and items that nobody has.
+"""The cache of resolutions: recent redirects, lasting redirects, and items that were not found.
 
-What is hot is given for a short while after it was asked for. Where the archive keeps a log of its
-changes, and the log is read, an answer to a plain question lasts for as long as nothing is said of
-its item there. Either way no reader is sent to a place that an item left for longer than the bound.
-When an archive comes, goes or moves, all is forgotten; when archives contend for an item, or it
-changes hands, what is remembered of it. What was for one client is given to the same alone.
+A recent (hot) redirect is valid for a short time after its question. If the archive keeps a log of
+its changes, and the log is read, the answer to a plain question lasts until the log has a change of
+its item. Either way no reader is sent to a place that an item left longer ago than the bound. When
+an archive is included, excluded or moves, everything is dropped; when archives make rival claims to
+an item, or its owner changes, the entries of that item are. An answer for one client is given to
+the same client only.
 """
 
 from __future__ import annotations
@@ -24,44 +25,47 @@ from ibi.resolver.rules.ownership import is_sure
 from ibi.resolver.rules.resolution import Chain, Resolution
 from ibi.wire.question import Question, SearchKey
 
-MOST: Final = 50_000
-"""Then it is forgotten which items, and all answers that were asked for before may be old."""
+MAX_CHANGES: Final = 50_000
+"""Changed items in memory. If there are more, they are dropped, and every item counts as
+changed."""
 
 
 class RecentChanges:
-    """When there were news of an item, by the fingerprint of its label."""
+    """When items changed, by the fingerprints of their labels."""
 
     def __init__(self) -> None:
-        """Know of no news."""
+        """Begin without changes."""
         self._news: dict[int, float] = {}
         self._all = float("-inf")
 
     def note(self, print_: int, now: float) -> None:
-        """Note that there are news of an item."""
-        if len(self._news) >= MOST:
+        """Record that an item has changed."""
+        if len(self._news) >= MAX_CHANGES:
             self._news.clear()
             self._all = now
         self._news[print_] = now
 
     def since(self, print_: int, began: float) -> bool:
-        """Tell whether there may have been news of an item at a time, or since."""
+        """Return whether an item may have changed at a time, or since."""
         return began <= self._all or began <= self._news.get(print_, float("-inf"))
 
 
-MOST_HOT: Final = 100_000
-MOST_ABSENT: Final = 2_000
-"""Fewer: each has the answers of all archives with it."""
-MOST_KNOWN: Final = 1_000_000
+MAX_HOT: Final = 100_000
+"""Recent redirects in memory."""
+MAX_ABSENT: Final = 2_000
+"""Resolutions without a redirect in memory; fewer, because each has the replies of all archives."""
+MAX_LASTING: Final = 1_000_000
+"""Lasting redirects in memory."""
 
 Key: TypeAlias = tuple[SearchKey, bool, tuple[str, ...], tuple[str, ...]]
 _Value = TypeVar("_Value", CachedRedirect, Resolution)
 
 
 class Leases(Protocol):
-    """Says how long answers of an archive last."""
+    """Gives leases to redirects."""
 
     def lease(self, archive: str, asked: float, now: float) -> Lease | None:
-        """Return the lease of an answer that an archive was asked for; None if it does not last."""
+        """Return the lease of an answer by the time of its question; None if it does not last."""
         ...
 
     def release(self) -> None:
@@ -70,15 +74,15 @@ class Leases(Protocol):
 
 
 class NoLeases:
-    """Nothing lasts."""
+    """Gives no leases."""
 
     def lease(self, archive: str, asked: float, now: float) -> Lease | None:
-        """Return none."""
+        """Return None."""
         del archive, asked, now
         return None
 
     def release(self) -> None:
-        """Have nothing to end."""
+        """Do nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,18 +91,18 @@ class _Entry(Generic[_Value]):
     value: _Value
     lease: Lease
     labels: tuple[str, ...]
-    """Of the items that it led by way of."""
+    """Labels of the items that it led by way of."""
 
 
-class _Shelf(Generic[_Value]):
-    """Holds what is remembered for one time, the oldest first."""
+class _TimedCache(Generic[_Value]):
+    """Holds values for the same time each, the oldest first."""
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds = seconds
         self._most = most
         self._kept: dict[Key, _Entry[_Value]] = {}
         self._order: deque[_Entry[_Value]] = deque()
-        """Those among them that were dropped have no time left."""
+        """Entries in the order of their end; those that were dropped have none left."""
         self._of: dict[str, set[Key]] = {}
 
     def find(self, key: Key, now: float) -> _Value | None:
@@ -106,7 +110,7 @@ class _Shelf(Generic[_Value]):
         return entry.value if entry is not None and now < entry.lease.until else None
 
     def put(self, key: Key, value: _Value, resolution: Resolution, now: float) -> Lease:
-        """Keep it, and return until when, counted from when it was asked for."""
+        """Store a value, and return its lease, which counts from the start of the resolution."""
         if not self._seconds:
             return ENDED
         before = self._kept.get(key)
@@ -148,17 +152,17 @@ class _Shelf(Generic[_Value]):
 class LastingRedirects:
     """Redirects that last, by the fingerprints of their labels; the first in are first out."""
 
-    def __init__(self, most: int = MOST_KNOWN) -> None:
-        """Hold none yet, and never more than `most`."""
+    def __init__(self, most: int = MAX_LASTING) -> None:
+        """Begin empty; never hold more than `most`."""
         self._most = most
         self._changes = RecentChanges()
         self._kept: dict[int, CachedRedirect] = {}
         self._ring: list[int] = []
-        """Every fingerprint that is kept has a place; one that is forgotten may have one too."""
+        """Every stored fingerprint has a place here; one that was dropped may have one too."""
         self._next = 0
 
     def find(self, label: Label, now: float) -> CachedRedirect | None:
-        """Return the redirect of a label, if its lease runs."""
+        """Return the redirect of a label, if its lease has not ended."""
         known = self._kept.get(fingerprint(label.canonical))
         if known is None or now >= known.lease.until:
             return None
@@ -166,7 +170,7 @@ class LastingRedirects:
         return known if known.path[1:].decode() == label.canonical else None
 
     def put(self, print_: int, known: CachedRedirect) -> None:
-        """Hold a redirect in the place of the one before."""
+        """Store a redirect instead of the one before."""
         before = self._kept.get(print_)
         if before is not None:
             before.lease = ENDED
@@ -179,23 +183,23 @@ class LastingRedirects:
         self._kept[print_] = known
 
     def forget(self, print_: int) -> None:
-        """End the redirect of an item."""
+        """Drop the redirect of an item, and end it."""
         known = self._kept.pop(print_, None)
         if known is not None:
             known.lease = ENDED
 
     def note_change(self, print_: int, now: float) -> None:
-        """End the redirect of an item that has changed, and hold none that was found before."""
+        """Drop the redirect of an item that has changed, and accept none that was found before."""
         self.forget(print_)
         self._changes.note(print_, now)
 
     def changed_since(self, print_: int, began: float) -> bool:
-        """Tell whether an item may have changed at a time, or since."""
+        """Return whether an item may have changed at a time, or since."""
         return self._changes.since(print_, began)
 
 
 class RedirectCache:
-    """Remembers resolutions."""
+    """Caches resolutions."""
 
     def __init__(
         self,
@@ -206,26 +210,26 @@ class RedirectCache:
         lasting: LastingRedirects | None = None,
         leases: Leases | None = None,
     ) -> None:
-        """Remember nothing yet; `version` changes when archives come, go or move.
+        """Begin empty; `version` changes when archives are included, excluded or move.
 
         `leases` says how long redirects last; without it none does. `lasting` holds those that do:
-        whoever learns that an item has changed tells it.
+        it is to be notified of every change of an item.
         """
         self._version = version
         self._seen = version()
         self._forgotten = 0
-        self._hot: _Shelf[CachedRedirect] = _Shelf(hot_seconds, MOST_HOT)
-        self._absent: _Shelf[Resolution] = _Shelf(absent_seconds, MOST_ABSENT)
+        self._hot: _TimedCache[CachedRedirect] = _TimedCache(hot_seconds, MAX_HOT)
+        self._absent: _TimedCache[Resolution] = _TimedCache(absent_seconds, MAX_ABSENT)
         self.lasting = LastingRedirects() if lasting is None else lasting
         self._leases: Leases = NoLeases() if leases is None else leases
 
     @property
     def version(self) -> tuple[int, int]:
-        """What `keep` wants to know from before a resolution began."""
+        """The version to pass to `keep`, read before the resolution begins."""
         return self._version(), self._forgotten
 
-    def keep_up(self) -> None:
-        """Forget everything if archives came, went or moved."""
+    def drop_stale(self) -> None:
+        """Drop everything if archives were included, excluded or moved."""
         if self._version() != self._seen:
             self._hot.clear()
             self._absent.clear()
@@ -235,8 +239,8 @@ class RedirectCache:
     def recall(
         self, question: Question, clients: tuple[str, ...], now: float
     ) -> CachedRedirect | Resolution | None:
-        """Return what was resolved before and holds, for everybody or for these clients."""
-        self.keep_up()
+        """Return a valid earlier resolution, for all clients or for these."""
+        self.drop_stale()
         key = _key(question)
         if key == ((question.label.canonical, (), False, ""), False, (), ()):
             lasting = self.lasting.find(question.label, now)
@@ -251,9 +255,10 @@ class RedirectCache:
     def keep(
         self, resolution: Resolution, resolver: str, version: tuple[int, int], now: float
     ) -> CachedRedirect | Resolution:
-        """Return what is said of a resolution below an address, and remember it if that is well.
+        """Return the answer of a resolution below an address, and cache it if nothing has changed.
 
-        For how long counts from its beginning; `version` is from before that, and `now` is after.
+        Its age counts from the beginning of the resolution; `version` was read before that, and
+        `now` is after it.
         """
         is_kept = version == self.version
         match resolution.outcome:
@@ -277,7 +282,7 @@ class RedirectCache:
         known.lease = lease
 
     def _lease(self, known: CachedRedirect, resolution: Resolution, now: float) -> Lease | None:
-        """Return the lease of what lasts: an Original that was asked for alone, beyond doubt."""
+        """Return the lease of a lasting redirect: an Original, asked for alone, without doubt."""
         if known.asked is not None or known.terms.state is not State.ORIGINAL:
             return None
         if not is_sure(known.terms.archive, resolution.last.evidence):
@@ -285,13 +290,14 @@ class RedirectCache:
         print_ = fingerprint(resolution.question.label.canonical)
         if self.lasting.changed_since(print_, resolution.began):
             return None
-        # A stranger's word is enough for now. Nobody tells when another would come before him.
+        # The claim of another archive than owner or home is enough for now. But no event announces
+        # that another archive would come before it.
         if resolution.last.evidence.may_be_overruled(known.terms.archive):
             return None
         return self._leases.lease(known.terms.archive, resolution.began, now)
 
     def forget(self, label: str) -> None:
-        """Forget all that led by way of an item, and what is being found out of it."""
+        """Drop what led by way of an item, and do not cache resolutions that are in progress."""
         self._forgotten += 1
         self._hot.forget(label)
         self._absent.forget(label)

@@ -8,9 +8,9 @@
     Chave de cadastro:
     registrationkey = 1234567890
 
-People write it, and programs for mail do what they like with it: lines that say nothing are passed
-over, so is the quotation of an earlier message. What is wrong is told in one sentence, in which
-nothing of the message is repeated, because the key may stand anywhere in it.
+People write it, and mail programs change it: other lines are ignored, and so is the quotation of an
+earlier message where the message itself has the same line. An error is described in one sentence,
+which repeats nothing of the message, because the key may be anywhere in it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.wire.mail_address import is_mail_address
 
 SUBJECTS: Final = ("Cadastro de um novo Arquivo", "Registration of a new Archive")
-"""The standard's, and the same in English."""
+"""The subject of the standard, and the same in English."""
 SERVICE: Final = "archiveserviceibi"
 KEY: Final = "registrationkey"
 _RIGHT: Final = {
     SERVICE: f"{SERVICE} = dpi.inpe.br/banon/1999/01.09.22.14",
     KEY: f"{KEY} = ten or more digits, or two such numbers with a hyphen between them",
 }
-# What programs put before the subject of an answer, or of what is sent on.
+# Prefixes that mail programs add to the subject of an answer or of a forwarded message.
 _ANSWERS: Final = re.compile(r"(?:(?:re|res|fw|fwd|enc) ?: ?)*", re.IGNORECASE)
 _QUOTATION: Final = re.compile(r"(?:\s*>)+")
 
 
 @dataclass(frozen=True, slots=True)
 class MailedRegistration:
-    """What an administrator asks for by e-mail."""
+    """A registration that an administrator requests by e-mail."""
 
     service: Label
     key: RegistrationKey
     administrator: str
-    """The address that the message says it is from: anybody can write it."""
+    """The address in the From field of the message, which anyone can forge."""
 
 
 def read(subject: str, sender: str, text: str) -> MailedRegistration:
-    """Read a message; ResolverRequestError says what is missing and what would be right."""
+    """Parse a message; raise ResolverRequestError, with a correct example, if a line is missing."""
     if not _is_registration(subject):
         expected = " or ".join(f'"{each}"' for each in SUBJECTS)
         raise ResolverRequestError(
@@ -73,7 +73,7 @@ def _is_registration(subject: str) -> bool:
 
 
 def _address(sender: str) -> str:
-    """Return the address alone, of `Name <address>` too."""
+    """Return the address alone, also of `Name <address>`."""
     return sender.rpartition("<")[2].partition(">")[0].strip()
 
 
@@ -81,7 +81,7 @@ _Values = dict[str, set[str]]
 
 
 def _values(text: str) -> tuple[_Values, _Values]:
-    """Return what the message says under each name, and what was quoted in it."""
+    """Return the values of the message by name, and those of the text that it quotes."""
     own: _Values = {}
     quoted: _Values = {}
     for is_quoted, line in _lines(text):
@@ -99,7 +99,7 @@ def _lines(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _one(name: str, own: _Values, quoted: _Values) -> str:
-    """Return the one value of a name; whoever answers above a quotation means what is above."""
+    """Return the one value of a name; a value of the message comes before one that it quotes."""
     values = own.get(name) or quoted.get(name) or set()
     if not values:
         raise ResolverRequestError(
@@ -133,7 +133,7 @@ def _unreadable(name: str, what: str) -> ResolverRequestError:
 
 
 def pending_notice(service: Label, resolver: str) -> tuple[str, str]:
-    """Write what the administrator is told when a message came: subject and text."""
+    """Return subject and text of the message to the administrator when a request has arrived."""
     return (
         f"Cadastro pendente / Pending: {service.canonical}",
         f"""\
@@ -153,10 +153,10 @@ If the request is not yours, answer this message.
 
 
 def confirmation(service: Label, resolver: str) -> tuple[str, str]:
-    """Write what the administrator is told when the archive is registered: subject and text.
+    """Return subject and text of the message to the administrator after the registration.
 
-    Section 5.2: "o administrador do novo Arquivo receberá um e-mail de confirmação". The key is
-    not in it: who reads the mail of others would have it.
+    Section 5.2: "o administrador do novo Arquivo receberá um e-mail de confirmação". The key is not
+    in it, because others may read the mail.
     """
     return (
         f"Cadastrado / Registered: {service.canonical}",

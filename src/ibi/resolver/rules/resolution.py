@@ -1,4 +1,4 @@
-"""What became of a question, and by which steps."""
+"""The resolution of a question: its outcome, and the steps that led to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ibi.wire.requests import UrlRequest
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Items that lead from one to the other in a circle, or without an end."""
+    """Items that lead from one to the other in a loop, or in too long a chain."""
 
     labels: tuple[Label, ...]
     is_loop: bool
@@ -34,24 +34,24 @@ Outcome: TypeAlias = Redirect | Alert | Gone | Unserved | NotFound | Unsure | Ch
 
 @dataclass(frozen=True, slots=True)
 class ResolutionStep:
-    """One question on the way, what was heard of it, and what was decided."""
+    """One question on the way, the replies to it, and the decision."""
 
     question: Question
     request: UrlRequest
     evidence: Evidence
     decision: Decision
     began: float
-    """When its search was begun, by the clock of the event loop."""
+    """When its search began, by the clock of the event loop."""
     seconds: float
     key: UrlKey | None = None
-    """That of the answer that was chosen, if nobody has it yet."""
+    """The key of the chosen answer, if no other reader has it."""
     personal: bool = False
     """Whether another reader may get another decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What became of a question, and how."""
+    """The outcome of a question, and the steps that led to it."""
 
     question: Question
     steps: tuple[ResolutionStep, ...]
@@ -59,12 +59,12 @@ class Resolution:
 
     @property
     def began(self) -> float:
-        """When the first search was begun: since then anything may have changed."""
+        """When the first search began: anything may have changed since."""
         return min(step.began for step in self.steps)
 
     @property
     def only_for(self) -> tuple[str, ...]:
-        """The clients for whom alone it is; none if it is for everybody."""
+        """The only clients that may get it; empty if all may."""
         return next((step.request.clients for step in self.steps if step.personal), ())
 
     @property

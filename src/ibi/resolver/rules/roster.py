@@ -1,7 +1,7 @@
-"""Who is included, who is senior and who is at home where: read at every search.
+"""The registered archives in memory: which are included, which are senior, which are homes.
 
-All of it is kept ready, and changed a little when one archive changes, so that a search among
-100,000 archives does not begin by going through them.
+Every search reads them. All indexes are updated when an archive changes, so that a search among
+100,000 archives does not begin with a loop over all of them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ANY_PORT: Final = 0
 
 
 def homes_for(label: Label) -> tuple[Place, ...]:
-    """Return the places where a label may be at home; a legacy label is nowhere.
+    """Return the places that may be the home of a label; a legacy label has none.
 
-    What a legacy label says of its origin was recovered from examples, and proves nothing.
+    The origin in a legacy label was recovered from examples, and proves nothing.
     """
     if isinstance(label, RepositoryName):
         return _at_port(label), (label.kind, label.host, _ANY_PORT)
@@ -31,7 +31,7 @@ def homes_for(label: Label) -> tuple[Place, ...]:
 
 
 def places_of(archive: RegisteredArchive) -> frozenset[Place]:
-    """Return the places where an archive makes the labels that are found there at home."""
+    """Return the places of an archive: it is the home of the labels that are made there."""
     service, inclusion = archive.service, archive.inclusion
     places: set[Place] = set()
     if isinstance(service, RepositoryName):
@@ -39,13 +39,13 @@ def places_of(archive: RegisteredArchive) -> frozenset[Place]:
     elif isinstance(service, Ibip):
         places.add(_at_address(service))
     if inclusion is not None and inclusion.confirmed:
-        # It answered there, by a name that only the owner of the domain can point at it.
+        # The archive answered there, by a name that only the owner of the domain can point at it.
         places.add((RepositoryName.kind, host_of(inclusion.address), _ANY_PORT))
     return frozenset(places)
 
 
 def host_of(address: str) -> str:
-    """Return the host of host and port, as the host of a repository name is written."""
+    """Return the host of an address without the port, spelled as in a repository name."""
     host, colon, port = address.lower().rpartition(":")
     return (host if colon and port.isdigit() else address.lower()).removesuffix(".")
 
@@ -58,21 +58,21 @@ def _at_address(label: Ibip) -> Place:
     return label.kind, label.ip, _ANY_PORT
 
 
-_NOBODY: Final[frozenset[str]] = frozenset()
+_NO_ARCHIVES: Final[frozenset[str]] = frozenset()
 _Standing: TypeAlias = tuple[str, bool, tuple[str, ...]]
 
 
 class Roster:
-    """Registered archives in memory; of one thread."""
+    """Registered archives in memory; for use by one thread."""
 
     def __init__(self) -> None:
-        """Begin with nobody."""
+        """Begin without archives."""
         self.version = 0
-        """Grows whenever it changes who is included, or where."""
+        """Grows whenever an archive is included, excluded or moves."""
         self._archives: dict[str, RegisteredArchive] = {}
         self._included: dict[str, RegisteredArchive] = {}
         self.by_name: Mapping[str, RegisteredArchive] = MappingProxyType(self._included)
-        """Those that are included, as they are at any time."""
+        """A live view of the included archives, by id."""
         self._down: dict[str, RegisteredArchive] = {}
         self._homes: dict[Place, frozenset[str]] = {}
         self._tuple: tuple[RegisteredArchive, ...] | None = ()
@@ -83,11 +83,11 @@ class Roster:
         return tuple(self._archives[name] for name in sorted(self._archives))
 
     def find(self, name: str) -> RegisteredArchive | None:
-        """Return an archive."""
+        """Return the archive with an id; None if there is none."""
         return self._archives.get(name)
 
     def included(self) -> tuple[RegisteredArchive, ...]:
-        """Return the archives that are included, those that are down among them."""
+        """Return the archives that are included, also those that are down."""
         if self._tuple is None:
             self._tuple = tuple(self._included.values())
         return self._tuple
@@ -99,8 +99,8 @@ class Roster:
     def ranks(self) -> Mapping[str, int]:
         """Return the seniority of archives, 0 for the most senior.
 
-        It counts from when a registration became good: else whoever asks early to be registered,
-        as anybody may by e-mail, would be senior before anybody trusts him.
+        It counts from the confirmation of the registration: anyone may request a registration by
+        e-mail, and must not become senior by requesting it early.
         """
         if self._ranks is None:
             archives = self._archives.items()
@@ -109,23 +109,23 @@ class Roster:
         return self._ranks
 
     def homes(self, label: Label) -> frozenset[str]:
-        """Return the included archives that are the home of a label."""
+        """Return the included archives that are homes of a label."""
         places = homes_for(label)
-        return _NOBODY.union(*(self._homes.get(place, _NOBODY) for place in places))
+        return _NO_ARCHIVES.union(*(self._homes.get(place, _NO_ARCHIVES) for place in places))
 
     def put(self, archive: RegisteredArchive) -> None:
-        """Put an archive in the place of the one of its id."""
+        """Store an archive, or replace the one with its id."""
         name = archive.id
         before = self._archives.get(name)
         self._archives[name] = archive
         self._note(name, before, archive)
 
-    def renew(self) -> None:
-        """Make all that was remembered stale."""
+    def invalidate(self) -> None:
+        """Make all caches that depend on the version stale."""
         self.version += 1
 
     def drop(self, name: str) -> None:
-        """Forget an archive."""
+        """Remove an archive."""
         before = self._archives.pop(name, None)
         self._note(name, before, None)
 
@@ -159,11 +159,11 @@ class Roster:
             else:
                 del self._homes[place]
         for place in after - before:
-            self._homes[place] = self._homes.get(place, _NOBODY) | {name}
+            self._homes[place] = self._homes.get(place, _NO_ARCHIVES) | {name}
 
 
 def _standing(archive: RegisteredArchive | None) -> _Standing | None:
-    """Return what searches depend on; None for an archive that is not included."""
+    """Return the facts that searches depend on; None for an archive that is not included."""
     if archive is None or not archive.confirmed or archive.inclusion is None:
         return None
     return archive.inclusion.address, archive.inclusion.confirmed, archive.hosts

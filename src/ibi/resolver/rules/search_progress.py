@@ -1,4 +1,4 @@
-"""Whom a search asks next: a pure function of the replies so far, of the time and of a lot.
+"""Which archives a search asks next: a pure function of replies, time and a random number.
 
 The candidates are asked first, and all other archives are held back (docs/adr/0028). Each reader of
 a search has a question of their own, for another language or for the Original alone. If one of
@@ -32,9 +32,10 @@ so that all rests together take no longer than three seconds."""
 IDLE_PAUSE_SECONDS: Final = 0.05
 """Seconds that a search without readers rests after each batch."""
 _MAX_PAUSES: Final = 60
+"""Rests of a search without readers at most, whatever the number of archives."""
 FULL_SEARCH_SHARE: Final = 0.01
 """The share of searches that ask all archives in any case. So rival claims are noticed that no
-digest lists, and an archive that is asked for an item it does not have cannot tell that someone
+digest lists, and an archive that is asked for an item it does not have cannot infer that a reader
 wants the Original. Among more than a hundred archives the share is smaller: full searches cost one
 message a search on average."""
 MAX_RECORD_ASKS: Final = 100
@@ -73,7 +74,7 @@ class Beginning:
 
 
 class SearchProgress:
-    """The replies to one question so far, and who is still to be asked. It has no clock."""
+    """The replies to one question so far, and the archives still to be asked. It has no clock."""
 
     def __init__(self, question: Question, homes: frozenset[str], ranks: Mapping[str, int]) -> None:
         """Begin a search that has asked no archive yet."""
@@ -83,7 +84,7 @@ class SearchProgress:
         self.grace_ends = 0.0
         """The time up to which other archives may still claim the item."""
         self.trusted = homes
-        """Archives that are believed whatever others say: homes, and the recorded owner."""
+        """Archives that are trusted whatever others claim: homes, and the recorded owner."""
         self.decisive = homes
         """Archives whose reply may decide: the trusted ones, and those whose digest has the
         item."""
@@ -111,13 +112,13 @@ class SearchProgress:
             answers=tuple(self._answers),
             silences=tuple(self._silences),
             awaited=frozenset(self._awaited),
-            patient=self._now < self.grace_ends,
+            in_grace=self._now < self.grace_ends,
             owner=self._beginning.owner,
             is_on_record=self._beginning.is_on_record,
             homes=self._homes,
             ranks=self._ranks,
-            held=self._held,
-            likely=self._likely.first if self._likely is not None else None,
+            others_held_back=self._held,
+            asked_first=self._likely.first if self._likely is not None else None,
             listed=self._likely.listed if self._likely is not None else frozenset(),
         )
 
@@ -211,10 +212,10 @@ def full_search_share(archives: int) -> float:
 
 
 def asks_others_anyway(lot: float, archives: int, idle: int, *, for_record: bool) -> bool:
-    """Tell whether a search asks the archives that none of its readers needs.
+    """Return whether a search asks the archives that none of its readers needs.
 
-    `lot` is drawn between 0 and 1; `idle` searches do so already. Only to record an owner they are
-    asked more often than otherwise.
+    `lot` is a random number between 0 and 1; `idle` searches do so already. To record an owner they
+    are asked more often than otherwise.
     """
     if lot < full_search_share(archives):
         return True

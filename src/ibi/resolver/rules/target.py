@@ -1,4 +1,4 @@
-"""The URL that a reader is sent to: one of the archive that answered, and no other."""
+"""The URL that a reader is sent to, which must be a URL of the archive that answered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from ibi.resolver.rules.decision import Decision, Hop, Redirect, Unserved
 
 
 def marked(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply:
-    """Return an answer that says whether it is for one client.
+    """Return an answer that is marked personal if it is for one client only.
 
-    Our archives say so. Of others it is assumed where metadata are offered that nobody asked for.
+    Our archives mark it themselves. Answers of others are taken for personal if they offer metadata
+    that were not asked for.
     """
     if answer.personal or answer.listed is None or is_ours(archive):
         return answer
@@ -31,7 +32,7 @@ def marked(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply:
 
 
 def is_personal(decision: Decision) -> bool:
-    """Tell whether a decision may be another for another reader."""
+    """Return whether another reader may get another decision."""
     match decision:
         case Redirect(answer=answer) | Hop(answer=answer):
             return answer.personal
@@ -41,8 +42,8 @@ def is_personal(decision: Decision) -> bool:
             return False
 
 
-# What a browser takes for the host is read here by nobody's rules but these: no user, no
-# backslash, no blank. RFC 3986, 3.2: authority = host [":" port].
+# Browsers disagree about the host of unusual URLs, so only this strict form is accepted: no user,
+# no backslash, no blank. RFC 3986, 3.2: authority = host [":" port].
 _AUTHORITY: Final = re.compile(
     r"(https?)://([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?(?=[/?#]|$)"
 )
@@ -53,7 +54,7 @@ OFF_HOST: Final = "it gave a URL that is not on its own host"
 
 
 def is_permitted(url: str, archive: RegisteredArchive) -> bool:
-    """Tell whether a URL is on the archive, or on a host that its registration allows."""
+    """Return whether a URL is on the archive, or on a host that its registration allows."""
     match = _AUTHORITY.match(url)
     if match is None or _UNFIT.search(url):
         return False
@@ -73,9 +74,9 @@ def _place(text: str, scheme: str) -> tuple[str, str]:
 
 
 def vetted(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply | NoReply:
-    """Return an answer without the URLs that nobody may be sent to; it says so.
+    """Return an answer without the URLs on other hosts, and with a fault if there are any.
 
-    If no other URL is left, it is no answer.
+    If no permitted URL remains, the result is NoReply.
     """
     listed = answer.listed
     if listed is None or all(
@@ -92,7 +93,7 @@ def vetted(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply | N
 
 
 def with_pairs(url: str, pairs: Iterable[str]) -> str:
-    """Add the pairs of a persistent URL that belong to the item."""
+    """Append the pairs of a persistent URL that are passed on to the item's URL."""
     added = "&".join(pairs)
     if not added:
         return url

@@ -170,7 +170,7 @@ def _is_owner(archive: str, evidence: Evidence) -> bool:
 
 
 def _is_likely(archive: str, evidence: Evidence) -> bool:
-    return evidence.likely is not None and archive in evidence.likely
+    return evidence.asked_first is not None and archive in evidence.asked_first
 
 
 def _named(archive: str, find: Find) -> tuple[str, str]:

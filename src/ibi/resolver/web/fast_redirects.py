@@ -88,14 +88,14 @@ class FastRedirects:
 
     def __init__(
         self,
-        keep_up: Callable[[], None],
+        drop_stale: Callable[[], None],
         note: Callable[[CachedRedirect, Told], None],
         readers: ClientAddresses,
         *,
         most: int,
     ) -> None:
-        """Know none; `keep_up` ends what does not hold any more, `note` counts an access."""
-        self._keep_up = keep_up
+        """Know none; `drop_stale` ends what does not hold any more, `note` counts an access."""
+        self._drop_stale = drop_stale
         self._readers = readers
         self._targets = _Targets(most)
         self._spellings = _Targets(min(most, MOST_SPELLINGS))
@@ -133,7 +133,7 @@ class FastRedirects:
         known = self._targets.known.get(target) or self._spellings.known.get(target)
         if known is None:
             return None
-        self._keep_up()
+        self._drop_stale()
         return known if now < known.lease.until else None
 
     def answer(self, known: CachedRedirect, default: Fields) -> bytes:

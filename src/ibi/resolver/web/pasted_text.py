@@ -156,5 +156,5 @@ def _divided(given: str) -> tuple[str, str]:
 
 
 def _is_spelled_out(beginning: str) -> bool:
-    """Tell whether it is "doi:", "/doi/" or an address with that, and not a word and a slash."""
+    """Return whether it is "doi:", "/doi/" or an address with that, and not a word and a slash."""
     return beginning.endswith(":") or "/" in beginning[:-1] or ":" in beginning

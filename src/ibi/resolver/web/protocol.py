@@ -45,7 +45,7 @@ class InclusionEndpoint:
         self._clients = clients
 
     def is_for(self, request: Request) -> bool:
-        """Tell whether a request is for the resolver service."""
+        """Return whether a request is for the resolver service."""
         query: bytes = request.scope["query_string"]
         if _SUBJECT not in query:
             return False

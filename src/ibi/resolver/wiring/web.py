@@ -68,7 +68,7 @@ def build_access(base: Base, *, is_one_of_several: bool) -> Access:
 def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> FastRedirects:
     """Build what answers known targets before the application is asked."""
     return FastRedirects(
-        digests.cache.keep_up,
+        digests.cache.drop_stale,
         workers.acknowledgments.note_known,
         base.clients,
         most=base.settings.known,

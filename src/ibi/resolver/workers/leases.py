@@ -1,9 +1,9 @@
-"""What one of many processes does for all: leases in the database that they share.
+"""Duties of one process on behalf of all: leases in the database that the processes share.
 
-A process that stops to say that it is there loses its duties to another after `LOOKS` beats, and
-must know by itself that it has before: it counts on a duty only for `HELD` seconds after the last
-time that it was told. A duty that two have for a moment, because a clock ran wild, does no harm:
-archives are asked twice then.
+A process that stops its heartbeat loses its duties to another after `MAX_MISSED_BEATS`, and must
+stop before that: it relies on a duty only for `HELD` seconds after its last successful heartbeat.
+If two processes have a duty for a short time, because a clock was wrong, archives are only asked
+twice.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class WorkerLeases:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def holds(self, duty: str) -> bool:
-        """Tell whether this process has a duty now."""
+        """Return whether this process has a duty now."""
         return self.is_there and duty in self._roll.duties
 
     @property
@@ -143,7 +143,7 @@ class WorkerLeases:
         self._told = begun
         self._roll = roll
         others = {name: beat for name, beat in roll.beats.items() if name != self.process}
-        self._attendance.look(others)
+        self._attendance.observe(others)
         if self.holds(ACKNOWLEDGE):
             await self._adopt()
 
