@@ -1,7 +1,7 @@
-"""Another archive, over HTTP: what it lets others have of its items.
+"""A client of other archives over HTTP: reads the items that they offer to others.
 
-An administrator names it, or a resolver leads there; either may be wrong or misled. So connections
-go only where the guard allows, and no redirection is followed.
+The address comes from an administrator or from a resolver, and either may be wrong or deceived. So
+connections go only where the guard allows, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -33,26 +33,30 @@ from ibi.metadata.web_address import is_web_address
 from ibi.wire.percent_encoding import path as in_url
 
 LARGEST_MANIFEST: Final = 256 << 20
-"""Bytes: of an item of more than half a million files."""
+"""Bytes of the largest manifest that is read; enough for more than half a million files."""
 CONNECTIONS: Final = 16
-"""That are kept open, for threads which ask at once."""
-_LONGEST: Final = 600.0
-"""Seconds for a manifest, however slowly it drips in."""
+"""Connections that are kept open for concurrent threads."""
+_MANIFEST_SECONDS: Final = 600.0
+"""Seconds in which a manifest must arrive, even if bytes keep coming slowly."""
 _PIECE: Final = 1 << 18
+"""Bytes of one read."""
 _LARGEST_PROBLEM: Final = 1 << 16
+"""Bytes of the largest problem document that is read."""
 _PAGE: Final = 500
+"""Labels of one page of holdings."""
 _LARGEST_PAGE: Final = 1 << 20
-_LONGEST_PLACE: Final = 200
-"""Characters of that after which a list goes on."""
+"""Bytes of the largest page of holdings."""
+_LONGEST_CURSOR: Final = 200
+"""Characters of the longest cursor of a page of holdings."""
 _UNKNOWN: Final = b'"urn:ibi:problem:unknown"'
 _REDIRECTION: Final = 3
-_STRANGE: Final = (
+_NOT_AN_ARCHIVE: Final = (
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.GONE,
 )
-"""What no archive of ours answers who asks for a manifest."""
+"""Statuses with which an archive never answers a request for a manifest."""
 _LATER: Final = (
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -60,7 +64,7 @@ _LATER: Final = (
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 )
-"""What another moment may mend."""
+"""Statuses after which a later attempt may succeed."""
 
 
 class _Holding(msgspec.Struct):
@@ -73,7 +77,7 @@ class _Holdings(msgspec.Struct):
 
 
 class HttpPeerArchive:
-    """Reads from one archive; threads may share it."""
+    """Reads items of one archive; several threads may share one client."""
 
     def __init__(
         self,
@@ -82,22 +86,22 @@ class HttpPeerArchive:
         ticket: str = "",
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Connect when needed; a ticket or token opens what is not everybody's."""
+        """Connect at the first request; a ticket or token gives access to restricted items."""
         if not is_web_address(address):
             msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
             raise ArchiveRequestError(msg)
         self.address = address.rstrip("/")
         self._pool = guarded_pool(self.address, guard, CONNECTIONS, tls)
-        # Nobody is followed elsewhere, so that is asked for which is here.
+        # Redirects are not followed: Ibi-Direct asks for the bytes from the archive itself.
         self._headers = {"Accept-Encoding": "identity", "Ibi-Direct": "1", "User-Agent": "ibi"}
         if ticket:
             self._headers["Authorization"] = f"Bearer {ticket}"
         self._tags: dict[tuple[str, str], str] = {}
-        """Of files that are being read: what comes after a break must be of the same."""
+        """Entity tags of the files being read: a resumed read must get the same file."""
 
     def manifest(self, label: str) -> bytes:
-        """Return the manifest of an item, as far as it is for others."""
-        deadline = time.monotonic() + _LONGEST
+        """Return the manifest of an item, without what the archive restricts."""
+        deadline = time.monotonic() + _MANIFEST_SECONDS
         with self._get(f"/col/{in_url(label)}/ibi.json", {"Accept": "application/json"}) as answer:
             if answer.status != HTTPStatus.OK:
                 raise self._no_manifest(answer, label)
@@ -114,7 +118,7 @@ class HttpPeerArchive:
             return bytes(body)
 
     def holdings(self, after: str) -> tuple[list[str], str]:
-        """Return labels of Originals that it has, and after what to go on; empty at the end."""
+        """Return labels of Originals and the cursor of the next page, empty after the last."""
         target = f"/api/v1/holdings?limit={_PAGE}&after={quote(after, safe='')}"
         with self._get(target, {"Accept": "application/json"}) as answer:
             body = self._body(answer, _LARGEST_PAGE)
@@ -124,7 +128,7 @@ class HttpPeerArchive:
             page = msgspec.json.decode(body, type=_Holdings)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise self._not_ours(answer.status) from None
-        if len(page.after) > _LONGEST_PLACE or not page.after.isprintable():
+        if len(page.after) > _LONGEST_CURSOR or not page.after.isprintable():
             raise self._not_ours(answer.status)
         return [item.label for item in page.items], page.after
 
@@ -132,12 +136,12 @@ class HttpPeerArchive:
         problem = self._body(answer)
         if answer.status == HTTPStatus.NOT_FOUND and _UNKNOWN in problem:
             return UnknownError("item", label)
-        if answer.status in _STRANGE:
+        if answer.status in _NOT_AN_ARCHIVE:
             return self._not_ours(answer.status)
         return self._refusal(answer, problem)
 
     def _not_ours(self, status: int) -> ArchiveRefusedError:
-        sentence = f"What answers at {self.address} tells no manifests: it is no archive like this."
+        sentence = f"The server at {self.address} offers no manifests: it is not such an archive."
         return ArchiveRefusedError(status, sentence)
 
     @contextmanager
@@ -154,7 +158,7 @@ class HttpPeerArchive:
         del self._tags[place, path]
 
     def _skipped(self, answer: urllib3.BaseHTTPResponse, path: str, offset: int, tag: str) -> int:
-        """Return how many bytes come that are here already; refuse what is not that file."""
+        """Return how many bytes of the answer to skip; raise if it is not the rest of the file."""
         changed = f"{shown(path)} is being changed at {self.address}: try again."
         match answer.status:
             case HTTPStatus.PARTIAL_CONTENT if offset:
@@ -190,7 +194,7 @@ class HttpPeerArchive:
                 raise ArchiveUnreachableError(self.address, "its answer makes no sense")
             yield answer
         finally:
-            answer.close()  # of one that was read to its end, the connection went back before
+            answer.close()  # if it was read to its end, its connection is in the pool already
 
     def _pieces(self, answer: urllib3.BaseHTTPResponse, skipped: int = 0) -> Iterator[bytes]:
         while True:
@@ -217,11 +221,11 @@ class HttpPeerArchive:
         if status in _LATER:
             return ArchiveUnreachableError(self.address, f"it answered {status}")
         if status // 100 == _REDIRECTION:
-            sentence = f"The archive at {self.address} sends elsewhere, which is not followed."
+            sentence = f"The archive at {self.address} redirects, which is not followed."
             return ArchiveRefusedError(status, sentence)
         said = detail_of(problem) or f"it answered {status}."
         return ArchiveRefusedError(status, f"The archive at {self.address} refuses: {said}")
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._pool.close()

@@ -1,4 +1,4 @@
-"""The other archives, as the resolvers know them that this archive is linked to."""
+"""Addresses of other archives, asked of the resolvers that this archive is linked to."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _WORDS: Final[dict[int, str]] = {
 
 
 class OriginalFinder:
-    """Asks resolvers; threads may share it."""
+    """Asks resolvers for the archive of an Original; several threads may share one finder."""
 
     def __init__(self, resolvers: Callable[[], Sequence[str]]) -> None:
-        """Take who knows their addresses just now."""
+        """Ask the resolvers whose current addresses `resolvers` returns."""
         self._resolvers = resolvers
         self._pool = urllib3.PoolManager(retries=False, timeout=_TIMEOUT, maxsize=16)
 
     def __call__(self, label: Label) -> str:
-        """Return the address of the archive that has the Original of an item."""
+        """Return the address of the archive of an item's Original; raise StateError if unknown."""
         resolvers = self._resolvers()
         if not resolvers:
-            msg = "This archive is linked to no resolver that would know: name the other archive."
+            msg = "This archive is linked to no resolver to ask: name the other archive."
             raise StateError(msg)
         reasons = []
         for resolver in resolvers:
@@ -55,7 +55,7 @@ class OriginalFinder:
         raise StateError(msg)
 
     def _ask(self, resolver: str, label: Label) -> tuple[str, str]:
-        """Return the address of an archive, or why there is none."""
+        """Return the address of an archive, or an empty one and the reason."""
         url = PersistentUrl(label, original_required=True).at(resolver)
         try:
             answer = self._pool.request("HEAD", url, redirect=False)
@@ -68,33 +68,33 @@ class OriginalFinder:
         return f"{parts.scheme.lower()}://{parts.netloc.lower()}", ""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._pool.clear()
 
 
 _HAVE_IT: Final = ("original", "copy", "has-it")
 _SECURE: Final = ":443"
-"""Nobody answers http at this port."""
+"""The port that is HTTPS by convention."""
 
 
 class PeerDirectory:
-    """Finds archives that have an item, and speaks to them."""
+    """Finds archives that have an item, and makes clients of them."""
 
     def __init__(self, links: CatalogueLinks, guard: OutboundGuard, own: str) -> None:
-        """Ask the resolvers of these links; our own address is none of the others'."""
+        """Ask the resolvers of these links; `own`, the address of this archive, is left out."""
         self._links = links
         self._guard = guard
         self._own = own
 
     def connect(self, address: str) -> HttpPeerArchive:
-        """Return an archive; it is spoken to when something is read."""
+        """Return a client of an archive; it connects at its first request."""
         return HttpPeerArchive(address, self._guard)
 
     def holders(self, label: Label) -> list[str]:
-        """Return the addresses of archives that say that they have an item."""
+        """Return the addresses of archives that report to have an item."""
         found: dict[str, None] = {}
         for link in self._links.all():
-            # One that does not answer, or knows nothing, is no help and no fault.
+            # A resolver that does not answer, or does not find the item, is skipped.
             with suppress(ResolverError):
                 query = {"url": label.spelling}
                 explained = RemoteResolver(link.resolver, "").ask("GET", "explain", query=query)
@@ -103,8 +103,8 @@ class PeerDirectory:
         return list(found)
 
 
-def _addresses(explained: Any) -> list[str]:  # noqa: ANN401  # whatever a resolver says
-    """Return who has the item, by what a resolver said; nobody if that makes no sense."""
+def _addresses(explained: Any) -> list[str]:  # noqa: ANN401  # the JSON of a resolver
+    """Return the archives that have the item; none if the explanation is malformed."""
     with suppress(LookupError, TypeError, AttributeError):
         asked = explained["steps"][0]["asked"]
         addresses = [str(each["address"]) for each in asked if each["said"] in _HAVE_IT]

@@ -1,9 +1,9 @@
-"""Resolvers, over HTTP: what an archive says to them, and what they make of it (004, section 5.2).
+"""A client of resolvers over HTTP, for inclusion and exclusion of an archive (004, section 5.2).
 
-The registration key travels in the query. So nothing of a request is ever repeated: not in a
-reason, not by an exception, not in a log. That is why this is `http.client` and not urllib3, which
-logs the query of an answer whose headers are bad; and because the deadline is for everything, from
-the connection to the last byte, this opens its sockets itself.
+The registration key travels in the query. So no part of a request is ever repeated in a reason, an
+exception or a log. That is why this module uses `http.client` and not urllib3, which logs the query
+of an answer whose headers are bad. It opens its sockets itself because the deadline covers
+everything, from the connection to the last byte.
 """
 
 from __future__ import annotations
@@ -35,28 +35,29 @@ from ibi.wire.requests import ExclusionRequest, InclusionRequest, at
 from ibi.wire.responses import ErrorAnswer, ExclusionStatus, InclusionStatus
 
 LARGEST_ANSWER: Final = 64 * 1024
-"""Bytes; they are the same before and after decoding, because compressed ones are not taken."""
+"""Bytes of the largest answer; compressed answers, which would grow, are not accepted."""
 LONGEST_REASON: Final = 200
+"""Characters of the longest reason of a resolver that is kept."""
 _PORTS: Final = {"http": 80, "https": 443}
 _LATER: Final = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 _REDIRECTION: Final = 3
 
 
 class _NoAnswerError(Exception):
-    """Says in a few words why there is no answer of a resolver."""
+    """A resolver gave no usable answer; the message is the reason."""
 
 
 class HttpResolverClient:
-    """Speaks to resolvers; any number of threads may ask at once."""
+    """Sends requests to resolvers; several threads may share one client."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """Trust whom the machine trusts, unless told otherwise."""
+        """Trust the certificates that the machine trusts, unless `tls` is given."""
         self._tls = tls or ssl.create_default_context()
 
     def ask(self, link: Link, request: LinkRequest, seconds: float = PATIENCE) -> Outcome:
-        """Send a request and tell what became of it, within so many seconds in all.
+        """Send a request and return its outcome, within so many seconds in all.
 
-        Only the system's look-up of a name may take longer.
+        Only the name resolution of the system may take longer.
         """
         deadline = time.monotonic() + seconds
         try:
@@ -66,7 +67,7 @@ class HttpResolverClient:
             outcome = Unreachable(str(failure))
         except (HTTPException, OSError, ValueError) as failure:
             outcome = Unreachable(_words(failure))
-        # A connection that was ended for being late looks broken, or even like a whole answer.
+        # A connection closed at the deadline looks broken, or even like a complete answer.
         return outcome if time.monotonic() < deadline else Unreachable(_words(TimeoutError()))
 
     def _get(self, link: Link, target: str, deadline: float) -> tuple[int, bytes]:
@@ -96,7 +97,7 @@ class HttpResolverClient:
 
 
 def _connected(host: str, port: int, deadline: float) -> socket.socket:
-    """Connect to the first address of a host that answers; each has its share of the time."""
+    """Connect to the first address of a host that accepts; each gets a share of the time."""
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     failure: OSError = TimeoutError()
     for tried, (family, kind, protocol, _, place) in enumerate(places):
@@ -116,13 +117,13 @@ def _connected(host: str, port: int, deadline: float) -> socket.socket:
 
 @contextmanager
 def _ended_at(deadline: float, peer: socket.socket) -> Iterator[None]:
-    """End a connection at the deadline, even if a byte drips in now and then."""
+    """Shut a connection down at the deadline, even if bytes keep coming slowly."""
 
     def end() -> None:
         with suppress(OSError):
             socket.socket.shutdown(peer, socket.SHUT_RDWR)
 
-    # A moment later: whoever is cut off and looks at the clock then sees that it is late.
+    # One millisecond later, so that a thread that was cut off finds the deadline passed.
     watch = Timer(max(deadline - time.monotonic(), 0.0) + 0.001, end)
     watch.daemon = True
     watch.start()
@@ -160,7 +161,7 @@ _WORDS: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 def _words(failure: Exception) -> str:
-    """Say what happened without a word of the failure's own, which may repeat the request."""
+    """Return a fixed text for a failure, whose own message may repeat the request."""
     return next(words for kind, words in _WORDS if isinstance(failure, kind))
 
 
@@ -184,5 +185,5 @@ def _outcome(request: LinkRequest, status: int, body: bytes) -> Outcome:
 
 
 def _clean(text: str, request: LinkRequest) -> str:
-    """Return what a stranger says, for a terminal or a log; it may even repeat the key."""
+    """Return a resolver's text, safe for a terminal or a log and without the key."""
     return printable(text.replace(request.key.text, "…")[:LONGEST_REASON]).strip(" .")

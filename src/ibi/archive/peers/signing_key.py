@@ -19,8 +19,8 @@ from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.metadata.web_address import is_web_address
 
-_LARGEST: Final = 1 << 16
-"""Bytes of an answer."""
+_LARGEST_ANSWER: Final = 1 << 16
+"""Bytes of the largest answer that is read."""
 
 
 class _Labels(msgspec.Struct):
@@ -34,7 +34,7 @@ class _About(msgspec.Struct):
 
 
 def ask_key(address: str, guard: OutboundGuard) -> tuple[str, str]:
-    """Return the label of an archive's service, and its key."""
+    """Return the label of an archive's service and its public key."""
     if not is_web_address(address):
         msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
         raise ArchiveRequestError(msg)
@@ -43,45 +43,46 @@ def ask_key(address: str, guard: OutboundGuard) -> tuple[str, str]:
         try:
             answer = pool.urlopen("GET", "/api/v1/archive", redirect=False, preload_content=False)
             with closing(answer):
-                body = answer.read(_LARGEST)
+                body = answer.read(_LARGEST_ANSWER)
         except urllib3.exceptions.HTTPError as failure:
             raise ArchiveUnreachableError(base, reason_of(failure)) from failure
     try:
         about = msgspec.json.decode(body, type=_About)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise ArchiveUnreachableError(base, "it tells no key") from None
+        raise ArchiveUnreachableError(base, "it publishes no key") from None
     if answer.status != HTTPStatus.OK:
         raise ArchiveUnreachableError(base, f"it answered {answer.status}")
     return about.service.rep or about.service.ibip, about.key
 
 
 _SETTING: Final = "signing key"
-_BYTES: Final = 32
+_KEY_BYTES: Final = 32
+"""Bytes of a private key of Ed25519."""
 
 
 class SigningKey:
-    """The key of one archive: made when it is first needed, kept in its catalogue."""
+    """The key of one archive: generated at its first use, stored in the catalogue."""
 
     def __init__(self, settings: SettingStore) -> None:
-        """Take where it is kept."""
+        """Store the key among these settings."""
         self._settings = settings
 
     def _key(self) -> Ed25519PrivateKey:
         kept = self._settings.get(_SETTING)
-        kept = kept or self._settings.keep(_SETTING, secrets.token_hex(_BYTES))
+        kept = kept or self._settings.keep(_SETTING, secrets.token_hex(_KEY_BYTES))
         return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(kept))
 
     def public(self) -> str:
-        """Return what others verify its signatures with."""
+        """Return the public key, in hexadecimal."""
         return self._key().public_key().public_bytes_raw().hex()
 
     def sign(self, text: bytes) -> str:
-        """Return the signature of a text."""
+        """Return the signature of a text, in hexadecimal."""
         return self._key().sign(text).hex()
 
 
 def is_signed(key: str, text: bytes, signature: str) -> bool:
-    """Tell whether a text has a signature by the owner of a public key."""
+    """Return whether a signature of a text was made with the private key of a public key."""
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
             bytes.fromhex(signature), text

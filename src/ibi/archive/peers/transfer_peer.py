@@ -1,4 +1,4 @@
-"""The archive on the other side of a transfer, over HTTP."""
+"""A client of the archive on the other side of a transfer, over HTTP."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
 _LARGEST_ANSWER: Final = 1 << 16
+"""Bytes of the largest answer that is read."""
 _DECODE: Final = msgspec.json.Decoder(TransferReply).decode
 
 
 class HttpTransferPeer:
-    """Speaks to one archive, with a token that it gave; nothing is tried twice."""
+    """Sends messages to one archive with a token that it issued; nothing is sent twice."""
 
     def __init__(self, address: str, token: str, guard: OutboundGuard) -> None:
-        """Connect when needed, where the guard allows it."""
+        """Connect at the first message, if the guard allows the address."""
         self._address = address
         self._pool = guarded_pool(address, guard, 1)
         self._headers = {
@@ -35,10 +36,10 @@ class HttpTransferPeer:
         }
 
     def say(self, message: Message) -> TransferReply:
-        """Say something, and return what it answers.
+        """Send a message, and return the reply.
 
-        Only what an archive says in the words of the protocol is an answer: the refusal of a proxy,
-        or of another service at the same address, must not decide who has the Original.
+        Only a message of the protocol is a reply: the refusal of a proxy, or of another service at
+        the same address, must not decide which archive has the Original.
         """
         method, path, body = _request(message)
         try:
@@ -67,7 +68,7 @@ class HttpTransferPeer:
             raise ArchiveUnreachableError(self._address, "its answer makes no sense") from None
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._pool.close()
 
 

@@ -1,4 +1,4 @@
-"""What the archive needs of the world: a catalogue."""
+"""Protocols of the catalogue, the database of an archive, and their values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ibi.model.token import TokenStore
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A line of the history, which only grows."""
+    """A line of the history; lines are added, never changed or removed."""
 
     number: int
     change: str
@@ -29,38 +29,39 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryChoice:
-    """Which lines of the history are wanted; what is empty or 0 leaves none out."""
+    """Which lines of the history are wanted; an empty or zero field does not restrict them."""
 
     label: str = ""
     """Canonical."""
     act: str = ""
     who: str = ""
     since: int = 0
+    """The earliest time, in nanoseconds of POSIX time."""
     before: int = 0
-    """Nanoseconds of POSIX time."""
+    """The time that lines must be older than, in nanoseconds of POSIX time."""
 
 
 WHOLE: Final = HistoryChoice()
 
 
 class History(Protocol):
-    """Who did what."""
+    """The log of all acts: what was done to which item, when, and by which user."""
 
     def entries(
         self, after: int, limit: int, choice: HistoryChoice = WHOLE, *, newest_first: bool = False
     ) -> list[HistoryEntry]:
-        """Return what was done, the oldest first, numbered later than `after`.
+        """Return lines numbered greater than `after`, the oldest first.
 
-        The newest first: numbered earlier than `after`, or from the end if it is 0.
+        With `newest_first`, return lines numbered less than `after`; from the end if it is 0.
         """
         ...
 
     def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
-        """Return how often each act was done, by its name."""
+        """Return the number of lines of each act, by its name."""
         ...
 
     def note(self, entry: HistoryEntry) -> None:
-        """Write a line of history of what touches no item; its number is the next."""
+        """Write a line of an act that changes no item; the store numbers it."""
         ...
 
 
@@ -70,7 +71,7 @@ class StoredItem:
 
     id: int
     version: int
-    """How often it was changed: whoever changes it says which version they saw."""
+    """The number of changes so far; a change names the version that it is based on."""
     item: Item
 
 
@@ -81,26 +82,26 @@ class ManifestItem:
     item: Item
     files: tuple[File, ...]
     number: int = 0
-    """That of the catalogue when it was written; 0 if nobody wrote it down."""
+    """The number in the catalogue when the manifest was written; 0 if it does not have one."""
     version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Deposit:
-    """Files on their way in: to a new item, or to one that is there."""
+    """A deposit of files, to a new item or to an existing one."""
 
     id: str
     opened: int
     who: str
     request: str
-    """What is to become of them, as JSON."""
+    """What is to be done with the files, as JSON."""
     completed: str = ""
-    """The label of the item that they went to; empty while the deposit is open."""
+    """The label of the item that received the files; empty while the deposit is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Labels that were minted for an item that comes later."""
+    """Labels that were minted for a later item."""
 
     forms: Forms
     reserved: int
@@ -110,7 +111,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """A change that is decided, and perhaps not finished."""
+    """A change that is decided, as the journal of the file store has it."""
 
     id: str
     at: int
@@ -121,7 +122,7 @@ class StoredChange:
     deposit: str
     places: tuple[str, ...]
     dropped: tuple[str, ...] = ()
-    """Those of the places where nothing is afterwards."""
+    """The places that the change removes."""
 
     @classmethod
     def of(cls, change: Change) -> StoredChange:
@@ -148,11 +149,11 @@ class Items(Protocol):
         ...
 
     def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
-        """Return items in the order in which they came, those numbered later than `after`."""
+        """Return items numbered greater than `after`, in the order of their numbers."""
         ...
 
     def count(self) -> int:
-        """Return how many items of data there are, without those that were deleted."""
+        """Return the number of items of data that are not deleted."""
         ...
 
     def file(self, item: int, path: str) -> File | None:
@@ -160,15 +161,15 @@ class Items(Protocol):
         ...
 
     def files(self, item: int, after: str = "", limit: int = 0) -> list[File]:
-        """Return files in the order of their paths, later than `after`; all if no limit."""
+        """Return files with paths after `after`, in order; all of them if `limit` is 0."""
         ...
 
     def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
-        """Write a change, in one transaction that `decide` is the last step of.
+        """Write a change in one transaction, whose last step is `decide`.
 
-        It is told the change with the number of each item. StateError, and nothing is written, if
-        an item has another version than the change says, or a name belongs to somebody else. A
-        change that was applied before is not applied again, nor decided.
+        `decide` is called with the change and the number of each item. Raises StateError, and
+        writes nothing, if an item has another version than the change says, or if a name belongs
+        to another item. A change that was applied before is neither applied nor decided again.
         """
         ...
 
@@ -178,9 +179,9 @@ class Items(Protocol):
         items: Sequence[ManifestItem],
         dropped: Sequence[str] = (),
     ) -> None:
-        """Write items as a change left them, whatever stands there; history gets it once.
+        """Overwrite items with the state after a change; the history has the change once.
 
-        Those whose canonical labels are `dropped` are not there afterwards.
+        The items whose canonical labels are `dropped` are removed.
         """
         ...
 
@@ -189,7 +190,7 @@ class DepositStore(Protocol):
     """Deposits, open and completed."""
 
     def open(self, deposit: Deposit) -> None:
-        """Keep an open deposit."""
+        """Store a new deposit."""
         ...
 
     def get(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
@@ -197,107 +198,108 @@ class DepositStore(Protocol):
         ...
 
     def open_before(self, before: int) -> list[Deposit]:
-        """Return open deposits, those opened before a moment."""
+        """Return open deposits that were opened before a time."""
         ...
 
     def drop(self, id: str) -> bool:  # noqa: A002
-        """Forget an open deposit; False if there is none."""
+        """Remove an open deposit; return False if there is none."""
         ...
 
 
 class ReservationStore(Protocol):
-    """Labels that wait for an item."""
+    """Labels that are reserved for later items."""
 
     def add(self, reservations: Sequence[Reservation]) -> None:
-        """Keep labels for later."""
+        """Store reservations."""
         ...
 
     def find(self, name: str) -> Reservation | None:
-        """Return the reservation that has this name, unless an item has it by now."""
+        """Return the reservation of a name; None if there is none or an item has the name."""
         ...
 
     def page(self, after: str, limit: int) -> list[Reservation]:
-        """Return labels that still wait for an item, in the order of their names."""
+        """Return reservations without an item after the name `after`, in the order of names."""
         ...
 
 
 class RebuildStore(Protocol):
-    """Items, their names, files and reserved labels, gathered; nobody sees them until `finish`.
+    """Gathers the items and reserved labels of a new catalogue, invisible until `finish`.
 
-    Whoever is interrupted before that leaves the catalogue as it was. Whoever is interrupted in
-    `finish` leaves it unfit for use, and a renewal that is whole: `finish` completes it.
+    A rebuild that is interrupted before `finish` leaves the catalogue as it was. One that is
+    interrupted in `finish` leaves the catalogue unusable and the gathered data complete: calling
+    `finish` again completes it.
     """
 
     is_whole: bool
-    """Whether it was gathered by somebody who was interrupted later: there is nothing to add."""
+    """Whether an interrupted rebuild gathered everything, so that only `finish` is left."""
 
     def put(self, items: Sequence[ManifestItem]) -> list[str]:
-        """Take items, and say of each why it cannot be taken; nothing if it was."""
+        """Add items; return for each why it cannot be added, or an empty string."""
         ...
 
     def reserve(self, reservations: Sequence[Reservation]) -> None:
-        """Take labels that wait for an item, but for those that an item has."""
+        """Add reserved labels, without those that an item has."""
         ...
 
     def finish(self) -> None:
-        """Put all of it in the place of what the catalogue has.
+        """Replace the items and reservations of the catalogue.
 
-        History, tokens, settings, links and tasks stay, and statistics of items that stay.
+        History, tokens, settings, links and tasks stay, and the statistics of remaining items.
         """
         ...
 
 
 class DigestState(NamedTuple):
-    """How far the log of names has come."""
+    """The state of the log of names."""
 
     epoch: str
-    """32 hexadecimal digits; others after all was written anew."""
+    """32 hexadecimal digits; new ones after the log was rewritten."""
     last: int
     """The number of its last row; 0 if there is none."""
     whole: bool
-    """Whether it names all that is held; not before what was there before it was written down."""
+    """Whether the log names all items; not before items older than the log are added to it."""
 
 
 class NameChange(NamedTuple):
     """A row of the log of names."""
 
     number: int
-    """Each greater than the one before, by how much nobody can tell."""
+    """Greater than the number of the row before; numbers may be skipped."""
     names: bytes
-    """The fingerprints of the names of an item, one after the other."""
+    """The concatenated fingerprints of the names of an item."""
     held: bool
-    """Whether the item is here since then, or no more."""
+    """Whether the item was added; False if it was removed."""
 
 
 class NameLog(Protocol):
-    """Which names are held, as a log: every change of an item is written there with it."""
+    """The log of held names; a change of an item is logged in the same transaction."""
 
     def state(self) -> DigestState:
-        """Return how far it has come."""
+        """Return the state of the log."""
         ...
 
     def has(self, number: int) -> bool:
-        """Tell whether there is a row of that number."""
+        """Return whether there is a row of that number."""
         ...
 
     def changes(self, after: int, last: int, limit: int) -> list[NameChange]:
-        """Return rows in their order, those after one number and up to another."""
+        """Return rows numbered greater than `after` and up to `last`, in order."""
         ...
 
     def fill(self) -> bool:
-        """Write down some items that were there before the log; False if none is left."""
+        """Log some items that are older than the log; return False if none is left."""
         ...
 
 
 class SettingStore(Protocol):
-    """Values that an archive keeps once for all, by name."""
+    """Values that an archive sets once, by name."""
 
     def get(self, name: str) -> str:
-        """Return what was kept under a name; empty if nothing was."""
+        """Return the value of a name; empty if there is none."""
         ...
 
     def keep(self, name: str, value: str) -> str:
-        """Keep a value unless there is one, and return what stands there."""
+        """Store a value unless there is one; return the stored value."""
         ...
 
 
@@ -305,23 +307,23 @@ class LinkStore(Protocol):
     """The resolvers that an archive is linked to."""
 
     def all(self) -> dict[str, str]:
-        """Return what is kept of each resolver, as JSON."""
+        """Return the JSON document of each resolver, by its address."""
         ...
 
     def keep(self, resolver: str, document: str) -> None:
-        """Keep it, in the place of what was kept before."""
+        """Store the document of a resolver, replacing an earlier one."""
         ...
 
     def drop(self, resolver: str) -> None:
-        """Forget a resolver."""
+        """Remove a resolver."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """The database of an archive, by parts. What a method writes is durable when it returns.
+    """The database of an archive, in parts. What a method writes is durable when it returns.
 
-    Every method raises StorageError when the database does not answer.
+    Every method raises StorageError if the database fails.
     """
 
     items: Items
@@ -338,8 +340,8 @@ class Catalogue:
     settings: SettingStore
     links: LinkStore
     rebuild: Callable[[], RebuildStore]
-    """Begins to write all items anew, or finds what was begun and could not be finished."""
+    """Begins a rebuild of all items, or returns the one that was interrupted."""
     close: Callable[[], None]
-    """Lets go of the database."""
+    """Closes the database."""
     quick: bool
-    """Whether a point read is quick enough to be made in the thread of an event loop."""
+    """Whether reading one row is quick enough for the thread of an event loop."""

@@ -1,4 +1,4 @@
-"""What the archive needs of the world: a place for files."""
+"""Protocols of the storage of files, and their values."""
 
 from __future__ import annotations
 
@@ -18,67 +18,71 @@ class Staged:
 
     path: str
     size: int
-    """How much of it is here."""
+    """Bytes received so far."""
     file: File | None
-    """What it is, once it is whole."""
+    """The description of the complete file; None while bytes are missing."""
 
 
 class Sink(Protocol):
-    """Takes the bytes of a file, in order."""
+    """Receives the bytes of a file, in order."""
 
     def write(self, data: bytes) -> None:
-        """Take some."""
+        """Append bytes."""
         ...
 
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
-        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        """Complete the file and make it durable.
+
+        Raises ChecksumError, and removes the file, if its checksum differs.
+        """
         ...
 
 
 class OpenFile(Protocol):
-    """A file of an item, open for reading; whoever opened it closes it."""
+    """A file of an item, open for reading; the caller that opened it closes it."""
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size in bytes."""
         ...
 
     @property
     def modified(self) -> int:
-        """Nanoseconds of POSIX time, as when it was deposited."""
+        """The modification time of the deposited file, in nanoseconds of POSIX time."""
         ...
 
     @property
     def fd(self) -> int | None:
-        """The descriptor of a file on a disk of this machine; None if it lies elsewhere."""
+        """The descriptor of a file on a disk of this machine; None if it is stored elsewhere."""
         ...
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return bytes of it; fewer at its end. Several threads may read at once."""
+        """Return `count` bytes, fewer at the end. Several threads may read at once."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         ...
 
 
 def pieces_of(file: OpenFile, offset: int = 0, count: int = 1 << 20) -> Iterator[bytes]:
-    """Yield the bytes of a file from an offset on, so many at a time."""
+    """Yield the bytes of a file from an offset on, `count` at a time."""
     while piece := file.read(offset, count):
         yield piece
         offset += len(piece)
 
 
 class StagingArea(Protocol):
-    """Files on their way in, by deposits: those that are whole, and what has come of others.
+    """Received files of open deposits, complete and incomplete ones.
 
-    Every method raises StorageError when the disk fails, StorageFullError when it is full.
+    Every method raises StorageError if the disk fails, and StorageFullError if it is full.
     """
 
     def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Sink]:
-        """Take bytes of a file from an offset on; 0 begins it anew.
+        """Receive bytes of a file from an offset on; offset 0 begins it anew.
 
-        StateError if less than that is here. What came stays for later if `finish` is not called.
+        Raises StateError if fewer bytes were received before. Without `finish`, the received bytes
+        stay for a later continuation.
         """
         ...
 
@@ -87,83 +91,83 @@ class StagingArea(Protocol):
         ...
 
     def staged_file(self, deposit: str, path: str) -> Staged | None:
-        """Return one of them."""
+        """Return one file of an open deposit; None if there is none."""
         ...
 
     def unfinished(self, deposit: str) -> bool:
-        """Tell whether something of a file has come, and not all."""
+        """Return whether a file of the deposit is incomplete."""
         ...
 
     def unstage(self, deposit: str, path: str) -> bool:
-        """Remove a file of an open deposit; False if it is not there."""
+        """Remove a file of an open deposit; return False if there is none."""
         ...
 
     def note_unpacking(self, deposit: str, path: str) -> None:
-        """Note that a file is about to be written by an unpacking."""
+        """Record that an unpacking is about to write a file."""
         ...
 
     def unpacking(self, deposit: str) -> list[str]:
-        """Return what an unpacking that has not ended may have written."""
+        """Return the files that an unfinished unpacking may have written."""
         ...
 
     def end_unpacking(self, deposit: str, source: str = "") -> None:
-        """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
+        """Remove the record of an unpacking, and its source file if one is named."""
         ...
 
     def open_staged(self, deposit: str, path: str) -> int:
-        """Open a whole file of an open deposit for reading."""
+        """Open a complete file of an open deposit for reading; return its descriptor."""
         ...
 
     def busy(self, deposit: str, path: str = "") -> AbstractContextManager[None]:
-        """Keep others from a file of a deposit, and from sealing it; InProgressError if they are.
+        """Lock a file of a deposit against other changes, and the deposit against sealing.
 
-        Whoever receives or removes a file does this by itself.
+        Raises InProgressError if it is locked. `receive` and `unstage` lock the file themselves.
         """
         ...
 
     def sealed(self, deposit: str) -> AbstractContextManager[None]:
-        """Let nobody change the files of a deposit meanwhile; InProgressError if somebody does."""
+        """Lock all files of a deposit; raise InProgressError if one is being changed."""
         ...
 
     def deposits(self) -> list[str]:
-        """Return the deposits of which something is here."""
+        """Return the ids of the deposits that have files here."""
         ...
 
 
 class FileStore(Protocol):
-    """Where files lie. Whatever is decided is durable, and survives whatever is killed when.
+    """The files of an archive. A decided change is durable, whenever the process is killed.
 
-    Every method raises StorageError when the disk fails, StorageFullError when it is full.
+    Every method raises StorageError if the disk fails, and StorageFullError if it is full.
     """
 
     @property
     def quick(self) -> bool:
-        """Whether a file is opened quickly enough for the thread of an event loop."""
+        """Whether opening a file is quick enough for the thread of an event loop."""
         ...
 
     @property
     def staging(self) -> StagingArea:
-        """The files on their way in."""
+        """The received files of open deposits."""
         ...
 
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit, wherever it lies."""
+        """Remove all files of a deposit."""
         ...
 
     def prepare(self, change: Change) -> None:
-        """Do what takes long of a change, as far as nobody sees it; nothing is decided by that."""
+        """Do the slow, still invisible part of a change; this decides nothing."""
         ...
 
     def decide(self, change: Change) -> None:
-        """Make a change durable as a decision, and carry it out among the files."""
+        """Make a change durable as a decision, then carry it out on the files."""
         ...
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
-        """Forget a decision: the catalogue has it."""
+        """Remove a decision from the journal, once the catalogue has the change."""
         ...
 
     def decided(self) -> Iterator[StoredChange]:
-        """Carry out among the files what was decided and not finished, and return each."""
+        """Carry out unfinished decisions on the files, and yield each."""
         ...
 
     def manifest(self, place: str) -> bytes:
@@ -171,70 +175,70 @@ class FileStore(Protocol):
         ...
 
     def manifests(self) -> Iterator[tuple[str, bytes]]:
-        """Return every place and its manifest."""
+        """Yield the place and the manifest of every item."""
         ...
 
     def keep_reservations(self, text: bytes) -> None:
-        """Keep a list of reserved labels, for when the catalogue is lost."""
+        """Store a list of reserved labels, from which a lost catalogue can be rebuilt."""
         ...
 
     def reservations(self) -> Iterator[bytes]:
-        """Return all lists of reserved labels."""
+        """Yield all lists of reserved labels."""
         ...
 
     def open(self, place: str, path: str) -> OpenFile:
-        """Open a file of an item for reading; UnknownError if there is none."""
+        """Open a file of an item for reading; raise UnknownError if there is none."""
         ...
 
     def link(self, place: str, path: str, method: str) -> str:
-        """Return where readers get a file from the store itself, by GET or HEAD, for a while.
+        """Return a temporary URL at which clients GET or HEAD a file from the store itself.
 
-        Empty if they get it from us.
+        Empty if the archive itself serves its files.
         """
         ...
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies, in the whole store or at a place, whoever put it there.
+        """Yield the key of each file of a place or of the whole store, known or stray.
 
-        `<place>/doc/<path>`, `<place>/ibi.json`, `<place>/old/...`, and whatever else there is.
+        Known keys are `<place>/doc/<path>`, `<place>/ibi.json` and `<place>/old/...`.
         """
         ...
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one; that is not kept.
+        """Replace a damaged file, which is not kept, by a complete file of a deposit.
 
-        Its time is afterwards that of the file which is given.
+        The modification time is set to that of `file`.
         """
         ...
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace the damaged manifest of an item."""
         ...
 
 
 class BulkFiles(Protocol):
-    """A folder or a bucket, under the same keys: `col/<label>/doc/<path>` and whatever else.
+    """All files of a folder or a bucket, under the same keys, such as `col/<label>/doc/<path>`.
 
-    Every method raises StorageError when the store fails, StorageFullError when it is full.
+    Every method raises StorageError if the store fails, and StorageFullError if it is full.
     """
 
     name: str
 
     def keys(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Return the keys in a folder and below, each with its size."""
+        """Yield the keys in a folder and its subfolders, each with its size in bytes."""
         ...
 
     def open(self, key: str) -> OpenFile:
-        """Open what lies there for reading; UnknownError if nothing does."""
+        """Open a file for reading; raise UnknownError if there is none."""
         ...
 
     def write(self, key: str, pieces: Iterator[bytes], file: File) -> None:
-        """Write a file, in the place of what was there, whole or not at all.
+        """Write or replace a file atomically.
 
-        Its size, time and sum are kept as they are given.
+        Its size, modification time and checksum are stored as `file` has them.
         """
         ...
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove files; those that are not there are none."""
+        """Remove files; keys without a file are ignored."""
         ...

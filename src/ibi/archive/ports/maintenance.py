@@ -1,4 +1,4 @@
-"""What an archive needs to last: a memory of long work, other archives, and what is damaged."""
+"""Protocols of maintenance: stores of tasks, transfers, copies and damage, and other archives."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from ibi.model.task import Task
 
 
 class TaskStore(Protocol):
-    """Keeps tasks; those that have ended stay, as a record."""
+    """Stores tasks; those that have ended stay, as a record."""
 
     def keep(self, task: Task) -> None:
-        """Keep a task, in the place of what was known of it."""
+        """Store a task, replacing an earlier state."""
         ...
 
     def get(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
-        """Return a task."""
+        """Return a task; None if there is none."""
         ...
 
     def newest(self, limit: int, kind: str = "") -> list[Task]:
-        """Return the newest tasks, the newest first; of one kind or of all."""
+        """Return the newest tasks of one kind or of all kinds, the newest first."""
         ...
 
     def unfinished(self) -> list[Task]:
-        """Return those that have not ended, the oldest first."""
+        """Return the tasks that have not ended, the oldest first."""
         ...
 
 
@@ -36,123 +36,126 @@ ExchangeState = Literal["open", "done", "undone"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferRecord:
-    """A transfer that this archive has to do with, beside what the item says of it."""
+    """A transfer in which this archive takes part, beside the state in the item itself."""
 
     id: str
     label: str
-    """Of the item, canonical."""
+    """The canonical label of the item."""
     role: Role
     peer: str
     secret: str
-    """Giving: the token for the other archive. Receiving: the ticket to read the item with."""
+    """The token for the other archive if giving, the ticket to read the item if receiving."""
     since: int
     state: ExchangeState = "open"
     fault: str = ""
-    """Why it does not go on just now, or was undone, in a sentence."""
+    """The reason why the transfer is delayed or was undone, as a sentence."""
 
 
 class TransferStore(Protocol):
-    """Keeps transfers; those that have ended stay, so that no late message opens them again."""
+    """Stores transfers; those that have ended stay, so that no late message reopens them."""
 
     def keep(self, exchange: TransferRecord) -> None:
-        """Keep it, in the place of what was known of it."""
+        """Store a transfer, replacing an earlier state."""
         ...
 
     def get(self, id: str) -> TransferRecord | None:  # noqa: A002
-        """Return one."""
+        """Return a transfer; None if there is none."""
         ...
 
     def listed(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
-        """Return them, the oldest first; those of a state or all, and of many the newest."""
+        """Return the newest transfers of a state or of all states, the oldest of them first."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyRecord:
-    """A Copy, and how it stands with its Original."""
+    """A Copy, and the result of its last comparison with its Original."""
 
     label: str
     """Canonical."""
     checked: int
-    """When the Original was last looked at, in nanoseconds of POSIX time; 0: never."""
+    """When the Original was last checked, in nanoseconds of POSIX time; 0 if never."""
     missing: int = 0
-    """Since when it cannot be found; 0 if it can."""
+    """Since when the Original is not found, in nanoseconds of POSIX time; 0 if it is found."""
     fault: str = ""
-    """Why it could not be brought up to date, in a sentence."""
+    """The reason why the Copy could not be updated, as a sentence."""
 
 
 class CopyStore(Protocol):
-    """Keeps how copies stand."""
+    """Stores records of copies."""
 
     def keep(self, copy: CopyRecord) -> None:
-        """Keep it, in the place of what was known of it."""
+        """Store a record, replacing an earlier one."""
         ...
 
     def get(self, label: str) -> CopyRecord | None:
-        """Return that of one copy."""
+        """Return the record of a copy; None if there is none."""
         ...
 
     def due(self, checked_before: int, limit: int) -> list[CopyRecord]:
-        """Return those that were not looked at since a moment, the longest ago first."""
+        """Return copies that were last checked before a time, the longest ago first."""
         ...
 
     def drop(self, label: str) -> None:
-        """Forget one."""
+        """Remove the record of a copy."""
         ...
 
     def match_items(self) -> None:
-        """Have a record of each item of data that is a Copy, and of no other."""
+        """Make one record for each item of data that is a Copy, and remove all others."""
         ...
 
     def page(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
-        """Return records by label, later than `after`; of all copies, or of those with a fault."""
+        """Return records with labels after `after`, in order.
+
+        With `faulty`, return only those with a fault or a missing Original.
+        """
         ...
 
     def count(self) -> tuple[int, int]:
-        """Return how many copies there are, and of how many the Original is missing."""
+        """Return the number of copies, and of those whose Original is missing."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
-    """A file that is not what it was when it was deposited."""
+    """A file that differs from the deposited one, or is lost."""
 
     label: str
     """Canonical."""
     path: str
     found: int
-    """Nanoseconds of POSIX time."""
+    """When it was found, in nanoseconds of POSIX time."""
     what: str
-    """In a sentence."""
+    """The kind of damage, as a sentence."""
 
 
 class DamageStore(Protocol):
-    """Keeps what is damaged, until it is whole again."""
+    """Stores damage of files until they are repaired."""
 
     def keep(self, damage: Damage) -> None:
-        """Keep it, in the place of what was known of that file."""
+        """Store the damage of a file, replacing an earlier record of it."""
         ...
 
     def page(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
-        """Return what is damaged by label and path, later than `after`; all if no limit."""
+        """Return damage after a label and path, in order; all of it if `limit` is 0."""
         ...
 
     def drop(self, label: str, path: str) -> None:
-        """Forget it: the file is whole, or is not there any more by right."""
+        """Remove the record of a file that is repaired, or was removed by a change."""
         ...
 
 
 class PeerArchive(Protocol):
     """Another archive, from which items are pulled.
 
-    ArchiveUnreachableError if it does not answer, ArchiveRefusedError if it says no, UnknownError
-    if it has no such thing.
+    Its methods raise ArchiveUnreachableError if it does not answer, ArchiveRefusedError if it
+    refuses, and UnknownError if it has no such item or file.
     """
 
     address: str
 
     def manifest(self, label: str) -> bytes:
-        """Return the manifest of an item, as far as it is for others."""
+        """Return the manifest of an item, without what the archive restricts."""
         ...
 
     def read(self, place: str, path: str, offset: int) -> AbstractContextManager[Iterator[bytes]]:
@@ -160,17 +163,17 @@ class PeerArchive(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
 class PeerListing(Protocol):
-    """Another archive that tells which items it has; it fails as a Source does."""
+    """Another archive that lists its items; its methods raise as those of PeerArchive."""
 
     def holdings(self, after: str) -> tuple[list[str], str]:
-        """Return labels of Originals that it has, and after what to go on; empty at the end."""
+        """Return labels of Originals and the cursor of the next page, empty after the last."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...

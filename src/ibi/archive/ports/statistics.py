@@ -1,4 +1,4 @@
-"""What the archive needs of the world: numbers of what is read, and of what is held."""
+"""Protocol of statistics: how often items are read, and how much is held."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Items were read, once or more often, as a key proves that counts once."""
+    """Accesses to items, proved by a key that is counted once."""
 
     item: int
     day: str
     issued: int
     nonce: int
     until: int
-    """Seconds of POSIX time after which the key is refused for its age: it may be forgotten."""
+    """Seconds of POSIX time after which the key is refused for its age, and may be forgotten."""
     count: int = 1
     others: tuple[tuple[str, int], ...] = ()
-    """Of other items how many, by a canonical label of each; what is not here is not counted."""
+    """Canonical labels and counts of other items; unknown items are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayAccesses:
-    """How often something was read on a day."""
+    """The number of accesses on a day."""
 
     day: str
     count: int
@@ -32,7 +32,7 @@ class DayAccesses:
 
 @dataclass(frozen=True, slots=True)
 class ItemAccesses:
-    """How often an item was read."""
+    """The number of accesses to an item."""
 
     item: int
     label: str
@@ -42,7 +42,7 @@ class ItemAccesses:
 
 @dataclass(frozen=True, slots=True)
 class HoldingCount:
-    """Items of one kind and state that were made on one day, and their files."""
+    """The number of items of one kind and state that were made on one day, and of their files."""
 
     kind: str
     state: str
@@ -56,18 +56,18 @@ class HoldingCount:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """Tasks of one kind and state."""
+    """The number of tasks of one kind and state."""
 
     kind: str
     state: str
     count: int
     begun: int
-    """When the last of them was begun, in nanoseconds of POSIX time."""
+    """When the last of them began, in nanoseconds of POSIX time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferCount:
-    """Transfers of one side and state."""
+    """The number of transfers of one role and state."""
 
     role: str
     state: str
@@ -76,48 +76,48 @@ class TransferCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceCounts:
-    """How it stands with what makes an archive last."""
+    """Numbers of copies, damaged files, transfers and tasks."""
 
     copies: int
-    """Of which the archive knows how they stand with their Originals."""
+    """Copies that have a record."""
     missing: int
-    """Copies whose Originals cannot be found."""
+    """Copies whose Originals are not found."""
     faulty: int
-    """Copies that could not be brought up to date."""
+    """Copies that could not be updated."""
     damaged: int
-    """Files that are not what they were."""
+    """Damaged files."""
     exchanges: tuple[TransferCount, ...]
     tasks: tuple[TaskCount, ...]
 
 
 class Statistics(Protocol):
-    """How often items were read, and what is held. No address of a reader comes here."""
+    """Counts of accesses and of holdings. No address of a client is stored."""
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
-        """Count each access whose key was not used, in one durable step; tell which."""
+        """Count each access whose key is unused, in one transaction; return which were counted."""
         ...
 
     def forget_keys(self, before: int) -> None:
-        """Forget used keys that nobody would accept any more."""
+        """Remove used keys that expired before a time."""
         ...
 
     def accesses(self, first: str, last: str, item: int = 0) -> list[DayAccesses]:
-        """Return accesses by day, of one item or of all together; days without any are left out."""
+        """Return accesses by day, of one item or of all; days without accesses are left out."""
         ...
 
     def most_read(
         self, first: str, last: str, limit: int, after: tuple[int, int] | None = None
     ) -> list[ItemAccesses]:
-        """Return the items that were read most; of those read as often, the older first.
+        """Return the items that were read most; among equals, the older first.
 
-        `after` is the count and the number of the item that the page before this ended with.
+        `after` is the count and the number of the last item of the previous page.
         """
         ...
 
     def holdings(self) -> list[HoldingCount]:
-        """Return what is held, by kind, state, and the day on which it was made."""
+        """Return the holdings by kind, state and day of creation."""
         ...
 
     def maintenance_counts(self) -> MaintenanceCounts:
-        """Return how it stands with copies, transfers, tasks and damage."""
+        """Return the numbers of copies, transfers, tasks and damaged files."""
         ...

@@ -50,7 +50,7 @@ class BagFolder:
         """Of items of data, in the order of their labels, once it is verified."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
         self._index.close()
 
     def size(self) -> int:

@@ -45,7 +45,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
 
 
 class SqlSettings:
-    """Values that an archive keeps once for all, by name."""
+    """Values that an archive sets once, by name."""
 
     def __init__(self, handle: SqlHandle) -> None:
         """Keep them in a database."""
@@ -53,12 +53,12 @@ class SqlSettings:
         self._read = handle.read
 
     def get(self, name: str) -> str:
-        """Return what was kept under a name; empty if nothing was."""
+        """Return the value of a name; empty if there is none."""
         rows = self._read("SELECT value FROM archive_setting WHERE name = $1", name)
         return str(rows[0][0]) if rows else ""
 
     def keep(self, name: str, value: str) -> str:
-        """Keep a value unless there is one, and return what stands there."""
+        """Store a value unless there is one; return the stored value."""
 
         def work(execute: Execute) -> str:
             execute(
@@ -87,7 +87,7 @@ class SqlLinks:
         return {str(resolver): str(document) for resolver, document in sorted(rows)}
 
     def keep(self, resolver: str, document: str) -> None:
-        """Keep it, in the place of what was kept before."""
+        """Store the document of a resolver, replacing an earlier one."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_link (resolver, document) VALUES ($1, $2) "
@@ -98,7 +98,7 @@ class SqlLinks:
         )
 
     def drop(self, resolver: str) -> None:
-        """Forget a resolver."""
+        """Remove a resolver."""
         self._write(
             lambda execute: execute("DELETE FROM archive_link WHERE resolver = $1", resolver)
         )

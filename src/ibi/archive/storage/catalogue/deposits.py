@@ -25,7 +25,7 @@ class SqlDeposits:
         self._read = handle.read
 
     def open(self, deposit: Deposit) -> None:
-        """Keep an open deposit."""
+        """Store a new deposit."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_deposit (id, opened, who, request, completed) "
@@ -46,20 +46,20 @@ class SqlDeposits:
         return Deposit(*rows[0]) if rows else None
 
     def open_before(self, before: int) -> list[Deposit]:
-        """Return open deposits, those opened before a moment."""
+        """Return open deposits that were opened before a time."""
         rows = self._read(
             f"{_DEPOSIT} WHERE completed = '' AND opened < $1 ORDER BY opened", before
         )
         return [Deposit(*row) for row in rows]
 
     def drop(self, id: str) -> bool:  # noqa: A002
-        """Forget an open deposit; False if there is none."""
+        """Remove an open deposit; return False if there is none."""
         delete = "DELETE FROM archive_deposit WHERE id = $1 AND completed = '' RETURNING id"
         return bool(self._write(lambda execute: execute(delete, id)))
 
 
 class SqlReservations:
-    """Labels that wait for an item."""
+    """Labels that are reserved for later items."""
 
     def __init__(self, handle: SqlHandle) -> None:
         """Keep them in a database."""
@@ -67,7 +67,7 @@ class SqlReservations:
         self._read = handle.read
 
     def add(self, reservations: Sequence[Reservation]) -> None:
-        """Keep labels for later."""
+        """Store reservations."""
 
         def work(execute: Execute) -> None:
             for each in reservations:
@@ -94,12 +94,12 @@ class SqlReservations:
         self._write(work)
 
     def find(self, name: str) -> Reservation | None:
-        """Return the reservation that has this name, unless an item has it by now."""
+        """Return the reservation of a name; None if there is none or an item has the name."""
         rows = self._read(f"{_RESERVATION} WHERE label = $1 OR short = $1", name)
         return _reservation(rows[0]) if rows else None
 
     def page(self, after: str, limit: int) -> list[Reservation]:
-        """Return labels that still wait for an item, in the order of their names."""
+        """Return reservations without an item after the name `after`, in the order of names."""
         rows = self._read(
             f"{_RESERVATION} WHERE label > $1 ORDER BY label LIMIT $2", place_in_order(after), limit
         )

@@ -47,16 +47,16 @@ class SqlDigestLog:
         self._survey = handle.survey
 
     def state(self) -> DigestState:
-        """Return how far it has come."""
+        """Return the state of the log."""
         [(epoch, last, filled)] = self._read("SELECT epoch, last, filled FROM archive_epoch")
         return DigestState(epoch, last, filled == _WHOLE)
 
     def has(self, number: int) -> bool:
-        """Tell whether there is a row of that number."""
+        """Return whether there is a row of that number."""
         return bool(self._read("SELECT 1 FROM archive_digest WHERE number = $1", number))
 
     def changes(self, after: int, last: int, limit: int) -> list[NameChange]:
-        """Return rows in their order, those after one number and up to another."""
+        """Return rows numbered greater than `after` and up to `last`, in order."""
         few = min(_FEW, limit)
         rows = self._read(_CHANGES, after, last, few)
         if len(rows) == few < limit:
@@ -65,7 +65,7 @@ class SqlDigestLog:
         return [NameChange(*row) for row in rows]
 
     def fill(self) -> bool:
-        """Write down some items that were there before the log; False if none is left."""
+        """Log some items that are older than the log; return False if none is left."""
 
         def work(execute: Execute) -> bool:
             select = f"SELECT filled FROM archive_epoch{self._database.for_update}"  # noqa: S608  # ours

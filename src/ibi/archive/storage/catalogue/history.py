@@ -38,7 +38,7 @@ class SqlHistory:
         return [HistoryEntry(*row) for row in rows]
 
     def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
-        """Return how often each act was done, by its name."""
+        """Return the number of lines of each act, by its name."""
         if not _is_storable(choice):
             return {}
         where, values = _where(choice, ("number >", 0))
@@ -50,7 +50,7 @@ class SqlHistory:
         return {str(act): int(count) for act, count in sorted(rows)}
 
     def note(self, entry: HistoryEntry) -> None:
-        """Write a line of history of what touches no item; its number is the next."""
+        """Write a line of an act that changes no item; the store numbers it."""
         self._write(lambda execute: write_entry(execute, entry))
 
 

@@ -38,7 +38,7 @@ class SqlItems:
         return _held(rows[0]) if rows else None
 
     def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
-        """Return items in the order in which they came, those numbered later than `after`."""
+        """Return items numbered greater than `after`, in the order of their numbers."""
         # Two statements, because a database plans one without looking at what it is given.
         if kind:
             only = f"{_HELD} WHERE i.id > $1 AND i.kind = $2 ORDER BY i.id LIMIT $3"
@@ -48,7 +48,7 @@ class SqlItems:
         return [_held(row) for row in rows]
 
     def count(self) -> int:
-        """Return how many items of data there are, without those that were deleted."""
+        """Return the number of items of data that are not deleted."""
         [(count,)] = self._read(
             "SELECT count(*) FROM archive_item WHERE kind = 'data' AND state <> 'Deleted'"
         )
@@ -62,7 +62,7 @@ class SqlItems:
         return File(*rows[0]) if rows else None
 
     def files(self, item: int, after: str = "", limit: int = 0) -> list[File]:
-        """Return files in the order of their paths, later than `after`; all if no limit."""
+        """Return files with paths after `after`, in order; all of them if `limit` is 0."""
         rows = self._read(
             f"{_FILE} WHERE item = $1 AND path > $2 ORDER BY path LIMIT $3",
             item,

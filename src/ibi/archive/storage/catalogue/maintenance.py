@@ -37,7 +37,7 @@ class SqlTasks:
         self._read = handle.read
 
     def keep(self, task: Task) -> None:
-        """Keep a task, in the place of what was known of it."""
+        """Store a task, replacing an earlier state."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_task (id, kind, who, begun, request, state, done, total, "
@@ -61,12 +61,12 @@ class SqlTasks:
         )
 
     def get(self, id: str) -> Task | None:  # noqa: A002  # what it is called everywhere
-        """Return a task."""
+        """Return a task; None if there is none."""
         rows = self._read(f"{_TASK} WHERE id = $1", id) if is_storable(id) else []
         return _task(rows[0]) if rows else None
 
     def newest(self, limit: int, kind: str = "") -> list[Task]:
-        """Return the newest tasks, the newest first; of one kind or of all."""
+        """Return the newest tasks of one kind or of all kinds, the newest first."""
         if kind:
             only = f"{_TASK} WHERE kind = $1 ORDER BY begun DESC, id LIMIT $2"
             rows = self._read(only, storable(kind), limit)
@@ -75,7 +75,7 @@ class SqlTasks:
         return [_task(row) for row in rows]
 
     def unfinished(self) -> list[Task]:
-        """Return those that have not ended, the oldest first."""
+        """Return the tasks that have not ended, the oldest first."""
         rows = self._read(f"{_TASK} WHERE state IN ('waiting', 'running') ORDER BY begun, id")
         return [_task(row) for row in rows]
 
@@ -89,7 +89,7 @@ class SqlTransfers:
         self._read = handle.read
 
     def keep(self, exchange: TransferRecord) -> None:
-        """Keep it, in the place of what was known of it."""
+        """Store a record, replacing an earlier one."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_exchange (id, label, role, peer, secret, since, state, fault) "
@@ -108,12 +108,12 @@ class SqlTransfers:
         )
 
     def get(self, id: str) -> TransferRecord | None:  # noqa: A002
-        """Return one."""
+        """Return a transfer; None if there is none."""
         rows = self._read(f"{_EXCHANGE} WHERE id = $1", id) if is_storable(id) else []
         return _exchange(rows[0]) if rows else None
 
     def listed(self, state: str = "", limit: int = 0) -> list[TransferRecord]:
-        """Return them, the oldest first; those of a state or all, and of many the newest."""
+        """Return the newest transfers of a state or of all states, the oldest of them first."""
         if state:
             only = f"{_EXCHANGE} WHERE state = $1 ORDER BY since DESC, id DESC LIMIT $2"
             rows = self._read(only, state, limit or _ALL)
@@ -131,7 +131,7 @@ class SqlCopies:
         self._read = handle.read
 
     def keep(self, copy: CopyRecord) -> None:
-        """Keep it, in the place of what was known of it."""
+        """Store a record, replacing an earlier one."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_copy (label, checked, missing, fault) "
@@ -145,23 +145,23 @@ class SqlCopies:
         )
 
     def get(self, label: str) -> CopyRecord | None:
-        """Return that of one copy."""
+        """Return the record of a copy; None if there is none."""
         rows = self._read(f"{_COPY} WHERE label = $1", label)
         return _copy(rows[0]) if rows else None
 
     def due(self, checked_before: int, limit: int) -> list[CopyRecord]:
-        """Return those that were not looked at since a moment, the longest ago first."""
+        """Return copies that were last checked before a time, the longest ago first."""
         rows = self._read(
             f"{_COPY} WHERE checked < $1 ORDER BY checked, label LIMIT $2", checked_before, limit
         )
         return [_copy(row) for row in rows]
 
     def drop(self, label: str) -> None:
-        """Forget one."""
+        """Remove the record of a copy."""
         self._write(lambda execute: execute("DELETE FROM archive_copy WHERE label = $1", label))
 
     def match_items(self) -> None:
-        """Have a record of each item of data that is a Copy, and of no other."""
+        """Make one record for each item of data that is a Copy, and remove all others."""
 
         def work(execute: Execute) -> None:
             execute(_DROP_OTHERS)
@@ -170,7 +170,10 @@ class SqlCopies:
         self._write(work)
 
     def page(self, after: str, limit: int, *, faulty: bool = False) -> list[CopyRecord]:
-        """Return records by label, later than `after`; of all copies, or of those with a fault."""
+        """Return records with labels after `after`, in order.
+
+        With `faulty`, return only those with a fault or a missing Original.
+        """
         only = " AND (missing > 0 OR fault <> '')" if faulty else ""
         rows = self._read(
             f"{_COPY} WHERE label > $1{only} ORDER BY label LIMIT $2", place_in_order(after), limit
@@ -178,7 +181,7 @@ class SqlCopies:
         return [_copy(row) for row in rows]
 
     def count(self) -> tuple[int, int]:
-        """Return how many copies there are, and of how many the Original is missing."""
+        """Return the number of copies, and of those whose Original is missing."""
         [(copies, missing)] = self._read(
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END) FROM archive_copy"
         )
@@ -194,7 +197,7 @@ class SqlDamages:
         self._read = handle.read
 
     def keep(self, damage: Damage) -> None:
-        """Keep it, in the place of what was known of that file."""
+        """Store the damage of a file, replacing an earlier record of it."""
         self._write(
             lambda execute: execute(
                 "INSERT INTO archive_damage (label, path, found, what) VALUES ($1, $2, $3, $4) "
@@ -207,7 +210,7 @@ class SqlDamages:
         )
 
     def page(self, after: tuple[str, str] = ("", ""), limit: int = 0) -> list[Damage]:
-        """Return what is damaged by label and path, later than `after`; all if no limit."""
+        """Return damage after a label and path, in order; all of it if `limit` is 0."""
         label, path = map(place_in_order, after)
         rows = self._read(
             f"{_DAMAGE} WHERE label > $1 OR (label = $1 AND path > $2) "
@@ -222,7 +225,7 @@ class SqlDamages:
         ]
 
     def drop(self, label: str, path: str) -> None:
-        """Forget it: the file is whole, or is not there any more by right."""
+        """Remove the record of a file that is repaired, or was removed by a change."""
         delete = "DELETE FROM archive_damage WHERE label = $1 AND path = $2"
         self._write(lambda execute: execute(delete, label, path))
 

@@ -85,11 +85,11 @@ class SqlRebuild:
             self._write(_make)
 
     def put(self, items: Sequence[ManifestItem]) -> list[str]:
-        """Take items, and say of each why it cannot be taken; nothing if it was."""
+        """Add items; return for each why it cannot be added, or an empty string."""
         return self._write(lambda execute: _put(execute, items))
 
     def reserve(self, reservations: Sequence[Reservation]) -> None:
-        """Take labels that wait for an item, but for those that an item has."""
+        """Add reserved labels, without those that an item has."""
         self._write(lambda execute: _reserve(execute, reservations))
 
     def finish(self) -> None:

@@ -38,11 +38,11 @@ class SqlStatistics:
         self._survey = handle.survey
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
-        """Count each access whose key was not used, in one durable step; tell which."""
+        """Count each access whose key is unused, in one transaction; return which were counted."""
         return self._write(lambda execute: _count(execute, accesses))
 
     def forget_keys(self, before: int) -> None:
-        """Forget used keys that nobody would accept any more."""
+        """Remove used keys that expired before a time."""
         self._write(
             lambda execute: execute("DELETE FROM archive_used_key WHERE until < $1", before)
         )
@@ -80,7 +80,7 @@ class SqlStatistics:
         return [ItemAccesses(*row) for row in rows]
 
     def holdings(self) -> list[HoldingCount]:
-        """Return what is held, by kind, state, and the day on which it was made."""
+        """Return the holdings by kind, state and day of creation."""
         created = self._database.json_field.format(column="i.document", name="created")
         rows = self._survey(
             f"SELECT i.kind, i.state, "  # noqa: S608  # no values
@@ -94,7 +94,7 @@ class SqlStatistics:
         return [HoldingCount(*row) for row in sorted(rows)]
 
     def maintenance_counts(self) -> MaintenanceCounts:
-        """Return how it stands with copies, transfers, tasks and damage."""
+        """Return the numbers of copies, transfers, tasks and damaged files."""
         [(copies, missing, faulty)] = self._survey(
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END), "
             "count(CASE WHEN fault <> '' THEN 1 END) FROM archive_copy"

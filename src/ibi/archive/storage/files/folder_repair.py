@@ -60,7 +60,7 @@ class FolderRepair:
             os.fsync(folder)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace the damaged manifest of an item."""
         prepared = self._staging.root / f"change-{uuid.uuid4().hex}"
         with (
             disk_errors(self._name),

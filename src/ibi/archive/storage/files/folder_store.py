@@ -97,7 +97,7 @@ class FolderStore:
         """Do nothing: the files are where they are renamed from."""
 
     def decide(self, change: Change) -> None:
-        """Make a change durable as a decision, and carry it out among the files."""
+        """Make a change durable as a decision, then carry it out on the files."""
         line = _Line(
             StoredChange.of(change),
             tuple(
@@ -205,7 +205,7 @@ class FolderStore:
                     _second_name(name, doc, old)
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
-        """Forget a decision: the catalogue has it."""
+        """Remove a decision from the journal, once the catalogue has the change."""
         with disk_errors(self.name):
             line = self._journal / f"{id}.json"
             with suppress(FileNotFoundError):
@@ -225,7 +225,7 @@ class FolderStore:
             raise StorageError(str(path), "this line of the journal is damaged") from fault
 
     def decided(self) -> Iterator[StoredChange]:
-        """Carry out among the files what was decided and not finished, and return each."""
+        """Carry out unfinished decisions on the files, and yield each."""
         with disk_errors(self.name):
             lines = [self._line(path) for path in self._journal.glob("*.json")]
             if lines:
@@ -265,17 +265,17 @@ class FolderStore:
         yield from ((Path(each).relative_to(self._col).as_posix(), b"") for each in unread)
 
     def keep_reservations(self, text: bytes) -> None:
-        """Keep a list of reserved labels, for when the catalogue is lost."""
+        """Store a list of reserved labels, from which a lost catalogue can be rebuilt."""
         with disk_errors(self.name):
             replace_durably(self._reserved / f"{uuid.uuid4().hex}.json", text)
 
     def reservations(self) -> Iterator[bytes]:
-        """Return all lists of reserved labels."""
+        """Yield all lists of reserved labels."""
         with disk_errors(self.name):
             yield from [path.read_bytes() for path in self._reserved.glob("*.json")]
 
     def open(self, place: str, path: str) -> LocalFile:
-        """Open a file of an item for reading; UnknownError if there is none."""
+        """Open a file of an item for reading; raise UnknownError if there is none."""
         with disk_errors(self.name):
             try:
                 fd = open_beneath(self._col, [*place.split("/"), "doc", *path.split("/")])
@@ -297,7 +297,7 @@ class FolderStore:
         self._repair.mend(place, file, deposit)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace the damaged manifest of an item."""
         self._repair.mend_manifest(place, text)
 
 

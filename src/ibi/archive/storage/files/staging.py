@@ -119,7 +119,7 @@ class Staging:
 
     @contextmanager
     def sealed(self, deposit: str) -> Iterator[None]:
-        """Let nobody change the files of a deposit meanwhile; InProgressError if somebody does."""
+        """Lock all files of a deposit; raise InProgressError if one is being changed."""
         with self._lock:
             if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
                 raise InProgressError("A file of this deposit is on its way: wait for its end.")
@@ -226,7 +226,7 @@ class Staging:
                 yield path, self._part(deposit, path).stat().st_size
 
     def staged_file(self, deposit: str, path: str) -> Staged | None:
-        """Return one of them."""
+        """Return one file of an open deposit; None if there is none."""
         with disk_errors(self.place, path):
             with suppress(FileNotFoundError):
                 return Staged(path, self._part(deposit, path).stat().st_size, None)
@@ -236,13 +236,13 @@ class Staging:
             return None
 
     def unfinished(self, deposit: str) -> bool:
-        """Tell whether something of a file has come, and not all."""
+        """Return whether a file of the deposit is incomplete."""
         with disk_errors(self.place):
             parts = self._folder(deposit) / "parts"
             return parts.exists() and any(parts.iterdir())
 
     def unstage(self, deposit: str, path: str) -> bool:
-        """Remove a file of an open deposit; False if it is not there."""
+        """Remove a file of an open deposit; return False if there is none."""
         with self.busy(deposit, path), disk_errors(self.place, path):
             found = self.staged_file(deposit, path)
             file = self.files_of(deposit) / path
@@ -256,17 +256,17 @@ class Staging:
         return found is not None
 
     def note_unpacking(self, deposit: str, path: str) -> None:
-        """Note that a file is about to be written by an unpacking."""
+        """Record that an unpacking is about to write a file."""
         with disk_errors(self.place, path):
             UnpackingNotes(self._folder(deposit)).add(path)
 
     def unpacking(self, deposit: str) -> list[str]:
-        """Return what an unpacking that has not ended may have written."""
+        """Return the files that an unfinished unpacking may have written."""
         with disk_errors(self.place):
             return UnpackingNotes(self._folder(deposit)).paths()
 
     def end_unpacking(self, deposit: str, source: str = "") -> None:
-        """Forget it: the unpacking was cleared up, or ended; then its source goes too."""
+        """Remove the record of an unpacking, and its source file if one is named."""
         with disk_errors(self.place):
             notes = UnpackingNotes(self._folder(deposit))
             if source:
@@ -275,7 +275,7 @@ class Staging:
             notes.forget()
 
     def open_staged(self, deposit: str, path: str) -> int:
-        """Open a whole file of an open deposit for reading."""
+        """Open a complete file of an open deposit for reading; return its descriptor."""
         staged = self.staged_file(deposit, path)
         if staged is None or staged.file is None:
             raise UnknownError("whole file", path)
@@ -295,7 +295,7 @@ class Staging:
                 del self._sums[key]
 
     def deposits(self) -> list[str]:
-        """Return the deposits of which something is here."""
+        """Return the ids of the deposits that have files here."""
         with disk_errors(self.place):
             return [path.name for path in self.root.iterdir() if path.name.isalnum()]
 
@@ -311,13 +311,16 @@ class _Reception:
     _sums: Checksums
 
     def write(self, data: bytes) -> None:
-        """Take some."""
+        """Append bytes."""
         with disk_errors(self._staging.place, self._path):
             self._file.write(data)
         self._sums.update(data)
 
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
-        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        """Complete the file and make it durable.
+
+        Raises ChecksumError, and removes the file, if its checksum differs.
+        """
         with disk_errors(self._staging.place, self._path):
             self._file.flush()
             os.fsync(self._file.fileno())

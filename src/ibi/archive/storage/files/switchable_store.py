@@ -58,7 +58,7 @@ class SwitchableStore:
 
     @property
     def quick(self) -> bool:
-        """Whether a file is opened quickly enough for the thread of an event loop."""
+        """Whether opening a file is quick enough for the thread of an event loop."""
         return self._store.quick
 
     def watch(self) -> None:
@@ -107,20 +107,20 @@ class SwitchableStore:
             fsync_folder(target.parent)
 
     def decide(self, change: Change) -> None:
-        """Make a change durable as a decision, and carry it out among the files."""
+        """Make a change durable as a decision, then carry it out on the files."""
         for each in change.items:
             self._touch(each.item.forms.label.spelling)
         self._completing[change.id] = change.deposit
         self._store.decide(change)
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
-        """Forget a decision: the catalogue has it."""
+        """Remove a decision from the journal, once the catalogue has the change."""
         self._store.finish(id)
         if deposit := self._completing.pop(id, ""):
             self.staging.discard(deposit)
 
     def decided(self) -> Iterator[StoredChange]:
-        """Carry out among the files what was decided and not finished, and return each."""
+        """Carry out unfinished decisions on the files, and yield each."""
         for stored in self._store.decided():
             for place in stored.places:
                 self._touch(place)
@@ -137,20 +137,20 @@ class SwitchableStore:
         return self._store.manifest(place)
 
     def manifests(self) -> Iterator[tuple[str, bytes]]:
-        """Return every place and its manifest."""
+        """Yield the place and the manifest of every item."""
         return self._store.manifests()
 
     def keep_reservations(self, text: bytes) -> None:
-        """Keep a list of reserved labels, for when the catalogue is lost."""
+        """Store a list of reserved labels, from which a lost catalogue can be rebuilt."""
         with self._keeping:
             self._store.keep_reservations(text)
 
     def reservations(self) -> Iterator[bytes]:
-        """Return all lists of reserved labels."""
+        """Yield all lists of reserved labels."""
         return self._store.reservations()
 
     def open(self, place: str, path: str) -> OpenFile:
-        """Open a file of an item for reading; UnknownError if there is none."""
+        """Open a file of an item for reading; raise UnknownError if there is none."""
         return self._store.open(place, path)
 
     def link(self, place: str, path: str, method: str) -> str:
@@ -168,7 +168,7 @@ class SwitchableStore:
         self._store.mend(place, file, deposit)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace the damaged manifest of an item."""
         self._touch(place)
         self._store.mend_manifest(place, text)
 
@@ -208,12 +208,12 @@ class ReaderStore(SwitchableStore):
 
     @property
     def quick(self) -> bool:
-        """Whether a file is opened quickly enough for the thread of an event loop."""
+        """Whether opening a file is quick enough for the thread of an event loop."""
         self._follow()
         return super().quick
 
     def open(self, place: str, path: str) -> OpenFile:
-        """Open a file of an item for reading; UnknownError if there is none."""
+        """Open a file of an item for reading; raise UnknownError if there is none."""
         self._follow()
         try:
             return super().open(place, path)

@@ -65,7 +65,7 @@ class ObjectFiles:
         self._headers = headers
 
     def keys(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Return the keys in a folder and below, each with its size."""
+        """Yield the keys in a folder and its subfolders, each with its size in bytes."""
         return self._objects.keys(prefix)
 
     def open(self, key: str) -> ObjectFile:
@@ -200,7 +200,7 @@ class ObjectStore:
                 self._objects.copy(keys.doc(place, path), keys.old(change, place, path))
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
-        """Forget a decision: the catalogue has it."""
+        """Remove a decision from the journal, once the catalogue has the change."""
         line, self._done = self._done, None
         if line is None or line.change.id != id:
             try:
@@ -289,16 +289,16 @@ class ObjectStore:
         return any(owners[owner] for owner in above)
 
     def keep_reservations(self, text: bytes) -> None:
-        """Keep a list of reserved labels, for when the catalogue is lost."""
+        """Store a list of reserved labels, from which a lost catalogue can be rebuilt."""
         self._objects.put(f"reserved/{uuid.uuid4().hex}.json", text)
 
     def reservations(self) -> Iterator[bytes]:
-        """Return all lists of reserved labels."""
+        """Yield all lists of reserved labels."""
         for key, _ in self._objects.keys("reserved"):
             yield self._objects.get(key)
 
     def open(self, place: str, path: str) -> ObjectFile:
-        """Open a file of an item for reading; UnknownError if there is none."""
+        """Open a file of an item for reading; raise UnknownError if there is none."""
         keys.check_key(place, path, self._objects.longest_key)
         try:
             return self._objects.open(keys.doc(place, path))
@@ -319,5 +319,5 @@ class ObjectStore:
         self._send(self.staging.files_of(deposit), file, keys.doc(place, file.path))
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace the damaged manifest of an item."""
         self._objects.put(keys.manifest(place), text)
