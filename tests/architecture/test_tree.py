@@ -38,7 +38,6 @@ OF_THE_WHOLE = {
 """Folders of tests that judge several programs or the whole, or serve other tests."""
 
 TO_MEND = {
-    *("archive/fixity", "archive/peers", "archive/ports", "archive/storage/objects"),
     *("archive/web", "archive/web/api", "foundation/web"),
     *("resolver/digests", "resolver/ports", "resolver/registry"),
     *("resolver/search", "resolver/web", "resolver/workers"),

@@ -1,1 +1,1 @@
-"""The archive: its rules, pure where they decide, and by ports where they act (spec part 4)."""
+"""The archive: items, files, copies and transfers (spec part 4)."""

@@ -1,4 +1,4 @@
-"""What an archive removes and begins by itself, every hour."""
+"""Hourly housekeeping of an archive."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from ibi.model.clock import Clock
 
 SECOND: Final = 1_000_000_000
 _DRIFT: Final = 60 * SECOND
-"""Nanoseconds by which the clock may be put right between two rounds: less than a key lives."""
+"""Nanoseconds by which the clock may be adjusted between two rounds; less than a key's life."""
 _ROUND: Final = 3600.0
 """Seconds between two rounds."""
 
 
 class UsedKeyCleanup:
-    """Forgets used keys, round by round."""
+    """Removes used keys after they expired, once a round."""
 
     def __init__(self, statistics: Statistics, clock: Clock) -> None:
-        """Begin without a round: the first one forgets nothing."""
+        """Remove nothing in the first round, which only takes the time."""
         self._statistics = statistics
         self._clock = clock
         self._before: tuple[int, int] | None = None
 
     def forget(self) -> None:
-        """Forget those that had run out in the round before."""
+        """Remove the keys that had expired at the previous round.
+
+        If the clock was adjusted since, keep them: a key might become valid again.
+        """
         before, now = self._before, (self._clock.wall(), self._clock.uptime())
         self._before = now
         if before is None:
@@ -39,19 +42,19 @@ class UsedKeyCleanup:
 
 
 class Housekeeping:
-    """Calls functions at the start and then every hour; each bears to be called at any time."""
+    """Calls functions at the start and then every hour."""
 
     def __init__(self, rounds: Sequence[Callable[[], None]]) -> None:
-        """Call them in this order."""
+        """Call these functions in this order; each may be called at any time."""
         self._rounds = rounds
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin with the first round, in the loop that runs."""
+        """Begin the first round, in the running event loop."""
         self._task = asyncio.create_task(self._run(), name="ibi-housekeeping")
 
     async def stop(self) -> None:
-        """End, but not a function that is under way in its thread."""
+        """Stop; a function that is running in its thread is not interrupted."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

@@ -34,7 +34,7 @@ from ibi.minting.settings import MinterSettings
 
 ARCHIVE_FILE: Final = "archive.toml"
 LOCAL_HOST: Final = "archive.localhost"
-"""Under which labels are minted where no domain name is known: good for a try."""
+"""The host of labels where no domain name is known, for trying the program out."""
 DELIVERIES: Final = ("proxied", "presigned")
 OBJECTS: Final = "s3://"
 
@@ -47,68 +47,68 @@ _REGION: Final = re.compile(r"[a-z0-9-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveSettings:
-    """An archive, as its administrator set it up: the file `archive.toml` in its folder."""
+    """The settings of one archive, as the file `archive.toml` has them."""
 
     folder: Path
     name: str
     address: str
-    """Where readers find it: http://archive.example.org"""
+    """The public URL of the archive, such as http://archive.example.org."""
     host: str
     port: int
     ip: str = ""
     ip_port: int = ibip.DEFAULT_PORT
     administrator: str = ""
-    """An e-mail address."""
+    """The e-mail address of the administrator."""
     listen: str = "127.0.0.1:8801"
     storage: str = ""
-    """Where `col/` lies: a folder, or s3://bucket/prefix; empty for the folder itself."""
+    """The parent of `col/`: a folder, or s3://bucket/prefix; empty for the archive's folder."""
     storage_endpoint: str = ""
-    """The URL of an object store that is not Amazon's."""
+    """The URL of an object store other than Amazon S3."""
     storage_region: str = ""
     storage_delivery: str = "proxied"
-    """Whether readers get files of an object store from us, or by `presigned` URLs from there."""
+    """How clients get files of an object store: by the archive, or from there by signed URLs."""
     catalogue: str = "catalogue.sqlite"
     """The path of a file, or a postgresql:// URL."""
     ledger: str = "ledger.sqlite"
     granularity: str = AUTO
     allow_private: bool = False
     keep_replaced: bool = True
-    """Whether the bytes of a file that is replaced or removed are kept."""
+    """Whether a replaced or removed file is kept under another name."""
     largest_file: int = 1 << 40
     requests_a_second: int = 100
-    """Of the API, for one token; bursts of five times that."""
+    """Requests a second to the API for one token, with bursts of five times as many."""
     trusted_proxies: list[str] = field(default_factory=list)
-    """Networks whose X-Forwarded-For is believed: a licence depends on who reads."""
+    """Networks whose X-Forwarded-For is trusted: some licences depend on the client address."""
     allowed_networks: list[str] = field(default_factory=list)
-    """Networks that are not public where other archives may be pulled from."""
+    """Private networks to whose archives this one may connect."""
     digest: bool = True
-    """Whether it publishes which names it holds, so that resolvers know whom to ask."""
+    """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
     copies_hours: int = 24
-    """After which a Copy is compared with its Original again; 0: never by itself."""
+    """Hours after which a Copy is compared with its Original again; 0 if only on request."""
     audit_days: int = 30
-    """After which all files are checked again; 0: never by itself."""
+    """Days after which all files are checked again; 0 if only on request."""
     audit_megabytes_a_second: int = 50
-    """Of the checks that nobody waits for."""
+    """The pace of the periodic audits."""
     workers: int = 1
-    """Processes that answer readers; from two on, another one besides keeps the archive."""
+    """Processes that answer requests; from two on, one more process is the writer."""
 
     @property
     def is_in_objects(self) -> bool:
-        """Whether the files lie in an object store."""
+        """Whether the files are in an object store."""
         return self.storage.startswith(OBJECTS)
 
     @property
     def root(self) -> Path:
-        """The folder in which the files lie; if they are elsewhere, that of the archive."""
+        """The folder of the files; that of the archive if they are in an object store."""
         return self.folder / ("" if self.is_in_objects else self.storage)
 
     def place(self, given: str) -> str:
-        """Return a database's place: a URL as it is, a path from the folder of the archive."""
+        """Return the location of a database; a path is relative to the folder of the archive."""
         return place_of(self.folder, given)
 
     @property
     def minter(self) -> MinterSettings:
-        """The subsystem that mints for it."""
+        """The settings of the minting subsystem of the archive."""
         return MinterSettings(
             self.host,
             self.port,
@@ -128,9 +128,9 @@ def read_archive(folder: Path) -> ArchiveSettings:
 
 
 def checked(settings: ArchiveSettings) -> ArchiveSettings:
-    """Return settings that an archive can run with, the address as resolvers write it.
+    """Return valid settings, with the address as resolvers write it.
 
-    What it cannot run with is told in one sentence, by the name of the setting.
+    Raises RequestError with the name of the first setting that is not valid.
     """
     settings = replace(settings, address=settings.address.lower().rstrip("/"))
     with raising(ArchiveRequestError):
@@ -176,7 +176,7 @@ def _check(settings: ArchiveSettings) -> None:
 
 
 def label_host(name: str) -> str:
-    """Return the host that labels are minted under: an IP address or one word alone is none."""
+    """Return the host of labels for a name; LOCAL_HOST for an IP address or a single word."""
     try:
         return RepositoryName.mount(name, 80, Instant(0)).host
     except LabelError:
@@ -191,7 +191,7 @@ def _is_storage(storage: str) -> bool:
 
 
 def _check_parts(settings: ArchiveSettings) -> None:
-    """Check what other parts of the program know best: how labels are minted, where to listen."""
+    """Check settings by the parsers of other modules, such as that of the address to listen at."""
     minter = settings.minter
     for name, check in (
         ("host", lambda: Subsystem(minter.host, minter.port)),
@@ -207,16 +207,16 @@ def _check_parts(settings: ArchiveSettings) -> None:
 
 
 def missing_for_linking(settings: ArchiveSettings) -> str:
-    """Say what resolvers must be told of an archive and its settings lack; empty if nothing.
+    """Return which settings an announcement to resolvers needs and lacks; empty if none.
 
-    Both are mandatory when it announces itself (004, Table 5.2).
+    Both are mandatory in an inclusion request (004, Table 5.2).
     """
     missing = [name for name in ("ip", "administrator") if not getattr(settings, name)]
     if not missing:
         return ""
     names = " and ".join(f"`{name}`" for name in missing)
     return (
-        f"Resolvers want to know more of this archive: set {names} in {ARCHIVE_FILE}, restart it."
+        f"Resolvers need more facts of this archive: set {names} in {ARCHIVE_FILE}, and restart it."
     )
 
 
@@ -230,20 +230,20 @@ def moved(
     """Return the settings of the same archive with its files elsewhere."""
     own = storage and not storage.startswith(OBJECTS) and settings.folder / storage
     if own == settings.folder:
-        storage = ""  # as it is written if nobody says otherwise
+        storage = ""  # the default
     return checked(
         replace(settings, storage=storage, storage_endpoint=endpoint, storage_region=region)
     )
 
 
 def rewritten(text: str, settings: ArchiveSettings) -> str:
-    """Return a file of settings with the storage of others; what else stands there stays.
+    """Return the text of a settings file with another storage; all other lines stay.
 
-    If that cannot be done line by line, all of it is written anew.
+    If replacing lines does not give these settings, the whole file is generated anew.
     """
     wanted = {name: getattr(settings, name) for name in _NAMES if getattr(settings, name)}
     lines = [line for line in text.splitlines(keepends=True) if not _LINE.match(line)]
-    # At the top: a name that stands below a heading belongs to it.
+    # At the top: a name after a table header would belong to that table.
     new = "".join([*(f"{name} = {_string(value)}\n" for name, value in wanted.items()), *lines])
     before = tomllib.loads(text)
     expected = {name: value for name, value in before.items() if name not in _NAMES} | wanted

@@ -119,7 +119,7 @@ def test_refusals_change_nothing(neighbours: Neighbours) -> None:
         ((there.service, "--from", there.address), "service of another archive"),
         ((own, "--from", "http://127.0.0.1:1"), "Original in this archive"),
         ((unknown, "--from", here.address), "this archive itself"),
-        ((unknown, "--from", neighbours.resolver.address), "no archive like this"),
+        ((unknown, "--from", neighbours.resolver.address), "not such an archive"),
         ((unknown, "--from", "ftp://x"), "not the address"),
         (("no label",), "no label"),
         ((), "--all --from"),

@@ -203,7 +203,7 @@ def test_redirections_are_not_followed(archive: ArchiveServer, label: str) -> No
 def test_what_is_no_archive_of_this_kind(status: str, headers: str, body: bytes) -> None:
     with CannedServer(status, headers, body=body) as server:
         source = HttpPeerArchive(server.address, LOOPBACK)
-        with pytest.raises(ArchiveRefusedError, match="no archive like this"):
+        with pytest.raises(ArchiveRefusedError, match="not such an archive"):
             source.manifest(UNKNOWN)
         with pytest.raises(ArchiveRefusedError):
             source.holdings("")
@@ -265,7 +265,7 @@ def test_list_that_goes_on_after_nonsense_is_none_of_ours(after: bytes) -> None:
     body = b'{"items": [], "after": "' + after + b'"}'
     with CannedServer("200 OK", "Content-Type: application/json", body=body) as server:
         source = HttpPeerArchive(server.address, LOOPBACK)
-        with pytest.raises(ArchiveRefusedError, match="no archive like this"):
+        with pytest.raises(ArchiveRefusedError, match="not such an archive"):
             source.holdings("")
         source.close()
 

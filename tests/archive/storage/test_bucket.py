@@ -214,7 +214,7 @@ def test_the_prefix_of_all_keys_counts(object_server: ObjectServer, tmp_path: Pa
         (
             "status code: 403 x <Code>AccessDenied</Code>",
             StorageError,
-            r"refuses us \(AccessDenied",
+            r"refuses access \(AccessDenied",
         ),
         ("status code: 500 x <Code>InternalError</Code>", StorageError, "answered InternalError"),
         ("PUT http://x - HTTP error: refused\nDebug: x", StorageError, r"not answer \(HTTP error"),

@@ -218,7 +218,7 @@ def test_a_change_is_for_the_version_that_was_seen(catalogue: Catalogue) -> None
     before = everything(catalogue)
     for version in (1, 3, 7):
         stale = ItemChange(item=item(1, target="third"), version=version)
-        with pytest.raises(StateError, match="changed by somebody else"):
+        with pytest.raises(StateError, match="was changed meanwhile"):
             catalogue.items.apply(change(f"stale {version}", stale), nothing)
     missing = ItemChange(item=item(2), version=1)
     with pytest.raises(StateError):

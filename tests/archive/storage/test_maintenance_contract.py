@@ -251,7 +251,7 @@ def test_a_copy_that_was_changed_meanwhile_is_not_dropped(catalogue: Catalogue) 
     copy = Item(forms=forms(1), state=State.COPY)
     put(catalogue, copy, file("a"))
     apply(catalogue, ItemChange(item=copy, files=(file("a"),), version=1), act="copy")
-    with pytest.raises(StateError, match="changed by somebody else"):
+    with pytest.raises(StateError, match="was changed meanwhile"):
         apply(catalogue, ItemChange(item=copy, version=1, dropped=True), act="drop")
     [held] = catalogue.items.page(0, 9)
     assert len(catalogue.items.files(held.id)) == 1

@@ -165,7 +165,7 @@ def test_a_bucket_that_cannot_be_used_is_told_in_a_sentence(
     assert secret.returncode != 0
     [line] = secret.stderr.splitlines()
     assert "s3://ibi/" in line
-    assert "refuses us" in line
+    assert "refuses access" in line
     text = (archive.data / "archive.toml").read_text("utf-8")
     (archive.data / "archive.toml").write_text(text.replace("s3://ibi/", "s3://nobody/"), "utf-8")
     missing = archive.ibi("serve")

@@ -1,1 +1,1 @@
-"""BagIt bags, read and written."""
+"""Reading and writing of BagIt bags."""

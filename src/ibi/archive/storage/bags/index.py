@@ -1,4 +1,4 @@
-"""What the manifests of a bag say, in a table on the disk: a bag may have millions of files."""
+"""The entries of the manifests of a bag, in a table on the disk: there may be millions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CREATE TABLE payload (
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file as the manifests list it; its size once it was seen, before that -1."""
+    """A file as the manifests list it; its size is -1 before the file itself is found."""
 
     sha256: str
     sha512: str
@@ -34,17 +34,17 @@ class Listed:
 
 
 class BagIndex:
-    """The files of one payload; one thread uses it."""
+    """The files of one payload; not safe for several threads."""
 
     def __init__(self) -> None:
-        """Begin with none. The table is gone when this is closed."""
-        self._connection = apsw.Connection("")  # without a name: a file that nobody else sees
+        """Create an empty temporary table, which `close` removes."""
+        self._connection = apsw.Connection("")  # without a name: a private temporary file
         self._connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         self._connection.execute("PRAGMA temp_store = FILE; PRAGMA cache_size = -16000; BEGIN")
         self._connection.execute(_TABLE)
 
     def list_first(self, checksum: str, path: str) -> None:
-        """Take a line of the first manifest; no two paths may be one on some system."""
+        """Add a line of the first manifest; raise BagError if a path differs only in case."""
         folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
         insert = "INSERT INTO payload (path, folded, sha256) VALUES (?, ?, ?)"
         try:
@@ -55,25 +55,25 @@ class BagIndex:
             ) from None
 
     def list_second(self, checksum: str, path: str) -> None:
-        """Take a line of the second manifest, which lists the same files."""
+        """Add a line of the second manifest, which must list the same files."""
         update = "UPDATE payload SET sha512 = ? WHERE path = ? AND sha512 = ''"
         self._connection.execute(update, (checksum, path))
         if self._connection.changes() != 1:
             raise BagError(f"{bagit.named(path)} is not in both manifests, or twice in one")
 
     def find(self, path: str) -> Listed | None:
-        """Return a file."""
+        """Return a listed file; None if there is none."""
         select = "SELECT sha256, sha512, size FROM payload WHERE path = ?"
         for row in self._connection.execute(select, (path,)):
             return Listed(*row)
         return None
 
     def see(self, path: str, size: int) -> None:
-        """Note that a file is there, with the right checksums."""
+        """Record that a file was found with the right checksums."""
         self._connection.execute("UPDATE payload SET size = ? WHERE path = ?", (size, path))
 
     def claim(self, path: str) -> bool:
-        """Note that a file belongs to an item; False if it belongs to one already."""
+        """Record that a file belongs to an item; return False if it belongs to another one."""
         update = "UPDATE payload SET claimed = 1 WHERE path = ? AND claimed = 0"
         self._connection.execute(update, (path,))
         return self._connection.changes() == 1
@@ -83,11 +83,11 @@ class BagIndex:
         return self._first("SELECT path FROM payload WHERE sha512 = ''")
 
     def unseen(self) -> str:
-        """Return a file that is listed and not there."""
+        """Return a file that is listed but was not found; empty if there is none."""
         return self._first("SELECT path FROM payload WHERE size < 0")
 
     def unclaimed(self) -> str:
-        """Return a file that belongs to no item."""
+        """Return a file that belongs to no item; empty if there is none."""
         return self._first("SELECT path FROM payload WHERE claimed = 0")
 
     def _first(self, select: str) -> str:
@@ -95,7 +95,7 @@ class BagIndex:
         return next((path for (path,) in rows), "")
 
     def paths_like(self, ending: str) -> Iterator[str]:
-        """Go through paths with an ending, in their order; others may be noted meanwhile."""
+        """Yield the paths with an ending, in order; the table may be changed meanwhile."""
         after = ""
         select = (
             "SELECT path FROM payload WHERE path > ? AND substr(path, -?) = ? "
@@ -106,11 +106,11 @@ class BagIndex:
             [after] = page[-1]
 
     def total(self) -> tuple[int, int]:
-        """Return how many bytes and files there are."""
+        """Return the number of bytes and of files."""
         rows = self._connection.execute("SELECT coalesce(sum(size), 0), count(*) FROM payload")
         [(size, count)] = rows
         return int(size), int(count)
 
     def close(self) -> None:
-        """Forget it."""
+        """Remove the table."""
         self._connection.close()

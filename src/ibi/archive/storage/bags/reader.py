@@ -1,8 +1,8 @@
-"""A bag that somebody brings, read and verified before anything of it is used.
+"""A reader of bags, which verifies a bag before any part of it is used.
 
-Whoever made it may be hostile, or the disk that it came on old. It is good only if every file is in
-both manifests with the right checksums, and nothing else is there; if no name leads out of the
-folder, through a link or to a device; and if all of it are items of an archive, each whole.
+The author of a bag may be hostile, and its disk may be damaged. A bag is valid only if every file
+is in both manifests with the right checksums, and there are no other files; if no name leads out of
+the folder, through a link or to a device; and if it consists of complete items of an archive.
 """
 
 from __future__ import annotations
@@ -25,42 +25,46 @@ from ibi.foundation.system.disk import Checksums, disk_errors
 from ibi.foundation.system.safe_open import open_beneath
 
 LARGEST_MANIFEST: Final = 256 << 20
-"""Bytes of the manifest of one item."""
+"""Bytes of the largest manifest of one item."""
 _LARGEST_TAG_FILE: Final = 1 << 20
+"""Bytes of the largest tag file."""
 _MOST_TAG_FILES: Final = 100_000
 _DEEPEST: Final = 60
-"""Folders, one in the other: those of a label, and of the deepest file of an item."""
+"""Nested folders at most: those of a label and of the deepest file of an item."""
 _PIECE: Final = 1 << 20
-_AT_ONCE: Final = 4
+"""Bytes of one read."""
+_THREADS: Final = 4
+"""Threads that compute checksums."""
 _AHEAD: Final = 256
+"""Files at most that wait for a thread."""
 
 Report = Callable[[int], None]
-"""Is told how many bytes were verified, each time some were."""
+"""Called with the number of bytes that were verified since the last call."""
 
 
 class BagFolder:
-    """The bag in a folder; once it is verified its items can be gone through."""
+    """A bag in a folder; its items can be read once it is verified."""
 
     def __init__(self, folder: Path) -> None:
-        """Look into it only when asked."""
+        """Read nothing before a method is called."""
         self.folder = folder
         self._index = BagIndex()
         self._version = bagit.NEW
         self.places: list[str] = []
-        """Of items of data, in the order of their labels, once it is verified."""
+        """The places of items of data in the order of labels, once the bag is verified."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Remove the temporary index."""
         self._index.close()
 
     def size(self) -> int:
-        """Return how many bytes it says that it has, to show how far it is; 0 if nobody knows."""
+        """Return the bytes that the bag declares, to show progress; 0 if it declares none."""
         text = self._text(bagit.INFO_FILE) if (self.folder / bagit.INFO_FILE).is_file() else ""
         found = dict(bagit.read_info(text)).get("Payload-Oxum", "").partition(".")[0]
         return int(found) if found.isascii() and found.isdigit() and len(found) < 20 else 0  # noqa: PLR2004  # 64 bits
 
     def verify(self, report: Report) -> None:
-        """Verify all of it; BagError says what is wrong first."""
+        """Verify the whole bag; raise BagError at the first fault."""
         with disk_errors(str(self.folder)):
             if not (self.folder / bagit.DECLARATION_FILE).is_file():
                 raise BagError(f"there is no {bagit.DECLARATION_FILE} in {shown(str(self.folder))}")
@@ -74,7 +78,7 @@ class BagFolder:
             self._verify_items()
 
     def _text(self, name: str) -> str:
-        """Return a small tag file."""
+        """Return the text of a small tag file."""
         content = self._content(name, _LARGEST_TAG_FILE)
         try:
             return content.decode()
@@ -82,7 +86,7 @@ class BagFolder:
             raise BagError(f"{name} is not in UTF-8") from None
 
     def read(self, path: str) -> bytes:
-        """Return a file that is of one piece: the manifest of an item, or a tag file."""
+        """Return the content of the manifest of an item."""
         with disk_errors(str(self.folder), path):
             return self._content(path, LARGEST_MANIFEST)
 
@@ -94,7 +98,7 @@ class BagFolder:
         return content
 
     def _opened(self, path: str) -> BinaryIO:
-        """Open a file, wherever no link leads to it."""
+        """Open a file; raise BagError if its path leads through a link."""
         if not bagit.is_inside(path):
             raise BagError(f"{bagit.named(path)} leads out of the bag")
         try:
@@ -103,7 +107,7 @@ class BagFolder:
             raise BagError(f"there is no file {bagit.named(path)}") from None
 
     def _lines(self, algorithm: str, *, tags: bool) -> Iterator[tuple[str, str]]:
-        """Go through the lines of a manifest; whatever ends them, an empty one says nothing."""
+        """Yield the lines of a manifest, with any line ending, without empty ones."""
         name = bagit.manifest_file(algorithm, tags=tags)
         with self._opened(name) as raw, open(raw.fileno(), encoding="utf-8", closefd=False) as text:
             count = 0
@@ -118,7 +122,7 @@ class BagFolder:
                 raise BagError(f"{name} is not in UTF-8") from None
 
     def _verify_tags(self) -> None:
-        """Verify the files beside the payload, by the manifests of them that there are."""
+        """Verify the tag files by all tag manifests that the bag has."""
         known = [
             algorithm
             for algorithm in bagit.ALGORITHMS
@@ -167,7 +171,7 @@ class BagFolder:
             raise BagError(f"{bagit.named(path)} is not in both manifests")
 
     def _verify_payload(self, report: Report) -> None:
-        """Verify every file that is there, several at once; and that none is missing."""
+        """Verify every file of the payload, several at once, and that none is missing."""
         waiting: list[Future[tuple[str, Checksums]]] = []
         ended = threading.Event()
 
@@ -176,7 +180,7 @@ class BagFolder:
                 raise CancelledError
             report(more)
 
-        with ThreadPoolExecutor(_AT_ONCE, "sums") as threads:
+        with ThreadPoolExecutor(_THREADS, "sums") as threads:
             try:
                 for path in self._walk():
                     if self._index.find(path) is None:
@@ -187,7 +191,7 @@ class BagFolder:
                 for each in waiting:
                     self._see(*each.result())
             finally:
-                ended.set()  # nobody waits for the sums of a large file then
+                ended.set()  # so that threads stop reading large files
                 threads.shutdown(cancel_futures=True)
         if path := self._index.unseen():
             raise BagError(f"{bagit.named(path)} is missing")
@@ -200,7 +204,7 @@ class BagFolder:
         self._index.see(path, sums.size)
 
     def _walk(self) -> Iterator[str]:
-        """Go through the files of the payload; refuse whatever is neither file nor folder."""
+        """Yield the files of the payload; raise BagError if one is neither file nor folder."""
         if not stat.S_ISDIR(os.lstat(self.folder / bagit.PAYLOAD).st_mode):
             raise BagError(f"{bagit.PAYLOAD} is not a folder")
         folders = [bagit.PAYLOAD]
@@ -228,7 +232,7 @@ class BagFolder:
             raise BagError("it has not as many files and bytes as it says (Payload-Oxum)")
 
     def _verify_items(self) -> None:
-        """See that all files are those of items, and all items whole."""
+        """Verify that all files belong to items, and that all items are complete."""
         for path in self._index.paths_like(f"/{bagit.MANIFEST}"):
             found = bagit.divided(path)
             if found is not None and not found[1]:
@@ -246,7 +250,7 @@ class BagFolder:
             return item.kind
 
     def item(self, place: str) -> tuple[IncomingItem, bytes, bytes | None]:
-        """Return an item, its manifest, and that of what describes it."""
+        """Return an item, its manifest, and the manifest of its metadata item."""
         text = self.read(f"{bagit.ITEMS}{place}/{bagit.MANIFEST}")
         with _wrong_manifest(place):
             item, _ = read_manifest(text, place)

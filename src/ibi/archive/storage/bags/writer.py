@@ -1,8 +1,8 @@
-"""A bag that is being written: the files first, and last of all what makes it a bag.
+"""A writer of bags, which writes the files first and `bagit.txt` last.
 
-What was interrupted is gone on with: a file that is there with the right checksums stays, one that
-is there in part goes on from there. Before `bagit.txt` stands in the folder nobody takes it for a
-bag, and by then all else is on the disk.
+An interrupted export is resumed: a file that exists with the right checksums stays, and a partial
+one is continued. Without `bagit.txt` no program takes the folder for a bag, and when it is written,
+everything else is on the disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ibi.foundation.system.safe_open import fsync_folder
 from ibi.model.item import File
 
 MARKER: Final = "export.json"
-"""What is exported, as long as it is not whole."""
+"""The file that describes an unfinished export."""
 _PART: Final = ".part"
 _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -39,16 +39,16 @@ Read = Callable[[int], AbstractContextManager[Iterator[bytes]]]
 
 
 class BagWriter:
-    """Writes a bag into a folder; threads may write files of it at once."""
+    """Writes a bag into a folder; several threads may write files at once."""
 
     def __init__(self, folder: Path, purpose: object) -> None:
-        """Begin, or go on with what was begun for the same purpose."""
+        """Begin an export, or resume one of the same purpose."""
         self.folder = folder
         self._lock = threading.Lock()
         self._places: set[str] = set()
         self._version = bagit.NEW
         self.size = self.count = 0
-        """Bytes and files of the payload that are there."""
+        """Bytes and files of the payload so far."""
         with disk_errors(str(folder)):
             self.resumed = self._begun(msgspec.json.encode(purpose))
             (folder / bagit.PAYLOAD).mkdir(exist_ok=True)
@@ -58,7 +58,7 @@ class BagWriter:
             }
 
     def _begun(self, purpose: bytes) -> bool:
-        """Return whether something is here already; refuse a folder that is somebody else's."""
+        """Return whether an export is resumed; raise if the folder has other content."""
         folder, marker = self.folder, self.folder / MARKER
         folder.mkdir(parents=True, exist_ok=True)
         if marker.is_file():
@@ -74,7 +74,7 @@ class BagWriter:
         return False
 
     def enlist(self, place: str, files: Mapping[str, tuple[str, str, int]]) -> None:
-        """Count the files at a place, which are written, as part of the bag: sums and sizes."""
+        """Add the written files of a place to the manifests, with their sums and sizes."""
         with self._lock:
             self._places.add(place)
             for path, (sha256, sha512, size) in files.items():
@@ -85,11 +85,11 @@ class BagWriter:
                 self.count += 1
 
     def has(self, place: str) -> bool:
-        """Tell whether the files at a place are part of the bag."""
+        """Return whether the files of a place are part of the bag."""
         return place in self._places
 
     def fetch(self, path: str, file: File, read: Read) -> None:
-        """Write a file of the payload as it is known; ChecksumError if it is another."""
+        """Write a file of the payload; raise ChecksumError if it is not as described."""
         with disk_errors(str(self.folder), path):
             target = self._target(path)
             with os.fdopen(os.open(target, _OPEN, 0o644), "r+b") as out:
@@ -105,7 +105,7 @@ class BagWriter:
             raise ChecksumError(path, file.sha256, sums.sha256.hexdigest())
 
     def write(self, path: str, content: bytes) -> tuple[str, str, int]:
-        """Write a small file of the payload; return its sums and size."""
+        """Write a small file of the payload; return its checksums and size."""
         with disk_errors(str(self.folder), path):
             self._target(path).write_bytes(content)
         sums = Checksums()
@@ -116,12 +116,12 @@ class BagWriter:
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_symlink() or target.is_dir():
-            msg = f"{shown(str(target))} is not a file: somebody else writes here."
+            msg = f"{shown(str(target))} is not a file: another program writes here."
             raise ArchiveRequestError(msg)
         return target
 
     def tidy(self, place: str, paths: set[str]) -> None:
-        """Remove what an earlier run wrote of an item, and does not belong to it any more."""
+        """Remove files that an earlier run wrote and that no longer belong to an item."""
         if not self.resumed:
             return
         with disk_errors(str(self.folder)):
@@ -133,7 +133,7 @@ class BagWriter:
                     prune(doc, path)
 
     def _drop_others(self) -> None:
-        """Remove items that an earlier run wrote, and which are not to be exported any more."""
+        """Remove items that an earlier run wrote and that are no longer to be exported."""
         root = self.folder / bagit.ITEMS
         for found in list(root.rglob(bagit.MANIFEST)) if self.resumed else ():
             path = found.relative_to(self.folder).as_posix()
@@ -147,12 +147,12 @@ class BagWriter:
             prune(root, f"{place}/{bagit.MANIFEST}")
 
     def finish(self, info: list[tuple[str, str]], tags: Mapping[str, bytes]) -> None:
-        """Make a bag of it, durably."""
+        """Complete the bag, and make it durable."""
         with disk_errors(str(self.folder)):
             self._drop_others()
             for lines in self._lines.values():
                 lines.close()
-            # All at once: a hundred thousand files, each by itself, would take many times as long.
+            # One sync for all: one for each of a hundred thousand files would take far longer.
             os.sync()
             pairs = [*info, ("Payload-Oxum", bagit.oxum(self.size, self.count))]
             written = {**tags, bagit.INFO_FILE: bagit.info(pairs).encode()}
@@ -180,7 +180,7 @@ class BagWriter:
             write_durably(path, "".join(lines).encode())
 
     def close(self) -> None:
-        """Let go of it; what is not finished can be gone on with."""
+        """Close the manifests; an unfinished bag can be resumed."""
         for lines in self._lines.values():
             with suppress(OSError):
                 lines.close()
@@ -192,7 +192,7 @@ def _differs(sums: Checksums, file: File) -> bool:
 
 
 def _append(out: BinaryIO, sums: Checksums, read: Read, whole: int) -> None:
-    """Go on with a file from where it is known; no more of it is taken than there should be."""
+    """Append to a file from where its checksums end; read no more than its whole size."""
     out.seek(sums.size)
     with read(sums.size) as pieces:
         for piece in pieces:

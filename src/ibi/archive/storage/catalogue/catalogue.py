@@ -48,7 +48,6 @@ class SqlSettings:
     """Values that an archive sets once, by name."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
@@ -76,14 +75,13 @@ class SqlLinks:
     """The resolvers that an archive is linked to."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
     def all(self) -> dict[str, str]:
-        """Return what is kept of each resolver."""
+        """Return the JSON document of each resolver, by its address."""
         rows = self._read("SELECT resolver, document FROM archive_link")
-        # Sorted here: a database has an order of its own for texts.
+        # Sorted here, because the order of texts differs between databases.
         return {str(resolver): str(document) for resolver, document in sorted(rows)}
 
     def keep(self, resolver: str, document: str) -> None:

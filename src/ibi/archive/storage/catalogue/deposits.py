@@ -20,7 +20,6 @@ class SqlDeposits:
     """Deposits, open and completed."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
@@ -62,7 +61,6 @@ class SqlReservations:
     """Labels that are reserved for later items."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 

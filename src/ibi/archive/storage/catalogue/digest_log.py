@@ -1,9 +1,9 @@
-"""The log of which names an archive holds, in SQL: what its digest is read from.
+"""The log of the names that an archive holds, in SQL: the source of its digest.
 
-Every row goes into the transaction of the change that it tells of. Their numbers go up by random
-steps: whoever comes with a number that is not there read a log that this database has lost, also
-if it went on since from an earlier state of itself. Nobody else's row can come to stand before one
-that was read: the one row of `archive_epoch` is held until the transaction ends.
+Each row is written in the transaction of the change that it records. Row numbers grow by random
+steps: a client that sends a number which is not in the log has read rows that this database lost,
+for example because it was restored from a backup. No row is inserted before one that was read,
+because a transaction locks the one row of `archive_epoch` until it ends.
 """
 
 from __future__ import annotations
@@ -21,26 +21,25 @@ from ibi.identifier.fingerprint import OCTETS, fingerprint
 from ibi.model.item import Item
 
 _STEP_BITS: Final = 24
-"""Of the steps: 2^38 changes have room, and one log in 2^24 that was set back is not noticed."""
+"""Bits of a random step; leaves room for 2^38 changes, and misses one lost row in 2^24."""
 _NAMES: Final = 1000
-"""To a row: a page has room for every one. An item with more has several rows."""
+"""Names of one row, so that a page has room for any row; an item with more has several rows."""
 _PART: Final = 200
-"""Items that are written down in one transaction: for as long everybody else waits."""
-_FEW: Final = 500
-"""Changes that are read like everything else, in a millisecond."""
+"""Items that are logged in one transaction, which blocks all other writers."""
+_QUICK_ROWS: Final = 500
+"""Rows that are read in the common connection, within a millisecond."""
 _CHANGES: Final = (
     "SELECT number, names, held FROM archive_digest "
     "WHERE number > $1 AND number <= $2 ORDER BY number LIMIT $3"
 )
 _WHOLE: Final = 2**62
-"""Up to which item a log is filled that lacks none."""
+"""The value of `filled` when all items that are older than the log have been logged."""
 
 
 class SqlDigestLog:
     """The log of names."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep it in a database."""
         self._database = handle.database
         self._write = handle.write
         self._read = handle.read
@@ -57,10 +56,10 @@ class SqlDigestLog:
 
     def changes(self, after: int, last: int, limit: int) -> list[NameChange]:
         """Return rows numbered greater than `after` and up to `last`, in order."""
-        few = min(_FEW, limit)
+        few = min(_QUICK_ROWS, limit)
         rows = self._read(_CHANGES, after, last, few)
         if len(rows) == few < limit:
-            # Everybody else would wait for so many: the item that a reader wants is read there too.
+            # So many rows are read apart: in the common connection, all other reads would wait.
             rows += self._survey(_CHANGES, rows[-1][0], last, limit - few)
         return [NameChange(*row) for row in rows]
 
@@ -89,7 +88,7 @@ def names_of(item: Item) -> list[str]:
 
 
 def note_names(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) -> None:
-    """Write down the names of items, and of each whether it is held since now, or no more."""
+    """Log the names of items, each with whether it was added or removed."""
     packed = [(part, held) for names, held in noted for part in _packed(names)]
     if not packed:
         return
@@ -100,14 +99,14 @@ def note_names(execute: Execute, noted: Sequence[tuple[Iterable[str], bool]]) ->
 
 
 def begin_epoch(execute: Execute, database: Database) -> None:
-    """Empty the log, to be filled anew; who read the old one is told so by its epoch."""
+    """Empty the log, to be filled anew; clients notice that by the new epoch."""
     execute(f"{database.emptying} archive_digest")
     begin = "UPDATE archive_epoch SET epoch = $1, last = 0, filled = 0"
     execute(begin, secrets.token_hex(16))
 
 
 def _packed(names: Iterable[str]) -> list[bytes]:
-    """Return the fingerprints of all names, by as many as go into a row."""
+    """Return the concatenated fingerprints of names, divided into rows."""
     octets = b"".join([fingerprint(name).to_bytes(OCTETS) for name in dict.fromkeys(names)])
     part = _NAMES * OCTETS
     return [octets[start : start + part] for start in range(0, len(octets), part)]

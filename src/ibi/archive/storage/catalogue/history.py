@@ -1,4 +1,4 @@
-"""The history of an archive, in SQL: what was done, when, by whom."""
+"""The history of an archive, in SQL: acts with their time and user."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from ibi.model.change import Change
 
 _HISTORY: Final = "SELECT number, change, at, who, act, label, detail FROM archive_history"
 _END: Final = 2**62
+"""A number greater than that of any line."""
 
 
 class SqlHistory:
-    """What a catalogue knows of the past."""
+    """The history of an archive."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep it in a database."""
         self._write = handle.write
         self._survey = handle.survey
 
     def entries(
         self, after: int, limit: int, choice: HistoryChoice = WHOLE, *, newest_first: bool = False
     ) -> list[HistoryEntry]:
-        """Return what was done, the oldest first, numbered later than `after`."""
+        """Return lines numbered greater than `after`, the oldest first.
+
+        With `newest_first`, return lines numbered less than `after`; from the end if it is 0.
+        """
         if not _is_storable(choice):
             return []
         if newest_first:
@@ -46,7 +49,7 @@ class SqlHistory:
             f"SELECT act, count(*) FROM archive_history {where} GROUP BY act",  # noqa: S608  # no values
             *values,
         )
-        # Sorted here: a database has an order of its own for texts.
+        # Sorted here, because the order of texts differs between databases.
         return {str(act): int(count) for act, count in sorted(rows)}
 
     def note(self, entry: HistoryEntry) -> None:
@@ -55,7 +58,7 @@ class SqlHistory:
 
 
 def write_entry(execute: Execute, change: Change | StoredChange | HistoryEntry) -> bool:
-    """Write the line of history; False if it is there: the change was made before."""
+    """Write a line; return False if the change has one, because it was made before."""
     rows = execute(
         "INSERT INTO archive_history (change, at, who, act, label, detail) "
         "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING number",
@@ -70,7 +73,7 @@ def write_entry(execute: Execute, change: Change | StoredChange | HistoryEntry) 
 
 
 def _is_storable(choice: HistoryChoice) -> bool:
-    """Tell whether a database can be asked for it; what no database can have is nowhere."""
+    """Return whether a database can store the texts of a choice; if not, no line matches it."""
     return all(map(is_storable, (choice.label, choice.act, choice.who)))
 
 

@@ -24,10 +24,9 @@ _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_fi
 
 
 class SqlItems:
-    """What a catalogue knows of items."""
+    """Items and their files, by any of their names."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._database = handle.database
         self._write = handle.write
         self._read = handle.read
@@ -39,7 +38,7 @@ class SqlItems:
 
     def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
         """Return items numbered greater than `after`, in the order of their numbers."""
-        # Two statements, because a database plans one without looking at what it is given.
+        # Two statements, because a database plans a statement without looking at its values.
         if kind:
             only = f"{_HELD} WHERE i.id > $1 AND i.kind = $2 ORDER BY i.id LIMIT $3"
             rows = self._read(only, after, kind, limit)
@@ -72,7 +71,7 @@ class SqlItems:
         return [File(*row) for row in rows]
 
     def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
-        """Write a change, in one transaction that `decide` is the last step of."""
+        """Write a change in one transaction, whose last step is `decide`."""
 
         def work(execute: Execute) -> None:
             if not write_entry(execute, change):
@@ -91,7 +90,7 @@ class SqlItems:
     def restore(
         self, stored: StoredChange, items: Sequence[ManifestItem], dropped: Sequence[str] = ()
     ) -> None:
-        """Write items as a change left them, whatever stands there; history gets it once."""
+        """Overwrite items with the state after a change; the history has the change once."""
 
         def work(execute: Execute) -> None:
             write_entry(execute, stored)
@@ -118,7 +117,7 @@ class SqlItems:
         _put(execute, number, kept.files)
 
     def _insert(self, execute: Execute, kept: ManifestItem) -> int:
-        """Make a row under the number that the item had, if nothing else has it by now."""
+        """Insert a row with the former number of the item, unless another item has it."""
         taken = execute("SELECT 1 FROM archive_item WHERE id = $1", kept.number)
         if not kept.number or taken:
             return _insert(execute, kept.item)
@@ -139,13 +138,13 @@ def _held(row: tuple[Any, ...]) -> StoredItem:
 
 
 def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]) -> int:
-    """Write what happens to one item, and return its number; note whether its names are held."""
+    """Write the change of one item and return its number; append the change of its names."""
     item = change.item
     if change.version == 0:
         _insert(execute, item)
     number = _update(execute, item, change.version, change.version + 1)
     if number is None:
-        msg = f"{item.forms.label} was changed by somebody else meanwhile: look, and try again."
+        msg = f"{item.forms.label} was changed meanwhile: read it again, and try again."
         raise StateError(msg)
     if change.dropped:
         noted.append((_drop(execute, item), False))
@@ -163,11 +162,11 @@ def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bo
 
 
 def _drop(execute: Execute, item: Item) -> list[str]:
-    """Forget an item, and all that was known of it; return its names."""
+    """Remove an item with its names and files; return its names."""
     label = item.forms.label.canonical
     names = names_of(item)
     for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
-        # All of its names, also of earlier versions: the number may be given to another item.
+        # All names, also those of earlier versions: another item may get this number.
         gone = execute("DELETE FROM archive_name WHERE item = $1 RETURNING name", number)
         names += [str(name) for (name,) in gone]
         execute("DELETE FROM archive_file WHERE item = $1", number)
@@ -191,7 +190,7 @@ def _insert(execute: Execute, item: Item) -> int:
 
 
 def _update(execute: Execute, item: Item, version: int, next_: int) -> int | None:
-    """Write the next version; None if the item has another one than this by now."""
+    """Write the next version; return None if the item has another version than `version`."""
     rows = execute(
         "UPDATE archive_item SET state = $1, version = $2, document = $3 "
         "WHERE label = $4 AND version = $5 RETURNING id",
@@ -205,7 +204,7 @@ def _update(execute: Execute, item: Item, version: int, next_: int) -> int | Non
 
 
 def _name(execute: Execute, number: int, item: Item) -> None:
-    """Give an item its names. Those of its forms may have been reserved, for it."""
+    """Insert the names of an item. Those of its forms may have been reserved for it."""
     execute(
         "DELETE FROM archive_reservation WHERE label = $1 AND forms = $2",
         item.forms.label.canonical,
@@ -251,7 +250,7 @@ def _put(execute: Execute, number: int, files: Sequence[File]) -> None:
 
 
 def _complete(execute: Execute, deposit: str, label: str) -> bool:
-    """Close a deposit; False if it is not open."""
+    """Complete a deposit; return False if it is not open."""
     update = (
         "UPDATE archive_deposit SET completed = $1 WHERE id = $2 AND completed = '' RETURNING id"
     )

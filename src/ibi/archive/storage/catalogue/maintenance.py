@@ -26,13 +26,13 @@ _ADD_COPIES: Final = (
 )
 _DAMAGE: Final = "SELECT label, path, found, what FROM archive_damage"
 _ALL: Final = 2**31
+"""A limit above any number of rows."""
 
 
 class SqlTasks:
     """Tasks; those that have ended stay, as a record."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
@@ -81,10 +81,9 @@ class SqlTasks:
 
 
 class SqlTransfers:
-    """Transfers; those that have ended stay."""
+    """Transfers; those that have ended stay, so that no late message reopens them."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
@@ -123,10 +122,9 @@ class SqlTransfers:
 
 
 class SqlCopies:
-    """Copies, and how they stand with their Originals."""
+    """Records of copies."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 
@@ -189,10 +187,9 @@ class SqlCopies:
 
 
 class SqlDamages:
-    """Damaged files, until they are whole again."""
+    """Damaged files, until they are repaired."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._write = handle.write
         self._read = handle.read
 

@@ -1,10 +1,10 @@
-"""A catalogue written anew, in SQL: gathered in tables beside, and moved over when it is whole.
+"""A rebuild of the catalogue, in SQL: gathered in tables of its own, then moved.
 
-Ten million items are no transaction that a database bears. So they are gathered a few hundred at a
-time, while the catalogue stays as it is; then one setting says that all is gathered, and from there
-on the tables are emptied and filled, again a part at a time. Whoever is killed before that setting
-has changed nothing; whoever is killed after it leaves the setting, by which everybody knows that
-the catalogue is half full, and where the rest is.
+Ten million items are too many for one transaction. So they are gathered in parts, while the
+catalogue stays as it is. Then a setting records that everything is gathered, and the tables of the
+catalogue are emptied and filled, again in parts. A process that is killed before that setting is
+written has changed nothing. One that is killed later leaves the setting, which tells the next
+process that the catalogue is incomplete and that the rest is in the tables of the rebuild.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from ibi.foundation.sql.rows import insert_rows, is_storable
 from ibi.foundation.sql.store import SqlHandle
 
 REBUILDING: Final = "rebuilding"
-"""The setting that stands while the catalogue is half full."""
+"""The name of the setting that exists while the catalogue is incomplete."""
 
 _PART: Final = 1000
-"""Items to a transaction."""
+"""Items of one transaction."""
 _GREATEST: Final = 2**62
+"""The limit of numbers and versions that a manifest may give."""
 _TAKEN: Final = "names another item already: no label is given twice"
 
 _TABLES: Final = ("item", "name", "file", "reservation", "access")
@@ -46,7 +47,7 @@ CREATE TABLE archive_new_access (
     label TEXT NOT NULL, day TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (label, day))
 """
 
-# Statistics are by number, and go with the label: an item may get another number.
+# Statistics are stored by number, and are carried over by label, as an item may get a new number.
 _ACCESSES: Final = """
 INSERT INTO archive_new_access (label, day, count)
 SELECT i.label, a.day, a.count FROM archive_access a JOIN archive_item i ON i.id = a.item
@@ -71,10 +72,10 @@ SELECT label, short, forms, reserved, who, note FROM archive_new_reservation
 
 
 class SqlRebuild:
-    """Gathers a catalogue anew, and moves it over."""
+    """Gathers the items of a new catalogue, and replaces those of the old one."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Begin, or find what somebody gathered and did not move."""
+        """Begin a rebuild, or continue one that was interrupted in `finish`."""
         self._write = handle.write
         self._read = handle.read
         self._database = handle.database
@@ -93,7 +94,7 @@ class SqlRebuild:
         self._write(lambda execute: _reserve(execute, reservations))
 
     def finish(self) -> None:
-        """Put all of it in the place of what the catalogue has."""
+        """Replace the items and reservations of the catalogue."""
         if not self.is_whole:
             self._number()
             self._each_part("archive_item", "id", (_ACCESSES,))
@@ -103,7 +104,7 @@ class SqlRebuild:
         self._move()
 
     def _number(self) -> None:
-        """Give numbers to those that have none, in the order in which they were made."""
+        """Number the items that have no number, in the order of their creation."""
         select = (
             "SELECT label FROM archive_new_item WHERE number IS NULL "
             "ORDER BY created, label LIMIT $1"
@@ -134,7 +135,7 @@ class SqlRebuild:
         self._write(lambda execute: [execute(each, *values) for each in statements])
 
     def _each_part(self, table: str, column: str, statements: Sequence[str]) -> None:
-        """Run statements for so many numbers at a time: those after $1, up to $2."""
+        """Run statements for one range of numbers after the other: after $1, up to $2."""
         for part in self._parts(table, column):
             self._run(*statements, values=part)
 
@@ -166,7 +167,7 @@ def _put(execute: Execute, items: Sequence[ManifestItem]) -> list[str]:
     known = _known(execute, [kept for kept in items if not (kept.number and kept.version)])
     faults = [_fault(kept) for kept in items]
     labels: dict[str, int] = {}
-    """Of those that can be taken, by their places in the list."""
+    """Insert items; return for each its fault, or an empty string."""
     for place, kept in enumerate(items):
         label = _label(kept)
         if not faults[place] and labels.setdefault(label, place) != place:
@@ -194,7 +195,7 @@ def _label(kept: ManifestItem) -> str:
 
 
 def _fault(kept: ManifestItem) -> str:
-    """Say what no database can have."""
+    """Return why a database cannot store an item; empty if it can."""
     if not all(is_storable(f"{file.path}{file.media_type}") for file in kept.files):
         return "it has a file whose name no database can have"
     if len({file.path for file in kept.files}) != len(kept.files):
@@ -203,7 +204,7 @@ def _fault(kept: ManifestItem) -> str:
 
 
 def _known(execute: Execute, items: Sequence[ManifestItem]) -> dict[str, tuple[int, int]]:
-    """Return the numbers and versions that are in the catalogue of those that have none."""
+    """Return the numbers and versions that the old catalogue has of items, by label."""
     select = "SELECT id, version FROM archive_item WHERE label = $1"
     found = {_label(kept): execute(select, _label(kept)) for kept in items}
     return {label: rows[0] for label, rows in found.items() if rows}
@@ -224,7 +225,7 @@ def _row(kept: ManifestItem, known: dict[str, tuple[int, int]]) -> tuple[Any, ..
 
 
 def _insert(execute: Execute, rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Insert items, and return the labels that are taken; who has another's number loses it."""
+    """Insert items, without a number if it is taken; return the labels that are taken."""
     columns = "label, number, created, kind, state, version, document"
     into, then = f"archive_new_item ({columns})", "ON CONFLICT DO NOTHING RETURNING label"
     written = {label for (label,) in insert_rows(execute, into, rows, then)}
@@ -234,7 +235,7 @@ def _insert(execute: Execute, rows: Sequence[tuple[Any, ...]]) -> list[str]:
 
 
 def _name(execute: Execute, items: Sequence[ManifestItem]) -> list[tuple[str, str]]:
-    """Give items their names, and return those that are another's."""
+    """Insert the names of items; return those that other items have, with the label."""
     wanted = [
         (name, _label(kept))
         for kept in items

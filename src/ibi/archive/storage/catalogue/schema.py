@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 
 SCHEMA: Final = sa.MetaData()
-# SQLite numbers rows by itself only in an INTEGER, PostgreSQL runs out of them in one.
+# SQLite numbers rows by itself only in an INTEGER, whose range in PostgreSQL is too small.
 _NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 item = sa.Table(
@@ -21,8 +21,8 @@ item = sa.Table(
     sa.Column("document", sa.Text, nullable=False),
     sa.Index("archive_item_of_kind", "kind", "id"),
 )
-# Every name that was ever given stays here, so that none is given twice; `item` is empty while a
-# label is only reserved.
+# Every name that was ever assigned stays here, so that none is assigned twice; `item` is NULL while
+# a label is only reserved.
 name = sa.Table(
     "archive_name",
     SCHEMA,
@@ -127,7 +127,7 @@ task = sa.Table(
     sa.Column("ended", sa.BigInteger, nullable=False),
     sa.Index("archive_task_of_kind", "kind", "begun"),
 )
-# The transfers that this archive has to do with, and what its items must not say of them: secrets.
+# The transfers in which this archive takes part, with their secrets, which no item may contain.
 exchange = sa.Table(
     "archive_exchange",
     SCHEMA,
@@ -141,7 +141,7 @@ exchange = sa.Table(
     sa.Column("fault", sa.Text, nullable=False),
     sa.Index("archive_exchange_of_state", "state", "since"),
 )
-# Copies, and when their Originals were last looked for.
+# Copies, and when their Originals were last checked.
 copy = sa.Table(
     "archive_copy",
     SCHEMA,
@@ -151,7 +151,7 @@ copy = sa.Table(
     sa.Column("fault", sa.Text, nullable=False),
     sa.Index("archive_copy_checked", "checked"),
 )
-# Files that an audit found damaged, until they are whole again.
+# Files that an audit found damaged, until they are repaired.
 damage = sa.Table(
     "archive_damage",
     SCHEMA,
@@ -160,7 +160,7 @@ damage = sa.Table(
     sa.Column("found", sa.BigInteger, nullable=False),
     sa.Column("what", sa.Text, nullable=False),
 )
-# A row for every change of an item: the fingerprints of its names, one after the other.
+# A row for every change of an item, with the concatenated fingerprints of its names.
 digest = sa.Table(
     "archive_digest",
     SCHEMA,
@@ -168,7 +168,7 @@ digest = sa.Table(
     sa.Column("names", sa.LargeBinary, nullable=False),
     sa.Column("held", sa.Boolean, nullable=False),
 )
-# One row: how far the digest has come, and up to which item it was filled.
+# One row: the last number of the digest, and the item up to which it was filled.
 epoch = sa.Table(
     "archive_epoch",
     SCHEMA,

@@ -1,4 +1,4 @@
-"""How often items were read, and what is held, in SQL. No address of a reader comes here."""
+"""Counts of accesses and of holdings, in SQL. No address of a client is stored."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from ibi.foundation.sql.store import SqlHandle
 
 T = TypeVar("T")
 
-_SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would sum them up to a decimal number
+_SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would return a decimal number
 _DAY: Final = 86_400 * 1_000_000_000
 _AT_ONCE: Final = 250
-"""Rows in a statement."""
+"""Rows of one statement."""
 _ALL: Final = 2**62
-"""More than anything was ever read."""
+"""A number greater than any count of accesses."""
 
 
 class SqlStatistics:
-    """What a catalogue knows in numbers."""
+    """Counts of accesses and of holdings."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
         self._database = handle.database
         self._write = handle.write
         self._survey = handle.survey
@@ -48,7 +47,7 @@ class SqlStatistics:
         )
 
     def accesses(self, first: str, last: str, item: int = 0) -> list[DayAccesses]:
-        """Return accesses by day, of one item or of all together."""
+        """Return accesses by day, of one item or of all."""
         of_item, values = (" AND item = $3", (item,)) if item else ("", ())
         rows = self._survey(
             f"SELECT day, {_SUM} FROM archive_access "  # noqa: S608  # no values
@@ -62,7 +61,7 @@ class SqlStatistics:
     def most_read(
         self, first: str, last: str, limit: int, after: tuple[int, int] | None = None
     ) -> list[ItemAccesses]:
-        """Return the items that were read most; of those read as often, the older first."""
+        """Return the items that were read most; among equals, the older first."""
         count, item = after or (_ALL, 0)
         rows = self._survey(
             "SELECT r.item, i.label, r.total "  # noqa: S608  # no values
@@ -90,7 +89,7 @@ class SqlStatistics:
             "FROM archive_item i LEFT JOIN (SELECT item, count(*) AS files, sum(size) AS bytes "
             "FROM archive_file GROUP BY item) f ON f.item = i.id GROUP BY i.kind, i.state, day"
         )
-        # Sorted here: a database has an order of its own for texts.
+        # Sorted here, because the order of texts differs between databases.
         return [HoldingCount(*row) for row in sorted(rows)]
 
     def maintenance_counts(self) -> MaintenanceCounts:
@@ -119,7 +118,7 @@ class SqlStatistics:
 def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
     counted = [False] * len(accesses)
     counts: Counter[tuple[int, str]] = Counter()
-    # In one order whoever counts: two who wait for each other's rows would wait for ever.
+    # All transactions lock rows in the same order: otherwise two could deadlock.
     for number in sorted(range(len(accesses)), key=lambda each: _key(accesses[each])):
         access = accesses[number]
         counted[number] = _use(execute, access)
@@ -132,7 +131,7 @@ def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
 
 
 def _others(execute: Execute, access: Access) -> Iterator[tuple[int, int]]:
-    """Find the other items that were read, those that are here."""
+    """Yield the numbers and counts of the other items that were read and are known."""
     for some in _slices(access.others):
         places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
         found = execute(
@@ -164,7 +163,7 @@ def _key(access: Access) -> tuple[int, int]:
 
 
 def _use(execute: Execute, access: Access) -> bool:
-    """Use a key up; False if it was used."""
+    """Mark a key as used; return False if it was used before."""
     insert = (
         "INSERT INTO archive_used_key (issued, nonce, until) VALUES ($1, $2, $3) "
         "ON CONFLICT DO NOTHING RETURNING issued"

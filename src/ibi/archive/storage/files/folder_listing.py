@@ -1,4 +1,4 @@
-"""What lies in the folder of a file tree, key by key."""
+"""The files of a folder store, by their keys."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ibi.model.item import File
 
 
 class LocalFile:
-    """An open descriptor, with what is known of its file."""
+    """A file of a local disk, open for reading."""
 
     __slots__ = ("_place", "fd", "modified", "size")
 
     def __init__(self, fd: int, place: str = "") -> None:
-        """Take over a descriptor; the place is named when its disk fails."""
+        """Take over a descriptor; errors of the disk name the place."""
         status = os.fstat(fd)
         self.fd = fd
         self.size = status.st_size
@@ -34,7 +34,7 @@ class LocalFile:
         self._place = place
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return bytes of it; fewer at its end."""
+        """Return `count` bytes, fewer at the end."""
         try:
             return os.pread(self.fd, count, offset)
         except OSError as failure:
@@ -46,17 +46,17 @@ class LocalFile:
 
 
 class FolderFiles:
-    """All files of an archive."""
+    """All files of an archive in a folder, for a move of the store."""
 
     def __init__(self, root: Path) -> None:
-        """Use a folder, and make it if need be."""
+        """Use a folder; create it if it does not exist."""
         self.name = str(root)
         self._root = root
         with disk_errors(self.name):
             (root / "incoming").mkdir(parents=True, exist_ok=True)
 
     def keys(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Return the paths in a folder and below, each with its size."""
+        """Yield the paths in a folder and its subfolders, each with its size in bytes."""
         for folder, folders, files in os.walk(self._root / prefix, onerror=self._fail):
             folders.sort()
             for name in sorted(files):
@@ -70,7 +70,7 @@ class FolderFiles:
             raise storage_error(self.name, failure) from failure
 
     def open(self, key: str) -> LocalFile:
-        """Open a file for reading; UnknownError if there is none."""
+        """Open a file for reading; raise UnknownError if there is none."""
         with disk_errors(self.name):
             try:
                 return LocalFile(open_beneath(self._root, key.split("/")), self.name)
@@ -78,7 +78,7 @@ class FolderFiles:
                 raise UnknownError("file", key) from None
 
     def write(self, key: str, pieces: Iterator[bytes], file: File) -> None:
-        """Write a file, in the place of what was there, with the time that it had elsewhere."""
+        """Write or replace a file atomically, with the modification time of `file`."""
         *folders, name = key.split("/")
         new = ["incoming", f"change-{uuid.uuid4().hex}", "file"]
         with disk_errors(self.name, key):
@@ -100,7 +100,7 @@ class FolderFiles:
                 prune(self._root / "incoming", "/".join(new[1:]))
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove files, and the folders that they leave empty."""
+        """Remove files, and the folders that become empty."""
         with disk_errors(self.name):
             for key in keys:
                 *folders, name = key.split("/")

@@ -1,4 +1,4 @@
-"""What an audit needs of a tree of files: what lies in it, and to put right what is damaged."""
+"""Listing and repair of the files of a folder store, for an audit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ibi.model.item import File
 
 
 class FolderRepair:
-    """Mends the items of a tree; what is half done when it is killed is removed at the start."""
+    """Repairs items of a folder; leftovers of a killed process are removed at the next start."""
 
     def __init__(self, name: str, col: Path, staging: Staging) -> None:
-        """Mend what lies in `col` by files that came into a staging area of the same disk."""
+        """Repair the items in `col` with files of a staging area on the same disk."""
         self._name = name
         self._col = col
         self._staging = staging
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies, in the whole tree or at a place: `<place>/doc/<path>`.
+        """Yield the key of each file of a place or of the whole tree, as `<place>/doc/<path>`.
 
-        What is no text has backslashes in it, as no file of an item has.
+        Names that are not UTF-8 have backslashes, which no file of an item has.
         """
         if not self._col.is_dir():
             raise StorageError(self._name, "its folder 'col' is not there")
@@ -39,19 +39,19 @@ class FolderRepair:
                 yield _readable((Path(folder) / name).relative_to(self._col).as_posix())
 
     def _vanished(self, failure: OSError) -> None:
-        """Pass over a folder that somebody has just removed."""
+        """Ignore a folder that was removed meanwhile; raise any other failure."""
         if not isinstance(failure, (FileNotFoundError, NotADirectoryError)):
             raise storage_error(self._name, failure) from failure
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one; that is not kept."""
+        """Replace a damaged file, which is not kept, by a complete file of a deposit."""
         source = self._staging.files_of(deposit) / file.path
         *folders, name = file.path.split("/")
         within = [*place.split("/"), "doc", *folders]
         with disk_errors(self._name), folder_beneath(self._col, within, make=True) as folder:
             opened = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                # As the catalogue has it: by that a reader is told what the file is.
+                # The time that the catalogue has: responses to readers are made with it.
                 os.utime(opened, ns=(file.modified, file.modified))
                 os.fsync(opened)
             finally:
@@ -77,5 +77,5 @@ class FolderRepair:
 
 
 def _readable(key: str) -> str:
-    """Return a name that can be kept and shown, whatever bytes a disk has in it."""
+    """Return a key as text that can be stored and shown, whatever bytes it has on the disk."""
     return os.fsencode(key).decode("utf-8", "backslashreplace")

@@ -1,15 +1,15 @@
-"""Items as folders: `col/<label>/doc/<files>`, with a manifest beside them (spec part 4).
+"""A file store in a folder: `col/<label>/doc/<files>`, each with a manifest (spec part 4).
 
     col/sid.inpe.br/mtc-m19/2013/09.04.12.27.57/doc/Report.pdf
                                                /ibi.json       the manifest
                                                /old/<change>/  files that were replaced, if kept
-    incoming/<deposit>/                                        files on their way in
-    journal/<change>.json                                      what is decided and not finished
-    reserved/<list>.json                                       labels of items that come later
+    incoming/<deposit>/                                        received files of open deposits
+    journal/<change>.json                                      decided, unfinished changes
+    reserved/<list>.json                                       reserved labels
 
-A change is decided when its line in the journal is durable. All that takes room was written
-before; what follows are renames, each of which may be done again after a crash: so a change is
-there whole, or not at all, whatever is killed when.
+A change is decided when its line in the journal is durable. Everything that needs space is written
+before. Only renames follow, each of which can be repeated after a crash: so a change is carried out
+completely or not at all, whenever the process is killed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from ibi.model.item import File
 
 _FOLDERS: Final = ("col", "incoming", "journal", "reserved")
 _NO_LINKS: Final = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-"""What file systems say that have no second names, or no more of them."""
+"""Error numbers of file systems without hard links, or without room for another one."""
 
 
 class _Step(msgspec.Struct, frozen=True):
-    """What happens to the folder of one item."""
+    """The part of a change that concerns the folder of one item."""
 
     place: str
     adopted: str
@@ -76,25 +76,27 @@ class FolderStore:
     quick = True
 
     def __init__(self, root: Path, *, keep_replaced: bool = True) -> None:
-        """Use a folder, and make it if need be; replaced files are kept, or not."""
+        """Use a folder, created if it does not exist; keep replaced files if so configured."""
         self.name = str(root)
         folders = [root / folder for folder in _FOLDERS]
         self._col, self._incoming, self._journal, self._reserved = folders
         self.staging = Staging(self._incoming)
         self._repair = FolderRepair(self.name, self._col, self.staging)
         self._keep = keep_replaced
-        self._lasting: set[str] = set()  # folders that were made durable: of a year the same
+        self._lasting: set[str] = (
+            set()
+        )  # folders known to be durable; most labels of a year share them
         with disk_errors(self.name):
             for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
             fsync_folder(root)
 
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit."""
+        """Remove all files of a deposit."""
         self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
-        """Do nothing: the files are where they are renamed from."""
+        """Do nothing: the files are on the same disk already, and only need a rename."""
 
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, then carry it out on the files."""
@@ -125,7 +127,7 @@ class FolderStore:
             except BaseException:
                 shutil.rmtree(self._prepared(change.id), ignore_errors=True)
                 raise
-            # From here on it is decided.
+            # This rename decides the change.
             (prepared / "journal").rename(self._journal / f"{change.id}.json")
             fsync_folder(self._journal)
             self._carry_out(line)
@@ -138,7 +140,7 @@ class FolderStore:
             folder = self._made(step.place)
             if step.adopted:
                 self._adopt(step.adopted, folder / "doc")
-            # What goes first, so that a file may come where a folder was, or a folder for a file.
+            # Removals come first, so that a file can replace a folder, and a folder a file.
             for path in step.removed:
                 self._remove(line.change.id, folder, path)
             for path in step.put:
@@ -153,14 +155,14 @@ class FolderStore:
                 _move(prepared / f"{number}.json", folder / MANIFEST)
             fsync_folder(folder)
             if step.dropped:
-                # A label may go on where this one ended: only what is empty goes.
+                # The label may be a prefix of another one: only empty folders are removed.
                 self._lasting.clear()
                 prune(self._col, f"{step.place}/{MANIFEST}")
 
     def _made(self, place: str) -> Path:
         parts, above = place.split("/"), place.rpartition("/")[0]
         if above in self._lasting and not (self._col / above).is_dir():
-            self._lasting.clear()  # somebody moved it
+            self._lasting.clear()  # the folder was moved or removed meanwhile
         lasting = len(parts) - 1 if above in self._lasting else 0
         with folder_beneath(self._col, parts, make=True, lasting=lasting):
             self._lasting.add(above)
@@ -174,7 +176,7 @@ class FolderStore:
     def _put(self, change: StoredChange, folder: Path, path: str) -> None:
         source = self.staging.files_of(change.deposit) / path
         *folders, name = path.split("/")
-        is_new = source.exists()  # or it was done before
+        is_new = source.exists()  # if not, this was done before a crash
         if is_new and self._keep:
             self._keep_old(change.id, folder, path)
         with folder_beneath(folder, ["doc", *folders], make=True) as doc:
@@ -186,7 +188,7 @@ class FolderStore:
         if self._keep:
             self._keep_old(change, folder, path)
         *folders, name = path.split("/")
-        # It may have been done before.
+        # This may have been done before a crash.
         with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
             if has_file(doc, name):
                 os.unlink(name, dir_fd=doc)
@@ -195,14 +197,14 @@ class FolderStore:
 
     @staticmethod
     def _keep_old(change: str, folder: Path, path: str) -> None:
-        """Give the old bytes a second name, under which they stay when the first is taken."""
+        """Link the old file under a second name, which stays when the first one is reused."""
         *folders, name = path.split("/")
         with suppress(FileNotFoundError), folder_beneath(folder, ["doc", *folders]) as doc:
             if not has_file(doc, name):
                 return
             with folder_beneath(folder, ["old", change, *folders], make=True) as old:
                 if not has_file(old, name):
-                    _second_name(name, doc, old)
+                    _link_or_move(name, doc, old)
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
         """Remove a decision from the journal, once the catalogue has the change."""
@@ -210,7 +212,7 @@ class FolderStore:
             line = self._journal / f"{id}.json"
             with suppress(FileNotFoundError):
                 deposit = self._line(line).change.deposit
-                # The line goes last: of a deleted item, the files lie here.
+                # The line is removed last: the files of a deleted item are in this folder.
                 if self._prepared(id).exists():
                     shutil.rmtree(self._prepared(id))
                 if deposit:
@@ -229,12 +231,12 @@ class FolderStore:
         with disk_errors(self.name):
             lines = [self._line(path) for path in self._journal.glob("*.json")]
             if lines:
-                # Of one who was killed between the rename and this: not half done and forgotten.
+                # A process may have been killed between the rename and this call.
                 fsync_folder(self._journal)
             known = {self._prepared(line.change.id) for line in lines}
             for left in self._incoming.glob("change-*"):
                 if left not in known:
-                    shutil.rmtree(left)  # it never was decided
+                    shutil.rmtree(left)  # of a change that was not decided
         for line in sorted(lines, key=lambda line: line.change.at):
             with disk_errors(self.name):
                 self._carry_out(line)
@@ -248,7 +250,7 @@ class FolderStore:
                 return file.read()
 
     def manifests(self) -> Iterator[tuple[str, bytes]]:
-        """Return every place and its manifest; an empty one where the disk does not let us."""
+        """Yield the place and the manifest of every item; an empty one if it is unreadable."""
         unread: list[str] = []
         for folder, folders, files in os.walk(
             self._col, onerror=lambda failure: unread.append(failure.filename)
@@ -260,7 +262,7 @@ class FolderStore:
                     yield place, self.manifest(place)
                 except StorageError:
                     yield place, b""
-                # A label may go on where another ends, but not among its files.
+                # A label may be a prefix of another one, which is not among its files.
                 folders[:] = (name for name in folders if name not in {"doc", "old"})
         yield from ((Path(each).relative_to(self._col).as_posix(), b"") for each in unread)
 
@@ -284,16 +286,16 @@ class FolderStore:
             return LocalFile(fd, self.name)
 
     def link(self, place: str, path: str, method: str) -> str:
-        """Return nothing: readers get files from us."""
+        """Return an empty string: the archive itself serves the files."""
         del place, path, method
         return ""
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies, in the whole tree or at a place, whoever put it there."""
+        """Yield the key of each file of a place or of the whole tree, known or stray."""
         return self._repair.keys(place)
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one."""
+        """Replace a damaged file by a complete file of a deposit."""
         self._repair.mend(place, file, deposit)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
@@ -301,7 +303,7 @@ class FolderStore:
         self._repair.mend_manifest(place, text)
 
 
-def _second_name(name: str, folder: int, other: int) -> None:
+def _link_or_move(name: str, folder: int, other: int) -> None:
     places = {"src_dir_fd": folder, "dst_dir_fd": other}
     try:
         os.link(name, name, **places, follow_symlinks=False)
@@ -313,6 +315,6 @@ def _second_name(name: str, folder: int, other: int) -> None:
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename, unless it was renamed before."""
+    """Rename a file, unless that was done before a crash."""
     with suppress(FileNotFoundError):
         source.rename(target)

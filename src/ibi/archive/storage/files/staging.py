@@ -1,9 +1,9 @@
-"""Files on their way in: of each open deposit a folder, of each file what has come so far.
+"""Received files of open deposits, in one folder for each deposit.
 
-<deposit>/parts/<digest of the path>   what has come of a file
+<deposit>/parts/<digest of the path>   the received bytes of an incomplete file
          /names/<digest>               its path
-         /files/<path>                 files that are whole
-         /facts/<digest>.json          what is known of each
+         /files/<path>                 complete files
+         /facts/<digest>.json          the description of each
 """
 
 from __future__ import annotations
@@ -44,51 +44,54 @@ from ibi.model.item import File
 
 
 class UnpackingNotes:
-    """A file beside those of a deposit, one path a line: no path has a line end in it."""
+    """The paths that an unpacking may have written, in a file of one path a line.
+
+    No path has a line end in it.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Use the folder of a deposit."""
         self._file = folder / "unpacking"
 
     def add(self, path: str) -> None:
-        """Note a file that is about to be written."""
+        """Add a file that is about to be written."""
         with self._file.open("a", encoding="utf-8") as notes:
             notes.write(f"{path}\n")
 
     def paths(self) -> list[str]:
-        """Return what was noted, and not forgotten."""
+        """Return the recorded paths."""
         text = self._file.read_text(encoding="utf-8") if self._file.exists() else ""
         return [path for path in text.split("\n") if path]
 
     def keep_only(self, path: str) -> None:
-        """Forget all others at once: they are to stay."""
+        """Remove all other paths atomically: their files are to stay."""
         replace_durably(self._file, f"{path}\n".encode())
 
     def forget(self) -> None:
-        """Forget everything."""
+        """Remove all paths."""
         self._file.unlink(missing_ok=True)
 
 
 class Staging:
-    """The folder of all open deposits."""
+    """The staging area of all open deposits, in one folder."""
 
     def __init__(self, incoming: Path) -> None:
-        """Use a folder; what lies there from an earlier run can be gone on with."""
+        """Use a folder; deposits of an earlier process can be continued."""
         self.root = incoming
         self.place = str(incoming)
         self._lock = Lock()
         self._busy: set[tuple[str, str]] = set()
         self._sealed: set[str] = set()
         self._sums: dict[tuple[str, str], Checksums] = {}
-        """Of files that came in part; those of an earlier run are read again."""
+        """Checksums of incomplete files; those of an earlier process are computed again."""
 
     def _folder(self, deposit: str) -> Path:
-        if not deposit.isalnum():  # it comes from outside, and names a folder
+        if not deposit.isalnum():  # it comes from a client, and names a folder
             raise UnknownError("deposit", deposit)
         return self.root / deposit
 
     def files_of(self, deposit: str) -> Path:
-        """Return the folder of the whole files of a deposit."""
+        """Return the folder of the complete files of a deposit."""
         return self._folder(deposit) / "files"
 
     def _part(self, deposit: str, path: str) -> Path:
@@ -102,7 +105,7 @@ class Staging:
 
     @contextmanager
     def busy(self, deposit: str, path: str = "") -> Iterator[None]:
-        """Keep others from one file of a deposit, and from sealing it."""
+        """Lock a file of a deposit against other changes, and the deposit against sealing."""
         key = (deposit, path)
         with self._lock:
             if deposit in self._sealed:
@@ -132,7 +135,7 @@ class Staging:
 
     @contextmanager
     def receive(self, deposit: str, path: str, offset: int) -> Iterator[_Reception]:
-        """Take bytes of a file from an offset on; 0 begins it anew."""
+        """Receive bytes of a file from an offset on; offset 0 begins it anew."""
         key = (deposit, path)
         part = self._part(deposit, path)
         with self.busy(deposit, path), disk_errors(self.place, path):
@@ -171,7 +174,7 @@ class Staging:
         media_type: str,
         checksum: tuple[str, str] | None,
     ) -> File:
-        """Make a file whole: its part is durable and closed to further bytes."""
+        """Complete a file, whose part is durable and closed."""
         part = self._part(deposit, path)
         if checksum is not None:
             name, expected = checksum
@@ -181,7 +184,7 @@ class Staging:
                 raise ChecksumError(path, expected, found)
         self._check_place(deposit, path)
         target = self.files_of(deposit) / path
-        # Its own time, not that of the sender, whose clock nobody knows.
+        # The time of this machine: the clock of the sender is not trusted.
         file = File(
             path,
             sums.size,
@@ -190,13 +193,13 @@ class Staging:
             part.stat().st_mtime_ns,
             media_type,
         )
-        # What is replaced goes first: the facts of one file must never stand beside another.
+        # The old file is removed first: a file must never have the facts of another one.
         if target.exists():
             target.unlink()
             fsync_folder(target.parent)
-        # The facts next: a file without them would go into the item unseen.
+        # Then the facts: a file without them would get into the item unnoticed.
         replace_durably(self._facts(deposit, path), msgspec.json.encode(file))
-        with self._lock:  # nobody prunes the folder in between
+        with self._lock:  # no other thread prunes the folder in between
             target.parent.mkdir(parents=True, exist_ok=True)
             part.rename(target)
         fsync_up(target.parent, self.root)
@@ -218,10 +221,10 @@ class Staging:
             return [found[path] for path in sorted(found)]
 
     def _parts(self, deposit: str) -> Iterator[tuple[str, int]]:
-        """Yield the paths of which something has come, and how much."""
+        """Yield the paths of incomplete files, each with the number of received bytes."""
         names = self._folder(deposit) / "names"
         for name in names.iterdir() if names.exists() else ():
-            with suppress(FileNotFoundError):  # it became whole meanwhile
+            with suppress(FileNotFoundError):  # it was completed meanwhile
                 path = name.read_text(encoding="utf-8")
                 yield path, self._part(deposit, path).stat().st_size
 
@@ -286,7 +289,7 @@ class Staging:
                 raise UnknownError("whole file", path) from None
 
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit."""
+        """Remove all files of a deposit."""
         with disk_errors(self.place):
             folder = self._folder(deposit)
             if folder.exists():
@@ -302,7 +305,7 @@ class Staging:
 
 @dataclass(eq=False, slots=True)
 class _Reception:
-    """Takes the bytes of one file."""
+    """Receives the bytes of one file."""
 
     _staging: Staging
     _deposit: str
@@ -332,7 +335,7 @@ def _digest(path: str) -> str:
 
 
 def _file(facts: Path) -> File | None:
-    """Read the facts of a whole file; None if it was removed since they were listed."""
+    """Read the facts of a complete file; return None if it was removed meanwhile."""
     try:
         return msgspec.json.decode(facts.read_bytes(), type=File)
     except FileNotFoundError:

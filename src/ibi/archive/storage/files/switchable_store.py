@@ -1,8 +1,8 @@
 """A file store that can be exchanged for another while it is used.
 
-Files on their way in belong to no store, and stay where they are when the store is exchanged. A
-store that takes files only from a folder of its own, because it renames them, gets them there when
-their deposit is completed.
+Received files of open deposits belong to no store, and stay where they are when the store is
+exchanged. A store that renames files, and so needs them in a folder of its own, gets them there
+when their deposit is completed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Store(FileStore, Protocol):
 
     @property
     def staging(self) -> Staging:
-        """The folder that it takes files from."""
+        """The staging area from which it takes files."""
         ...
 
 
 class SwitchableStore:
-    """The files on their way in, and the store that they go to."""
+    """A staging area, and the current store of its files."""
 
     def __init__(self, incoming: Path, store: Store) -> None:
-        """Use a store, for now."""
+        """Use a store until `exchange` is called."""
         self.staging = Staging(incoming)
         with disk_errors(str(incoming)):
             incoming.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class SwitchableStore:
 
     @property
     def name(self) -> str:
-        """Where the files lie."""
+        """The name of the current store."""
         return self._store.name
 
     @property
@@ -62,21 +62,21 @@ class SwitchableStore:
         return self._store.quick
 
     def watch(self) -> None:
-        """Note from now on which places are changed."""
+        """Begin to record which places are changed."""
         self._touched = {}
 
     def unwatch(self) -> None:
-        """Note it no more."""
+        """Stop recording which places are changed."""
         self._touched = None
 
     def touched(self) -> dict[str, set[str]]:
-        """Return the places that were changed since this was last asked, each with mended paths."""
+        """Return the places that were changed since the last call, each with repaired paths."""
         found, self._touched = self._touched or {}, {}
         return found
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Let nobody keep anything meanwhile that is no change of items."""
+        """Block other writes than changes of items: repairs and lists of reservations."""
         with self._keeping:
             yield
 
@@ -89,19 +89,19 @@ class SwitchableStore:
             self._touched.setdefault(place, set()).update(paths)
 
     def prepare(self, change: Change) -> None:
-        """Do what takes long of a change, as far as nobody sees it."""
+        """Do the slow, still invisible part of a change."""
         if change.deposit:
             self._hand_over(change.deposit)
         self._store.prepare(change)
 
     def _hand_over(self, deposit: str) -> None:
-        """Bring the files of a deposit to where the store takes them from; they stay here too."""
+        """Link or copy the files of a deposit to the staging area of the store."""
         source, target = self.staging.files_of(deposit), self._store.staging.files_of(deposit)
         if source == target or not source.is_dir():
             return
         with disk_errors(self.name):
-            shutil.rmtree(target, ignore_errors=True)  # of an attempt that was given up
-            shutil.copytree(source, target, copy_function=_second_name)
+            shutil.rmtree(target, ignore_errors=True)  # left by an abandoned attempt
+            shutil.copytree(source, target, copy_function=_link_or_copy)
             for folder, _, _ in os.walk(target):
                 fsync_folder(Path(folder))
             fsync_folder(target.parent)
@@ -128,7 +128,7 @@ class SwitchableStore:
             yield stored
 
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit."""
+        """Remove all files of a deposit."""
         self.staging.discard(deposit)
         self._store.discard(deposit)
 
@@ -158,11 +158,11 @@ class SwitchableStore:
         return self._store.link(place, path, method)
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies, in the whole store or at a place."""
+        """Yield the key of each file of a place or of the whole store."""
         return self._store.keys(place)
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one."""
+        """Replace a damaged file by a complete file of a deposit."""
         self._touch(place, file.path)
         self._hand_over(deposit)
         self._store.mend(place, file, deposit)
@@ -173,13 +173,13 @@ class SwitchableStore:
         self._store.mend_manifest(place, text)
 
 
-def _second_name(source: str, target: str) -> None:
+def _link_or_copy(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as failure:
         if failure.errno not in {errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK}:
             raise
-        shutil.copy2(source, target, follow_symlinks=False)  # its time goes with it
+        shutil.copy2(source, target, follow_symlinks=False)  # with its modification time
         with Path(target).open("rb") as file:
             os.fsync(file.fileno())
 
@@ -188,17 +188,17 @@ _READS: Final = "this process only reads"
 
 
 class ReaderStore(SwitchableStore):
-    """A store that is exchanged as soon as the keeper has exchanged its own."""
+    """The store of a reader process; it follows the writer to another store."""
 
     def __init__(self, incoming: Path, opened: Callable[[], Store], moves: SharedCount) -> None:
-        """Open the store that is used now, and again whenever the keeper counts a move."""
+        """Open the current store, and the next one when the writer increases `moves`."""
         self._opened = opened
         self._moves = moves
         self._followed = moves.value
         super().__init__(incoming, opened())
 
     def _follow(self) -> bool:
-        """Tell whether there is another store than before, which is used now."""
+        """Open the new store if there was a move; return whether there was one."""
         moves = self._moves.value
         if moves == self._followed:
             return False
@@ -218,7 +218,7 @@ class ReaderStore(SwitchableStore):
         try:
             return super().open(place, path)
         except UnknownError:
-            if not self._follow():  # it may have been moved that moment
+            if not self._follow():  # the store may have been moved meanwhile
                 raise
             return super().open(place, path)
 
@@ -228,10 +228,10 @@ class ReaderStore(SwitchableStore):
         return super().link(place, path, method)
 
     def decided(self) -> Iterator[StoredChange]:
-        """Return nothing: what was decided is carried out by the keeper alone."""
+        """Yield nothing: only the writer carries out decided changes."""
         yield from ()
 
     def decide(self, change: Change) -> None:
-        """Refuse."""
+        """Raise StorageError: a reader decides no change."""
         del change
         raise StorageError(self.name, _READS)

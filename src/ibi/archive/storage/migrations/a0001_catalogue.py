@@ -13,7 +13,7 @@ branch_labels = None
 
 
 def upgrade() -> None:
-    """Make all tables, and begin the first epoch of the digest."""
+    """Create all tables, and begin the first epoch of the digest."""
     ordered = sa.Text(collation="C").with_variant(sa.Text(), "sqlite")
     op.create_table(
         "archive_access",
@@ -175,7 +175,7 @@ def upgrade() -> None:
         sa.Column("what", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("label", "path"),
     )
-    # The digest is not filled here: an archive does so while it serves, a part at a time.
+    # The digest is not filled here: the archive fills it in parts while it serves.
     op.create_table(
         "archive_digest",
         sa.Column(

@@ -1,7 +1,7 @@
-"""Objects in a bucket of S3, or of what speaks its language: the one door to obstore.
+"""Objects in a bucket of S3 or of a compatible server: the only module that uses obstore to write.
 
-Every upload carries the SHA-256 of what is sent, which the server compares. A put is there whole
-or not at all, and so is a copy.
+Every upload carries the SHA-256 of its content, which the server compares. A put is atomic, and so
+is a copy.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ibi.archive.rules.fixity import MANIFEST
 from ibi.errors import FileNameError
 
 LONGEST_KEY: Final = 1024
-"""Bytes of UTF-8 that S3 takes, with the prefix of all keys."""
+"""Bytes of UTF-8 of the longest key that S3 accepts, with the prefix of all keys."""
 
 
 def doc(place: str, path: str) -> str:
@@ -49,12 +49,12 @@ def manifest(place: str) -> str:
 
 
 def intent(change: str) -> str:
-    """Return the key of what says what a change is about to bring."""
+    """Return the key of the intent of a change: the list of files that it is about to send."""
     return f"incoming/change-{change}/intent.json"
 
 
 def waiting(change: str, number: int) -> str:
-    """Return the key of a file that will replace another."""
+    """Return the key of a file that waits to replace another."""
     return f"incoming/change-{change}/{number}"
 
 
@@ -64,9 +64,9 @@ def journal(change: str) -> str:
 
 
 def check_key(place: str, path: str, longest: int = LONGEST_KEY) -> None:
-    """Refuse a file that can have no key; it must fit where it is kept once it is replaced, too.
+    """Raise FileNameError if a file, or its old version once it is replaced, can have no key.
 
-    `check_path` has been here before for whatever comes from outside: this is the second lock.
+    Paths from clients have passed `check_path` before: this is a second check.
     """
     if {"", ".", ".."} & set(path.split("/")):
         raise FileNameError(path, "it is not a name")
@@ -75,13 +75,13 @@ def check_key(place: str, path: str, longest: int = LONGEST_KEY) -> None:
 
 
 _AHEAD: Final = 2
-"""Pieces."""
+"""Pieces that are read ahead."""
 _LOOK: Final = 0.5
-"""Seconds after which each side sees whether the other is still there."""
+"""Seconds after which each thread checks whether the other one still runs."""
 
 
 def read_ahead(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the same pieces; a failure of whoever yields them is raised here."""
+    """Yield the same pieces, read ahead by a thread; an exception of `pieces` is raised here."""
     queue: Queue[bytes | BaseException | None] = Queue(_AHEAD)
     unwanted = Event()
     reader = Thread(target=_read, args=(pieces, queue, unwanted), name="read-ahead", daemon=True)
@@ -103,7 +103,7 @@ def _next(
             return queue.get(timeout=_LOOK)
         except Empty:
             if not reader.is_alive() and queue.empty():
-                raise RuntimeError("Whoever reads ahead is gone.") from None
+                raise RuntimeError("The thread that reads ahead has ended.") from None
 
 
 def _read(
@@ -114,7 +114,7 @@ def _read(
             if not _put(queue, piece, unwanted):
                 return
         _put(queue, None, unwanted)
-    except BaseException as failure:  # noqa: BLE001  # it is raised where the pieces are wanted
+    except BaseException as failure:  # noqa: BLE001  # raised in the consuming thread
         _put(queue, failure, unwanted)
 
 
@@ -136,15 +136,17 @@ T = TypeVar("T")
 
 SCHEME: Final = "s3://"
 PART: Final = 8 << 20
-"""Bytes of a part: what is larger is sent in several, and a part that fails is sent again."""
+"""Bytes of a part: a larger file is sent in several, and only a part that failed is sent again."""
 _MOST_PARTS: Final = 9_000
-"""S3 takes 10,000."""
+"""Parts of one upload at most; S3 accepts 10,000."""
 _PARTS_AT_ONCE: Final = 4
+"""Parts of one upload that are sent concurrently."""
 LARGEST_COPY: Final = 5_000_000_000
-"""Bytes that S3 copies by itself."""
+"""Bytes of the largest object that S3 copies in one request."""
 _LINK_LIFE: Final = timedelta(minutes=5)
+"""How long a presigned URL is valid."""
 _AT_ONCE: Final = 8
-"""Requests, of one change."""
+"""Concurrent requests of one change."""
 
 _CLIENT: Final[ClientConfig] = {
     "connect_timeout": timedelta(seconds=10),
@@ -158,11 +160,11 @@ class Objects:
     """The objects below s3://bucket/prefix."""
 
     def __init__(self, storage: str, endpoint: str = "", region: str = "") -> None:
-        """Use a bucket; credentials come from the environment, as the tools of Amazon take them."""
+        """Use a bucket; credentials come from the environment variables of the AWS tools."""
         bucket, _, prefix = storage.removeprefix(SCHEME).partition("/")
         self.name = storage.rstrip("/")
         self.longest_key = LONGEST_KEY - len(f"{prefix.strip('/')}/".encode())
-        """Bytes of UTF-8 that a key may have here."""
+        """Bytes of UTF-8 of the longest key in this bucket."""
         config: S3Config = {"checksum_algorithm": "SHA256"}
         client = _CLIENT.copy()
         if endpoint:
@@ -183,7 +185,7 @@ class Objects:
             raise StorageError(self.name, "this is no object store that can be used") from fault
 
     def check(self) -> None:
-        """See that the bucket answers."""
+        """Raise StorageError if the bucket does not answer."""
         next(self.keys("journal"), None)
 
     def put(
@@ -193,7 +195,7 @@ class Objects:
         size: int = 0,
         attributes: Mapping[str, str] | None = None,
     ) -> None:
-        """Write an object, in the place of what was there; the size tells how it is divided."""
+        """Write or replace an object; its size determines how it is divided into parts."""
         if isinstance(content, Iterator):
             content = b"".join(content) if size <= PART else read_ahead(content)
         with object_errors(f"{self.name}/{key}"):
@@ -207,16 +209,16 @@ class Objects:
             )
 
     def get(self, key: str) -> bytes:
-        """Return an object; FileNotFoundError if it is not there."""
+        """Return the content of an object; raise FileNotFoundError if there is none."""
         with object_errors(f"{self.name}/{key}"):
             return bytes(obstore.get(self._store, key).bytes())
 
     def open(self, key: str) -> ObjectFile:
-        """Open an object for reading; FileNotFoundError if it is not there."""
+        """Open an object for reading; raise FileNotFoundError if there is none."""
         return ObjectFile(self._store, self.name, key)
 
     def has(self, key: str) -> bool:
-        """Tell whether there is an object."""
+        """Return whether there is an object."""
         try:
             self._size(key)
         except FileNotFoundError:
@@ -228,7 +230,7 @@ class Objects:
             return obstore.head(self._store, key)["size"]
 
     def copy(self, source: str, target: str) -> None:
-        """Copy an object with all that is kept with it; FileNotFoundError if it is not there."""
+        """Copy an object with its attributes; raise FileNotFoundError if there is none."""
         if self._size(source) <= LARGEST_COPY:
             with object_errors(f"{self.name}/{target}"):
                 obstore.copy(self._store, source, target)
@@ -237,26 +239,26 @@ class Objects:
             self.put(target, pieces_of(file, count=PART), file.size, file.attributes)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Remove objects; those that are not there are none."""
+        """Remove objects; keys without an object are ignored."""
         if keys:
             with object_errors(self.name):
                 obstore.delete(self._store, list(keys))
 
     def keys(self, prefix: str) -> Iterator[tuple[str, int]]:
-        """Return the keys in a folder and below, each with its size, in the order of S3."""
+        """Yield the keys in a folder and its subfolders with their sizes, in the order of S3."""
         with object_errors(self.name):
             for chunk in obstore.list(self._store, prefix or None, chunk_size=1000):
                 yield from ((found["path"], found["size"]) for found in chunk)
 
     def link(self, key: str, method: str) -> str:
-        """Return a URL by which anybody reads an object, for some minutes."""
+        """Return a URL that gives access to an object for some minutes, without credentials."""
         with object_errors(f"{self.name}/{key}"):
             return obstore.sign(self._store, "HEAD" if method == "HEAD" else "GET", key, _LINK_LIFE)
 
     def each(self, function: Callable[[T], object], values: Sequence[T]) -> None:
-        """Do something with each of some values, several at once; raise the first failure.
+        """Call a function with each value, several at once; raise the first failure.
 
-        When this returns or raises, nothing of it is still on its way.
+        When this returns or raises, no call is still running.
         """
         calls = [self._pool.submit(function, value) for value in values]
         wait(calls, return_when=FIRST_EXCEPTION)

@@ -21,14 +21,14 @@ _FULL: Final = frozenset(
 )
 _REFUSED: Final = frozenset({"401", "403"})
 _MACHINE: Final = "http://169.254.169.254/"
-"""Who is asked for credentials when the environment has none: what runs the virtual machine."""
+"""The metadata service of cloud machines, which obstore asks if the environment has no keys."""
 
 
 @contextmanager
 def object_errors(place: str) -> Iterator[None]:
-    """Say what an object store does wrong in the words of this program.
+    """Convert failures of an object store to StorageError.
 
-    That an object is not there is no failure of the store: FileNotFoundError passes.
+    A missing object is no failure of the store: it raises FileNotFoundError.
     """
     try:
         yield
@@ -39,16 +39,16 @@ def object_errors(place: str) -> Iterator[None]:
     except PreconditionError as failure:
         raise StorageError(place, "the file was replaced while it was read") from failure
     except (BaseError, OSError) as failure:
-        raise _told(place, str(failure)) from failure
+        raise _storage_error(place, str(failure)) from failure
 
 
 def is_beyond_the_end(failure: Exception) -> bool:
-    """Tell whether bytes were asked for where there are none."""
+    """Return whether a request failed because its range begins at or after the end."""
     status = _STATUS.search(str(failure))
     return status is not None and status[1] == _BEYOND_THE_END
 
 
-def _told(place: str, text: str) -> StorageError:
+def _storage_error(place: str, text: str) -> StorageError:
     if _MACHINE in text:
         names = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY"
         return StorageError(place, f"there are no credentials in the environment ({names})")
@@ -58,28 +58,28 @@ def _told(place: str, text: str) -> StorageError:
     if code == "NoSuchBucket":
         return StorageError(place, "there is no such bucket")
     if status in _REFUSED:
-        return StorageError(place, f"the object store refuses us ({code or status})")
+        return StorageError(place, f"the object store refuses access ({code or status})")
     if status:
         return StorageError(place, f"the object store answered {code or status}")
-    # The first line says what was tried; those after it are for the authors of the library.
+    # The first line names the request; the lines after it are details of the library.
     said = printable(text.partition("\n")[0].rpartition(" - ")[2])
     return StorageError(place, f"the object store does not answer ({said.strip().rstrip('.')})")
 
 
 FIRST: Final = 65_536
-"""Bytes that come with the facts: a small file costs one request, as does the look at a text."""
+"""Bytes that are read with the attributes, so that a small file costs only one request."""
 MODIFIED: Final = "modified"
-"""Under which the time of a file is kept with its object, whose own is that of its upload."""
+"""The attribute of an object with the time of its file; the object has that of its upload."""
 _SECOND: Final = 1_000_000_000
 
 
 class ObjectFile:
-    """An object, read by ranges; every one of them from the same object, or it is an error."""
+    """An object, read by ranges; raises StorageError if it is replaced meanwhile."""
 
     fd = None
 
     def __init__(self, store: S3Store, name: str, key: str) -> None:
-        """Ask for its facts; FileNotFoundError if it is not there."""
+        """Request its attributes and first bytes; raise FileNotFoundError if there is none."""
         self._store = store
         self._place = f"{name}/{key}"
         self._key = key
@@ -90,7 +90,7 @@ class ObjectFile:
             except BaseError as failure:
                 if not is_beyond_the_end(failure):
                     raise
-                found = obstore.get(store, key)  # it is empty
+                found = obstore.get(store, key)  # the object is empty
                 self._first = b""
         self.attributes = found.attributes
         self.size = found.meta["size"]
@@ -99,7 +99,7 @@ class ObjectFile:
         self.modified = int(found.attributes.get(MODIFIED, uploaded))
 
     def read(self, offset: int, count: int) -> bytes:
-        """Return bytes of it; fewer at its end."""
+        """Return `count` bytes, fewer at the end."""
         stop = min(offset + count, self.size)
         if stop <= len(self._first):
             return self._first[offset:stop]
@@ -110,4 +110,4 @@ class ObjectFile:
             return bytes(obstore.get(self._store, self._key, options=options).bytes())
 
     def close(self) -> None:
-        """Let go of it: nothing is held between two reads."""
+        """Do nothing: no connection is held between two reads."""

@@ -1,7 +1,7 @@
-"""What a change of an object store leaves on record until it is finished.
+"""The records of an unfinished change in an object store: its intent and its line in the journal.
 
-An intent comes first, and says what is about to be sent; a line of the journal decides. An intent
-without a line is of a change that nothing came of.
+The intent is written first and lists the files that are about to be sent; the line of the journal
+decides the change. An intent without a line belongs to a change that was never decided.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ibi.model.item import File
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """What a change is about to bring: places and paths."""
+    """The places and paths of the files that a change is about to send."""
 
     new: tuple[tuple[str, str], ...]
-    """Of files that replace none, and are sent to where they will lie."""
+    """Files that replace none, which are sent to their final keys."""
     replacing: tuple[tuple[str, str], ...]
-    """Of files that replace others: the n-th of them lies under its number until then."""
+    """Files that replace others; the n-th has its number as key until the change is decided."""
 
 
 class JournalStep(msgspec.Struct, frozen=True):
-    """What happens to one item."""
+    """The part of a change that concerns one item."""
 
     place: str
     manifest: str
@@ -36,13 +36,13 @@ class JournalStep(msgspec.Struct, frozen=True):
 
 
 class JournalLine(msgspec.Struct, frozen=True):
-    """A line of the journal: all that is needed to carry a change out, however often."""
+    """A line of the journal: all data to carry a change out, even repeatedly."""
 
     change: StoredChange
     steps: tuple[JournalStep, ...]
     replacing: tuple[tuple[str, str], ...]
     has_intent: bool
-    """Whether anything was sent before."""
+    """Whether files were sent before, so that there is an intent to remove."""
 
 
 encode: Final = msgspec.json.Encoder().encode
@@ -51,7 +51,7 @@ decode_intent: Final = msgspec.json.Decoder(Intent).decode
 
 
 def line_of(change: Change, intent: Intent) -> JournalLine:
-    """Write down a change that is to be decided, and of which all files were sent."""
+    """Return the line that decides a change, all files of which were sent."""
     return JournalLine(
         StoredChange.of(change),
         tuple(map(_step, change.items)),
@@ -61,7 +61,7 @@ def line_of(change: Change, intent: Intent) -> JournalLine:
 
 
 def brought(change: Change) -> list[tuple[ItemChange, File]]:
-    """Return the files that come by a change."""
+    """Return the files that a change adds."""
     return [
         (each, file)
         for each in change.items

@@ -1,17 +1,17 @@
-"""Items as objects, under the keys that are paths in a folder: `col/<label>/doc/<files>`.
+"""A file store in an object store, whose keys are the paths of a folder store.
 
     col/sid.inpe.br/mtc-m19/2013/09.04.12.27.57/doc/Report.pdf
                                                /ibi.json       the manifest
                                                /old/<change>/  files that were replaced, if kept
-    incoming/change-<change>/intent.json                       what a change is about to bring
+    incoming/change-<change>/intent.json                       files that a change is about to send
                             /<number>                          files that will replace others
-    journal/<change>.json                                      what is decided and not finished
-    reserved/<list>.json                                       labels of items that come later
+    journal/<change>.json                                      decided, unfinished changes
+    reserved/<list>.json                                       reserved labels
 
-Files on their way in stay on a disk of ours until their deposit is complete. A change is decided
-when its line in the journal is there. All that takes long was sent before: files that replace none
-to where they will lie, for nobody sees them before the catalogue names them. What follows are
-copies within the store, each of which may be made again (docs/adr/0025).
+Received files stay on a local disk until their deposit is completed. A change is decided when its
+line in the journal is written. All files are sent before; those that replace none go to their final
+keys, as they are invisible until the catalogue names them. Only copies within the store follow,
+each of which can be repeated (docs/adr/0025).
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ from ibi.model.change import Change
 from ibi.model.item import File
 
 Headers = Callable[[File], Mapping[str, str]]
-"""What a browser is told that gets a file from the store itself."""
+"""Returns the headers with which the object store serves a file to a browser."""
 
 
 def attributes(file: File, headers: Headers) -> dict[str, str]:
-    """Return what is kept with the object of a file."""
+    """Return the attributes of the object of a file."""
     facts = {"sha256": file.sha256} if file.sha256 else {}
     return {MODIFIED: str(file.modified), **facts, **headers(file)}
 
 
 class ObjectFiles:
-    """All objects of an archive."""
+    """All objects of an archive, for a move of the store."""
 
     def __init__(self, objects: Objects, headers: Headers = lambda _: {}) -> None:
         """Use a bucket."""
@@ -69,14 +69,14 @@ class ObjectFiles:
         return self._objects.keys(prefix)
 
     def open(self, key: str) -> ObjectFile:
-        """Open an object for reading; UnknownError if there is none."""
+        """Open an object for reading; raise UnknownError if there is none."""
         try:
             return self._objects.open(key)
         except FileNotFoundError:
             raise UnknownError("file", key) from None
 
     def write(self, key: str, pieces: Iterator[bytes], file: File) -> None:
-        """Write an object, in the place of what was there."""
+        """Write or replace an object."""
         if len(key.encode()) > self._objects.longest_key:
             raise FileNameError(key, "it is too long for an object store")
         self._objects.put(key, pieces, file.size, attributes(file, self._headers))
@@ -100,7 +100,7 @@ class ObjectStore:
         presigned: bool = False,
         headers: Headers = lambda _: {},
     ) -> None:
-        """Use a bucket that answers, and a folder for files on their way in."""
+        """Use a bucket, which must answer, and a folder for received files."""
         self.staging = Staging(incoming)
         with disk_errors(str(incoming)):
             incoming.mkdir(parents=True, exist_ok=True)
@@ -111,15 +111,15 @@ class ObjectStore:
         self._headers = headers
         self._intents: dict[str, Intent] = {}
         self._done: JournalLine | None = None
-        """What was carried out last: it need not be read again."""
+        """The line that was carried out last, so that `finish` need not read it again."""
         objects.check()
 
     def discard(self, deposit: str) -> None:
-        """Remove everything of a deposit."""
+        """Remove all files of a deposit."""
         self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
-        """Send the files of a change, which may take long; nothing is decided by that."""
+        """Send the files of a change, which may take long; this decides nothing."""
         files = {
             (each.item.forms.label.spelling, file.path): (file, bool(each.adopted))
             for each, file in brought(change)
@@ -127,7 +127,7 @@ class ObjectStore:
         for place, path in files:
             keys.check_key(place, path, self._objects.longest_key)
         places = {place for (place, _), (_, is_new_item) in files.items() if is_new_item}
-        # Where an item lies, none is new: the catalogue refuses it, and nothing may have happened.
+        # A new item where one exists is refused by the catalogue: nothing may be overwritten.
         free = {place for place in places if not self._objects.has(keys.manifest(place))}
         there = self._there([name for name in files if name[0] not in free])
         intent = Intent(
@@ -146,7 +146,7 @@ class ObjectStore:
         self._intents[change.id] = intent
 
     def _there(self, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Return those of some places and paths where a file lies."""
+        """Return the places and paths among `names` that have a file."""
         found = set()
 
         def look(name: tuple[str, str]) -> None:
@@ -160,11 +160,11 @@ class ObjectStore:
         self._objects.put(key, folder / file.path, file.size, attributes(file, self._headers))
 
     def decide(self, change: Change) -> None:
-        """Make a change durable as a decision, and carry it out among the objects."""
+        """Make a change durable as a decision, then carry it out on the objects."""
         if change.id not in self._intents:
             self.prepare(change)
         line = line_of(change, self._intents.pop(change.id))
-        # When this is there, it is decided.
+        # This object decides the change.
         self._objects.put(keys.journal(change.id), encode(line))
         self._carry_out(line)
         self._done = line
@@ -175,7 +175,7 @@ class ObjectStore:
         self._objects.each(lambda each: self._remove(id_, *each), removed)
         replacing = list(enumerate(line.replacing))
         self._objects.each(lambda each: self._replace(id_, each[0], *each[1]), replacing)
-        # Last: what a manifest names is there.
+        # Manifests come last, so that the files that they name exist.
         self._objects.each(self._describe, line.steps)
 
     def _describe(self, step: JournalStep) -> None:
@@ -190,11 +190,11 @@ class ObjectStore:
 
     def _replace(self, change: str, number: int, place: str, path: str) -> None:
         self._keep_old(change, place, path)
-        with suppress(FileNotFoundError):  # all was carried out before, and half forgotten
+        with suppress(FileNotFoundError):  # it was carried out before, and finished in part
             self._objects.copy(keys.waiting(change, number), keys.doc(place, path))
 
     def _keep_old(self, change: str, place: str, path: str) -> None:
-        # Once: when it is done again, the new file may be where the old one was.
+        # Only once: at a repetition, the key may have the new file already.
         if self._keep and not self._objects.has(keys.old(change, place, path)):
             with suppress(FileNotFoundError):
                 self._objects.copy(keys.doc(place, path), keys.old(change, place, path))
@@ -211,7 +211,7 @@ class ObjectStore:
             if step.cleared or step.dropped:
                 for part in ("doc", "old"):
                     self._delete_below(f"col/{step.place}/{part}")
-        # The intent goes before the line: alone, it would say that nothing came of the change.
+        # The intent is removed before the line: alone, it would mean an undecided change.
         if line.has_intent:
             waiting = [keys.waiting(id, number) for number in range(len(line.replacing))]
             self._objects.delete([keys.intent(id), *waiting])
@@ -230,7 +230,7 @@ class ObjectStore:
             raise StorageError(place, "this line of the journal is damaged") from fault
 
     def decided(self) -> Iterator[StoredChange]:
-        """Carry out among the objects what was decided and not finished, and return each."""
+        """Carry out unfinished decisions on the objects, and yield each."""
         self._intents.clear()
         lines = [self._line(key) for key, _ in self._objects.keys("journal")]
         known = {line.change.id for line in lines}
@@ -245,11 +245,11 @@ class ObjectStore:
         return {name.removeprefix("change-") for name in found if name.startswith("change-")}
 
     def _undo(self, change: str) -> None:
-        """Remove what a change that never was decided has brought."""
+        """Remove the files that an undecided change has sent."""
         with suppress(FileNotFoundError):
             intent = decode_intent(self._objects.get(keys.intent(change)))
             named = {place: self._named(place) for place in {place for place, _ in intent.new}}
-            # Whatever else went wrong: nothing that a manifest names is removed.
+            # In any case, no file that a manifest names is removed.
             new = [name for name in intent.new if name[1] not in named[name[0]]]
             self._objects.delete([keys.doc(*name) for name in new])
         self._delete_below(f"incoming/change-{change}")
@@ -269,7 +269,7 @@ class ObjectStore:
             raise StorageError(f"{self.name}/{keys.manifest(place)}", "it is not there") from None
 
     def manifests(self) -> Iterator[tuple[str, bytes]]:
-        """Return every place and its manifest; an empty one where the store does not let us."""
+        """Yield the place and the manifest of every item; an empty one if it is unreadable."""
         owners: dict[str, bool] = {}
         for key, _ in self._objects.keys("col"):
             place, _, name = key.removeprefix("col/").rpartition("/")
@@ -280,7 +280,7 @@ class ObjectStore:
                     yield place, b""
 
     def _is_among_files(self, place: str, owners: dict[str, bool]) -> bool:
-        """Tell whether what is called as a manifest is a file of an item, now or formerly."""
+        """Return whether a key named like a manifest is a current or old file of an item."""
         parts = place.split("/")
         above = ["/".join(parts[:at]) for at, part in enumerate(parts) if part in {"doc", "old"}]
         for owner in above:
@@ -306,16 +306,16 @@ class ObjectStore:
             raise UnknownError("file", path) from None
 
     def link(self, place: str, path: str, method: str) -> str:
-        """Return where readers get a file from the store itself; empty if they get it from us."""
+        """Return a temporary URL of a file at the object store; empty if the archive serves it."""
         return self._objects.link(keys.doc(place, path), method) if self._presigned else ""
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies, in the whole store or at a place, whoever put it there."""
+        """Yield the key of each file of a place or of the whole store, known or stray."""
         for key, _ in self._objects.keys(f"col/{place}".rstrip("/")):
             yield key.removeprefix("col/")
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one."""
+        """Replace a damaged file by a complete file of a deposit."""
         self._send(self.staging.files_of(deposit), file, keys.doc(place, file.path))
 
     def mend_manifest(self, place: str, text: bytes) -> None:

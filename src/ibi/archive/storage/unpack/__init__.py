@@ -1,1 +1,1 @@
-"""Zip and tar files, unpacked within limits."""
+"""Unpacking of zip and tar files within limits."""

@@ -1,4 +1,4 @@
-"""What is counted while a zip or tar file is unpacked, so that a small one cannot fill the disk."""
+"""Limits of unpacking a zip or tar file, so that a small one cannot fill the disk."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.errors import FileNameError, UnpackError, shown
 
 PIECE: Final = 1 << 20
-"""Bytes in memory at once."""
+"""Bytes that are in memory at once."""
 
 
 class FileSink(Protocol):
-    """Where the bytes of one file go."""
+    """Receives the bytes of one file."""
 
     def write(self, piece: bytes, /) -> object:
-        """Take some more."""
+        """Append bytes."""
 
 
 Write = Callable[[str], AbstractContextManager[FileSink]]
-"""Opens a new file by its path; what was written of it is void if the block ends by an error."""
+"""Opens a new file by its path; it is discarded if the block ends by an exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +30,24 @@ class UnpackLimits:
     """How much may come out of one zip or tar file."""
 
     entries: int = 50_000
-    """Files and folders, also those folders that have no entry of their own."""
+    """Files and folders, with the folders that have no entry of their own."""
     names: int = 16 << 20
-    """Bytes of all their paths: what is remembered of a file while it is taken apart."""
+    """Bytes of all paths, which are kept in memory during the unpacking."""
     total: int = 64 << 30
     """Bytes of all files."""
     file: int = 64 << 30
     """Bytes of one file."""
     ratio: int = 200
-    """How many times its own size. Texts and rasters rarely exceed 20, bombs begin at 1,000."""
+    """Multiple of its own size. Texts and rasters rarely exceed 20, bombs begin at 1,000."""
     exempt: int = 64 << 20
-    """Bytes up to which the ratio does not count: a small file of zeros is no bomb."""
+    """Bytes up to which the ratio is not checked: a small file of zeros is no bomb."""
 
 
 class Unpacking:
-    """One file being unpacked: what came out of it so far."""
+    """One file being unpacked, and the counts of its entries and bytes so far."""
 
     def __init__(self, write: Write, limits: UnpackLimits, size: int) -> None:
-        """Begin with a file of some size."""
+        """Begin to unpack a file of `size` bytes."""
         self._write = write
         self.limits = limits
         self.size = size
@@ -60,7 +60,7 @@ class Unpacking:
         self.files: list[str] = []
 
     def count(self, entries: int) -> None:
-        """Count entries, before anything is done about them."""
+        """Count entries before they are processed."""
         self._entries += entries
         self._check_entries(self._entries)
 
@@ -70,7 +70,7 @@ class Unpacking:
             raise UnpackError(msg)
 
     def path(self, name: str) -> str:
-        """Return the path that an entry goes to; empty for the folder that all goes to."""
+        """Return the path of an entry; empty for the top folder."""
         self._length += len(name)
         if self._length > self.limits.names:
             msg = f"The paths in it are longer than {self.limits.names:,} bytes."
@@ -82,13 +82,13 @@ class Unpacking:
             raise entry_error(name, fault.reason) from None
 
     def check_size(self, name: str, size: int) -> None:
-        """Refuse a file that says itself that it is too large."""
+        """Raise UnpackError if the declared size of a file is too large."""
         if size > self.limits.file:
             raise entry_error(name, f"it is larger than {self.limits.file:,} bytes")
         self._check_total(self._total + size)
 
     def new_file(self, name: str, path: str) -> AbstractContextManager[FileSink]:
-        """Open a file for what comes out of an entry."""
+        """Open the file of an entry for writing."""
         if not path:
             raise entry_error(name, "it has no name")
         if (other := self._paths.clash(path)) is not None:
@@ -102,7 +102,7 @@ class Unpacking:
         return self._write(path)
 
     def came_out(self, count: int) -> None:
-        """Count bytes that came out, whatever they are for."""
+        """Count unpacked bytes, those of files and of headers."""
         self._total += count
         self._check_total(self._total)
 
@@ -113,5 +113,5 @@ class Unpacking:
 
 
 def entry_error(name: str, reason: str) -> UnpackError:
-    """Say which entry cannot be taken, and why."""
-    return UnpackError(f"Its entry {shown(name)} cannot be taken: {reason}.")
+    """Return an error that names an entry and the reason."""
+    return UnpackError(f"Its entry {shown(name)} cannot be unpacked: {reason}.")

@@ -1,8 +1,8 @@
 """Tar files, plain or compressed, read once from the beginning to the end.
 
-`tarfile` takes what a header says of its own length at its word, goes into itself for each header
-that precedes another one, and remembers every entry. Here a header is 512 bytes, what extends it
-is bounded, and nothing is remembered but the paths.
+`tarfile` trusts the length that a header declares, recurses for each header that precedes another
+one, and keeps every entry in memory. Here a header has 512 bytes, its extensions are bounded, and
+only the paths are kept.
 
 The formats are POSIX's (IEEE Std 1003.1, pax, "ustar Interchange Format" and "pax Interchange
 Format") and GNU's long names.
@@ -22,11 +22,11 @@ from ibi.errors import UnpackError, shown
 
 _BLOCK: Final = 512
 _LONGEST_EXTENSION: Final = 65_536
-"""Bytes of a header's extension: a path has 1,024 at most, all else is short."""
+"""Bytes of the longest extension of a header: a path has 1,024 at most, other fields are short."""
 _MOST_EXTENSIONS: Final = 8
-"""Headers before the one that they extend; tools write one or two."""
+"""Extension headers before one header at most; tools write one or two."""
 _XZ_MEMORY: Final = 100 << 20
-"""Bytes. `xz -9` needs 65 MiB to be unpacked."""
+"""Bytes of memory for xz; unpacking the output of `xz -9` needs 65 MiB."""
 
 _FOLDER, _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL = b"5", b"L", b"K", b"x", b"g"
 _FILES: Final = {b"0", b"\0", b"7"}
@@ -38,18 +38,18 @@ class Decompressor(Protocol):
 
     @property
     def eof(self) -> bool:
-        """Whether it has ended."""
+        """Whether the end of the stream was read."""
 
     @property
     def unused_data(self) -> bytes:
-        """What followed its end."""
+        """The bytes after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = ...) -> bytes:
-        """Go on, by some bytes at most."""
+        """Return at most `max_length` further bytes."""
 
 
 class _Gzip:
-    """zlib's own, which hands back what it has not read yet, as one that keeps it."""
+    """Adapts zlib, which returns unread input, to the interface of bz2 and lzma, which keep it."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -67,7 +67,7 @@ class _Gzip:
 
 
 def decompressor(beginning: bytes) -> Decompressor | None:
-    """Return what reads a stream that begins so; None if it is not compressed."""
+    """Return the decompressor for a stream with this beginning; None if it is not compressed."""
     if beginning.startswith(b"\x1f\x8b"):
         return _Gzip()
     if beginning.startswith(b"BZh"):
@@ -78,7 +78,7 @@ def decompressor(beginning: bytes) -> Decompressor | None:
 
 
 def is_header(block: bytes) -> bool:
-    """Tell whether a block is the header of a tar file: whether its sum is right."""
+    """Return whether a block has the checksum of a tar header."""
     if len(block) != _BLOCK or not any(block):
         return False
     try:
@@ -111,7 +111,7 @@ class Stream:
         self._ready = b""
 
     def read(self, count: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
+        """Return `count` bytes, fewer at the end."""
         parts = [self._ready[:count]]
         self._ready = self._ready[count:]
         left = count - len(parts[0])
@@ -137,7 +137,7 @@ class Stream:
     def _decompressed(self, inner: Decompressor) -> bytes:
         while True:
             if inner.eof:
-                # Several streams in a row are one; zeros fill up the last one.
+                # Several streams in a row are read as one; zeros may pad the last one.
                 self._given = (inner.unused_data + self._given).lstrip(b"\0")
                 while not self._given and (more := self._source.read(PIECE // 16)):
                     self._given = more.lstrip(b"\0")
@@ -167,7 +167,7 @@ class _Header:
 
 
 def _header(stream: Stream, unpacking: Unpacking) -> _Header | None:
-    """Read a header with all that extends it; None at the end."""
+    """Read a header with its extensions; return None at the end."""
     extended: dict[str, bytes] = {}
     for _ in range(_MOST_EXTENSIONS):
         block = stream.read(_BLOCK)
@@ -220,7 +220,7 @@ def _extension(stream: Stream, header: _Header) -> dict[str, bytes]:
 
 
 def _records(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Read what extends a header, line by line: the length of the line, a keyword, a value."""
+    """Yield the records of a pax extension: each is its length, a keyword and a value."""
     at = 0
     while at < len(data):
         digits, blank, _ = data[at : at + 20].partition(b" ")
@@ -273,7 +273,7 @@ def _text(field: bytes) -> bytes:
 
 
 def _decoded(raw: bytes) -> str:
-    """Decode a name: UTF-8, or what Unix tools wrote before."""
+    """Decode a name: UTF-8, or the encoding of older Unix tools."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -281,14 +281,14 @@ def _decoded(raw: bytes) -> str:
 
 
 def _number(field: bytes) -> int:
-    """Read a number: octal digits, or GNU's 256-based form for what does not fit."""
+    """Read a number: octal digits, or GNU's base-256 form for larger ones."""
     if field[0] & 0x80:
-        if field[0] != 0x80:  # noqa: PLR2004  # the sign: nothing here is less than zero
+        if field[0] != 0x80:  # noqa: PLR2004  # a sign: no field is negative
             msg = "negative"
             raise ValueError(msg)
         return int.from_bytes(field[1:], "big")
     text = _text(field).strip(b" ") or b"0"
-    if not text.isdigit():  # Python would take a sign and underscores too
+    if not text.isdigit():  # `int` would accept a sign and underscores too
         msg = "not a number"
         raise ValueError(msg)
     return int(text, 8)

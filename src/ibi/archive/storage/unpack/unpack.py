@@ -1,10 +1,10 @@
-"""Zip and tar files that come with a deposit, taken apart within bounds.
+"""Unpacks the zip and tar files of a deposit within limits.
 
-What is in one is written file by file as it comes; whoever calls puts it aside until all is
-well. Any doubt ends it: a deposit that was taken apart wrongly would be kept so for ever.
+Files are written as they are read; the caller keeps them apart until the unpacking has ended
+without an error. Any doubt is an error, because a wrongly unpacked deposit would be kept for ever.
 
-Everything that is in it is kept, also what macOS adds (`__MACOSX`, `.DS_Store`): an archive does
-not judge. Empty folders are not, because an item has files.
+All files are kept, also those that macOS adds (`__MACOSX`, `.DS_Store`): an archive does not choose
+among the files of a depositor. Empty folders are dropped, because an item consists of files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["FileSink", "UnpackLimits", "Write", "unpack"]
 def unpack(source: BinaryIO | Path, write: Write, limits: UnpackLimits | None = None) -> list[str]:
     """Write every file of a zip or tar file; return their paths, in its order.
 
-    A tar file may be compressed by gzip, bzip2 or xz. What the source is, its bytes say.
+    A tar file may be compressed by gzip, bzip2 or xz. The format is recognized by the content.
     """
     if isinstance(source, Path):
         with source.open("rb") as file:
@@ -36,8 +36,8 @@ def unpack(source: BinaryIO | Path, write: Write, limits: UnpackLimits | None = 
     if source.read(4) in SIGNATURES:
         unpack_zip(source, size, unpacking)
     elif is_header(Stream(source).read(512)):
-        # Unlike a zip file it has no list of what is in it, and to write and remove a file takes
-        # a thousand times as long as to read its header: it is read to its end first.
+        # Unlike a zip file, a tar file has no directory, and writing and removing a file takes a
+        # thousand times as long as reading its header: so it is checked to its end first.
         unpack_tar(source, Unpacking(_nowhere, limits, size))
         unpack_tar(source, unpacking)
     else:
@@ -47,10 +47,10 @@ def unpack(source: BinaryIO | Path, write: Write, limits: UnpackLimits | None = 
 
 
 class _Nothing:
-    """Forgets what it is given."""
+    """Discards the bytes of a file."""
 
     def write(self, piece: bytes, /) -> None:
-        """Take it."""
+        """Discard bytes."""
 
 
 def _nowhere(_: str) -> AbstractContextManager[FileSink]:

@@ -1,9 +1,9 @@
-"""Zip files, read by their directory and checked against what stands beside each file.
+"""Zip files, read by their directory and checked against the header of each file.
 
-Two readers of one zip file may see different files in it, and its entries may share their bytes:
-that is how the worst bombs are made (D. Fifield, "A better zip bomb", 2019). Here the directory
-and the headers must agree, and no two entries may overlap. `zipfile` reads a whole directory into
-memory before it says how large it is; here it is read entry by entry.
+Two programs may find different files in one zip file, and its entries may share their bytes: that
+is how the worst bombs are made (D. Fifield, "A better zip bomb", 2019). Here the directory and the
+headers must agree, and no two entries may overlap. `zipfile` reads a whole directory into memory
+before its size is known; here it is read entry by entry.
 
 APPNOTE is PKWARE's .ZIP File Format Specification, version 6.3.10.
 """
@@ -21,7 +21,7 @@ from ibi.archive.storage.unpack.limits import PIECE, Unpacking, entry_error
 from ibi.errors import UnpackError
 
 SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
-"""How a zip file begins, and how an empty one does."""
+"""The first bytes of a zip file, and of an empty one."""
 
 # APPNOTE 4.3.16, 4.3.15, 4.3.14, 4.3.12 and 4.3.7.
 _END: Final = struct.Struct("<4s4H2LH")
@@ -33,7 +33,7 @@ _FIELD: Final = struct.Struct("<2H")
 
 _LONGEST_COMMENT: Final = 0xFFFF
 _LARGE: Final = 0xFFFFFFFF
-"""The size or place stands in a field of 64 bits."""
+"""The value of a size or offset that is in a field of 64 bits instead."""
 _MANY: Final = 0xFFFF
 _SIZES: Final = 0x0001
 _UNICODE_NAME: Final = 0x7075
@@ -89,7 +89,7 @@ def _directory(
 
 
 def _check_apart(entries: list[_Entry], directory: int) -> None:
-    """Refuse entries that share bytes, with each other or with the directory."""
+    """Raise UnpackError if entries overlap each other or the directory."""
     ordered = sorted(entries, key=lambda entry: entry.place)
     ends = [*(entry.place for entry in ordered[1:]), directory]
     for entry, end in zip(ordered, ends, strict=False):
@@ -98,7 +98,10 @@ def _check_apart(entries: list[_Entry], directory: int) -> None:
 
 
 def _end(source: BinaryIO, size: int) -> tuple[int, int, int]:
-    """Return number of entries, length and place of the directory, which must fill the end."""
+    """Return the number of entries, the length and the offset of the directory.
+
+    Raises UnpackError unless the directory ends where its end record begins.
+    """
     tail = min(size, _END.size + _LONGEST_COMMENT)
     source.seek(size - tail)
     found = _read(source, tail)
@@ -160,7 +163,7 @@ def _entry(
 
 
 def _wide(name: str, values: tuple[int, int, int], field: bytes) -> Iterator[int]:
-    """Yield sizes and place; those that did not fit stand in a field, in this order (4.5.3)."""
+    """Yield sizes and offset; those that did not fit are in a field, in this order (4.5.3)."""
     wide = [field[at : at + 8] for at in range(0, len(field) - 7, 8)]
     for value in values:
         if value != _LARGE:
@@ -172,7 +175,7 @@ def _wide(name: str, values: tuple[int, int, int], field: bytes) -> Iterator[int
 
 
 def _fields(extra: bytes) -> dict[int, bytes]:
-    """Return the further fields of an entry; what is left at the end by sloppy tools is ignored."""
+    """Return the extra fields of an entry; an incomplete field at the end is ignored."""
     fields = {}
     at = 0
     while at + _FIELD.size <= len(extra):
@@ -186,10 +189,10 @@ def _fields(extra: bytes) -> dict[int, bytes]:
 def _name(raw: bytes, flags: int, system: int, unicode_name: bytes) -> str:
     """Decode a name.
 
-    APPNOTE, appendix D knows UTF-8, by a flag or in a field of its own, and code page 437. Tools
-    write UTF-8 without the flag, Unix tools what their users write, and Windows the code page of
-    its country. In western Europe and Brazil that is 850, which has the letters of 437 in the same
-    places, and "ã" and "õ" besides.
+    APPNOTE, appendix D, allows UTF-8, by a flag or in a field of its own, and code page 437. Some
+    tools write UTF-8 without the flag, Unix tools the encoding of the user, and Windows the code
+    page of its country. In western Europe and Brazil that is 850, which has the letters of 437 in
+    the same places, and "ã" and "õ" besides.
     """
     if unicode_name[:1] == b"\x01" and zlib.crc32(raw) == int.from_bytes(
         unicode_name[1:5], "little"
@@ -224,7 +227,7 @@ def _check_sizes(entry: _Entry) -> None:
 def _start(
     source: BinaryIO, name: str, raw_name: bytes, place: int, expected: tuple[int, ...]
 ) -> int:
-    """Return where the bytes of an entry begin, if the header before them says the same."""
+    """Return the offset of an entry's bytes; raise UnpackError if its header differs."""
     source.seek(place)
     signature, _, flags, method, _, _, *facts, name_length, extra_length = _LOCAL.unpack(
         _read(source, _LOCAL.size)
@@ -234,7 +237,7 @@ def _start(
         pairs = zip(facts, expected[2:], strict=True)
         same = same and all(here in {there, _LARGE} for here, there in pairs)
     if not same or _read(source, name_length) != raw_name:
-        raise entry_error(name, "what the directory says is not what stands beside it")
+        raise entry_error(name, "its header differs from the directory")
     return int(place + _LOCAL.size + name_length + extra_length)
 
 
@@ -283,7 +286,7 @@ def _inflated(source: BinaryIO, entry: _Entry) -> Iterator[bytes]:
 
 
 def _read(source: BinaryIO, count: int) -> bytes:
-    """Read so many bytes, which are there or the file is cut off."""
+    """Read exactly `count` bytes; raise UnpackError if the file is cut off."""
     found = source.read(count)
     if len(found) < count:
         msg = "It is cut off."
