@@ -19,8 +19,8 @@ from starlette.requests import Request
 from ibi.cli import main
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.web import redirect
 from ibi.wire.question import Question

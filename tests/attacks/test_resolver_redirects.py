@@ -116,9 +116,9 @@ AFTER_A_GATEWAY: Final = [
 ]
 
 WITHOUT_LIST: Final = """
-from ibi.resolver.rules import target
+from ibi.resolver.rules import redirect_target
 
-target.is_permitted = lambda url, archive: True
+redirect_target.is_permitted = lambda url, archive: True
 """
 
 

@@ -26,8 +26,8 @@ from ibi.identifier.verbs import read_verblist
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.rules import registration_mail
 from ibi.resolver.rules.archive_transitions import read_hosts
-from ibi.resolver.rules.gateway import onward
-from ibi.resolver.rules.target import is_permitted
+from ibi.resolver.rules.foreign_identifiers import onward
+from ibi.resolver.rules.redirect_target import is_permitted
 from ibi.resolver.web.pasted_text import what_is
 from ibi.wire import requests, responses
 from tests.attacks.test_text import WORST

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pytest
 from click.testing import CliRunner, Result
 
-from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.announcement import Link, new_registration_key
 from ibi.archive.settings import read_archive
 from ibi.archive.wiring.stores import open_catalogue

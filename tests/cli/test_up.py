@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from ibi.archive.links.announcer import CatalogueLinks
+from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.announcement import Link
 from ibi.archive.settings import read_archive
 from ibi.archive.wiring.stores import open_catalogue

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 
 import apsw
 
-from ibi.foundation.sql import databases
+from ibi.foundation.sql import database_url
 from ibi.foundation.sql.sqlite import Sqlite
 
 OPEN, KILL, NO_SPACE, BROKEN, POWER = range(5)
@@ -149,7 +149,7 @@ def lay(trap: Trap, disk: str = "") -> None:
     if not disk:
         _DISKS.append(_TrappedDisk(trap))
         disk = _TrappedDisk.name
-    vars(databases)["Sqlite"] = partial(Sqlite, vfs=disk)
+    vars(database_url)["Sqlite"] = partial(Sqlite, vfs=disk)
 
 
 def _trapped(call: Callable[..., Any], trap: Trap, *, removes: bool) -> Callable[..., Any]:

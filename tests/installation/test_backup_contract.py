@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.recovery.rebuild import rebuild
+from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
@@ -32,7 +32,7 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.identifier.fingerprint import fingerprint
-from ibi.installation.backup import archive
+from ibi.installation.backup import archive_snapshot
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.backup.record import backup_at, backups_in, partial_in, read_record
 from ibi.installation.backup.restore import Restored, RestoreRequest, restore, restore_minter
@@ -82,7 +82,7 @@ def settings_of(folder: Path, catalogue: str = "", ledger: str = "") -> ArchiveS
     return ArchiveSettings(
         folder=folder,
         name="An archive",
-        address="http://archive.example.org",
+        address="http://archive_snapshot.example.org",
         host=HOST,
         port=80,
         ip=IP,
@@ -109,7 +109,7 @@ class Site:
         )
         with minter_of(self.settings.minter) as minter:
             minter.mint_many(3)
-        (folder / "archive.toml").write_text(written(self.settings), encoding="utf-8")
+        (folder / "archive_snapshot.toml").write_text(written(self.settings), encoding="utf-8")
         (folder / "token").write_text("ibi_secret\n", encoding="utf-8")
 
     def back_up(self, target: Path, *, quick: bool = False) -> BackedUp:
@@ -260,7 +260,7 @@ def test_what_is_secret_stays_so(site: Site, tmp_path: Path) -> None:
     assert stat.S_IMODE((backup / "archive" / "token").stat().st_mode) == 0o600
     restored_archive(backup, tmp_path / "again")
     assert stat.S_IMODE((tmp_path / "again").stat().st_mode) == 0o700
-    for name in ("token", "archive.toml"):
+    for name in ("token", "archive_snapshot.toml"):
         assert stat.S_IMODE((tmp_path / "again" / name).stat().st_mode) == 0o600
         assert (tmp_path / "again" / name).read_bytes() == (
             site.settings.folder / name
@@ -307,7 +307,7 @@ def test_an_archive_whose_files_are_in_an_object_store(
     fill(small)
     with minter_of(settings.minter) as minter:
         minter.mint()
-    (folder / "archive.toml").write_text(written(settings), encoding="utf-8")
+    (folder / "archive_snapshot.toml").write_text(written(settings), encoding="utf-8")
     backup = back_up({"archive": folder}, tmp_path / "backups").folder
     assert list(faults_of(backup)) == []
     done, restored = restored_archive(backup, tmp_path / "again")
@@ -606,7 +606,7 @@ def test_what_changes_before_its_files_are_copied_is_backed_up_as_it_became(
 def test_an_act_that_was_interrupted_has_to_be_finished_first(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "ROUNDS", 3)
+    monkeypatch.setattr(archive_snapshot, "ROUNDS", 3)
     label = site.small.label({"a": b"0"})
     (site.settings.folder / "col" / label / "doc" / "a").unlink()
     (site.settings.folder / "journal" / "act.json").write_bytes(b"decided")

@@ -16,8 +16,8 @@ from ibi.archive.copies.copies import Copies
 from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.housekeeping import UsedKeyCleanup
-from ibi.archive.links.announcer import Announcer, CatalogueLinks
-from ibi.archive.links.digest_log import DigestBackfill, DigestLog
+from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks
+from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.manifest import manifest

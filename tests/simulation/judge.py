@@ -12,8 +12,8 @@ from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.requests import UrlRequest
 from tests.simulation.accesses import Reader
@@ -232,7 +232,7 @@ class Judge(Truth):
         """Whoever is known to have the Original is not left for one who only says so."""
         rows = resolver.database.look("SELECT archive FROM resolver_owner WHERE label = $1", label)
         owner = rows[0][0] if rows else ""
-        # Who answers where a label was made is at home there (ibi.resolver.rules.roster).
+        # Who answers where a label was made is at home there (ibi.resolver.rules.archive_roster).
         domain, name, *_ = label.split("/")
         is_home = label.startswith(f"{host.subsystem.rep_prefix}/") or (
             f"{name}.{domain}" in {host.address, *host.addresses}

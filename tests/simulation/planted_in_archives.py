@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.housekeeping import SECOND, UsedKeyCleanup
-from ibi.archive.links import digest_log
 from ibi.archive.ports.catalogue import Deposit, DigestState, NameChange, StoredItem
+from ibi.archive.resolver_links import digest_log
 from ibi.archive.rules import answer
 from ibi.archive.rules.access import MayRead
 from ibi.archive.rules.answer import Identity
@@ -134,7 +134,7 @@ IN_ARCHIVES: Final = (
     ),
     Mutation(
         "a digest advances without listing changes",
-        {"ibi.archive.links.digest_log.gathered": _no_news},
+        {"ibi.archive.resolver_links.digest_log.gathered": _no_news},
     ),
     Mutation(
         "a deposit that was completed is completed again",

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from ibi.foundation.sql.database import Execute
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.acknowledgments.outbox import AccessCounter, AcknowledgmentOutbox, TakenAccesses
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox, PendingAccesses, TakenAccesses
 from ibi.resolver.ports.store import ChangeArchive, PendingAcknowledgment
 from ibi.resolver.registry.registry import SerialExecutor
-from ibi.resolver.rules import access_sheet, acknowledgment
+from ibi.resolver.rules import access_count_sheet, acknowledgment
 from ibi.resolver.rules.acknowledgment import NextStep
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments, _append, _replace
 from ibi.resolver.storage.archives import SqlArchives
@@ -25,8 +25,8 @@ from tests.simulation.virtual_time import wait
 _next_step: Final = acknowledgment.next_step
 _change_archive: Final = SqlArchives.change_archive
 _join: Final = WorkerLeases._join  # noqa: SLF001  # what is changed
-_take: Final = AccessCounter.take
-_keyed: Final = access_sheet.keyed
+_take: Final = PendingAccesses.take
+_keyed: Final = access_count_sheet.keyed
 
 
 async def _key_in_mind(
@@ -99,7 +99,7 @@ def _change_read_before(
     return _change_archive(self, name, lambda _: changed)
 
 
-async def _take_and_keep(self: AccessCounter, since: int) -> TakenAccesses:
+async def _take_and_keep(self: PendingAccesses, since: int) -> TakenAccesses:
     counts = dict(self._counts)
     taken = await _take(self, since)
     self._counts = {access: count - 1 for access, count in counts.items() if count > 1}
@@ -135,11 +135,11 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "accesses that were taken stay noted",
-        {"ibi.resolver.acknowledgments.outbox.AccessCounter.take": _take_and_keep},
+        {"ibi.resolver.acknowledgments.outbox.PendingAccesses.take": _take_and_keep},
     ),
     Mutation(
         "a sheet stays after it was acknowledged",
-        {"ibi.resolver.rules.access_sheet.keyed": _keyed_and_kept},
+        {"ibi.resolver.rules.access_count_sheet.keyed": _keyed_and_kept},
     ),
     Mutation(
         "a process does not follow the change feed",

@@ -14,13 +14,13 @@ from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.rules import decision, roster
-from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules import archive_roster, decision
 from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Decision
 from ibi.resolver.rules.evidence import Evidence, OfferedTarget
-from ibi.resolver.rules.lease import ArchiveLeases, Lease
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect
+from ibi.resolver.rules.redirect_lease import ArchiveLeases, Lease
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
@@ -33,7 +33,7 @@ _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
 _original: Final = decision._original  # noqa: SLF001
 _owner: Final = Search._owner  # noqa: SLF001
 _read_on: Final = LogFollower._read_on  # noqa: SLF001
-_standing: Final = roster._standing  # noqa: SLF001
+_standing: Final = archive_roster._standing  # noqa: SLF001
 
 
 def _sure(
@@ -152,7 +152,7 @@ async def _unwritten(self: Conflicts, label: str, claims: tuple[Claim, ...], cou
 IN_RESOLVERS: Final = (
     Mutation(
         "a lease runs whether the log is read or not",
-        {"ibi.resolver.rules.lease.ArchiveLeases.lease": _unread},
+        {"ibi.resolver.rules.redirect_lease.ArchiveLeases.lease": _unread},
     ),
     Mutation(
         "a redirect is cached that a change has overtaken",
@@ -218,7 +218,7 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "an archive that is down is ignored",
-        {"ibi.resolver.rules.roster._standing": _only_who_answers},
+        {"ibi.resolver.rules.archive_roster._standing": _only_who_answers},
     ),
     Mutation(
         "an owner that is switched off is ignored",

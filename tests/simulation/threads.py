@@ -196,11 +196,15 @@ def strands_for_threads() -> Iterator[None]:
     """Give strands to all that would take threads and locks of the machine."""
     places: dict[str, dict[str, Any]] = {
         "ibi.archive.archive": {"RLock": RLock},
-        "ibi.archive.links.announcer": {"Condition": Condition, "Lock": Lock, "Thread": Thread},
+        "ibi.archive.resolver_links.announcer": {
+            "Condition": Condition,
+            "Lock": Lock,
+            "Thread": Thread,
+        },
         "ibi.archive.transfers.step_scheduler": {
             "threading": SimpleNamespace(Condition=Condition, Thread=Thread),
         },
-        "ibi.archive.links.digest_log": {"Event": Event, "Thread": Thread},
+        "ibi.archive.resolver_links.digest_log": {"Event": Event, "Thread": Thread},
         "ibi.archive.copies.fetch": {"Lock": Lock},
         "ibi.minting.waiting_room": {"Lock": Lock},
     }

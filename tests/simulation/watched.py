@@ -11,7 +11,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.pool import SearchPool

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ibi.archive.links.announcer import Announcer, CatalogueLinks
+from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks
 from ibi.archive.rules import scopes as archive_scopes
 from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ibi.errors import MintingRequestError, shown
 from ibi.foundation.settings_file import POSTGRESQL
-from ibi.foundation.sql.databases import open_database
+from ibi.foundation.sql.database_url import open_database
 from ibi.foundation.system.clock import SystemClock
 from ibi.identifier import ibip, repository_name
 from ibi.minting.minter import Minter

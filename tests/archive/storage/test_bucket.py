@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from ibi.archive.ports.file_store import pieces_of
-from ibi.archive.storage.objects import bucket as module
-from ibi.archive.storage.objects.bucket import PART, Objects
-from ibi.archive.storage.objects.store import ObjectFiles, ObjectStore
+from ibi.archive.storage.object_store import bucket as module
+from ibi.archive.storage.object_store.bucket import PART, Objects
+from ibi.archive.storage.object_store.store import ObjectFiles, ObjectStore
 from ibi.errors import FileNameError, StorageError, StorageFullError, UnknownError
 from ibi.model.item import File
 from tests.support.servers.object_store import ObjectServer
@@ -223,7 +223,7 @@ def test_the_prefix_of_all_keys_counts(object_server: ObjectServer, tmp_path: Pa
 def test_failures_are_told_in_our_words(said: str, kind: type[StorageError], told: str) -> None:
     from obstore.exceptions import GenericError  # noqa: PLC0415  # as the library raises it
 
-    from ibi.archive.storage.objects.file import object_errors  # noqa: PLC0415
+    from ibi.archive.storage.object_store.file import object_errors  # noqa: PLC0415
 
     with pytest.raises(StorageError, match=told) as found, object_errors("s3://b"):
         raise GenericError(f"Generic S3 error: {said}")

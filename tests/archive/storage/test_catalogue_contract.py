@@ -10,7 +10,6 @@ from functools import partial
 
 import pytest
 
-from ibi.archive.links.announcer import CatalogueLinks
 from ibi.archive.ports.catalogue import (
     Catalogue,
     Deposit,
@@ -20,6 +19,7 @@ from ibi.archive.ports.catalogue import (
     StoredChange,
 )
 from ibi.archive.ports.statistics import Access, DayAccesses, ItemAccesses
+from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.announcement import Link
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import StateError, StorageError

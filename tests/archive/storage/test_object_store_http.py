@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from ibi.archive.storage.objects.bucket import PART
+from ibi.archive.storage.object_store.bucket import PART
 from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.object_store import ObjectServer

@@ -15,8 +15,8 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import Catalogue, DigestState, ManifestItem
+from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.archive.web import digest as module

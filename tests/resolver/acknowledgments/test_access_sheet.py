@@ -25,10 +25,10 @@ from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments import outbox
-from ibi.resolver.acknowledgments.outbox import AccessCounter, AcknowledgmentOutbox
+from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox, PendingAccesses
 from ibi.resolver.ports.store import PendingAcknowledgment
-from ibi.resolver.rules import access_sheet
-from ibi.resolver.rules.access_sheet import OpenSheet
+from ibi.resolver.rules import access_count_sheet
+from ibi.resolver.rules.access_count_sheet import OpenSheet
 from ibi.resolver.rules.acknowledgment import (
     acknowledgment_of,
     is_keyed,
@@ -36,8 +36,8 @@ from ibi.resolver.rules.acknowledgment import (
     pending,
     refreshed,
 )
-from ibi.resolver.rules.cached_redirect import AskedFor, CachedRedirect, Terms
-from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.rules.redirect_entry import AskedFor, CachedRedirect, Terms
+from ibi.resolver.rules.redirect_lease import ENDED
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerLeases
@@ -96,7 +96,7 @@ def test_a_sheet_is_divided_into_the_rows_that_there_would_have_been(terms: Term
     assert is_sheet(kept)
     assert not is_keyed(kept)
     assert (kept.count, kept.archive) == (6, terms.archive)
-    rows = access_sheet.divided(kept)
+    rows = access_count_sheet.divided(kept)
     assert [row.id for row in rows] == [7, 0, 0]
     assert [replace(row, id=0) for row in rows] == [
         row
@@ -111,18 +111,18 @@ def test_a_sheet_that_cannot_be_read_is_an_error_of_ours(text: str) -> None:
     nobody = CachedRedirect(ENDED, TERMS, b"/x", b"http://a.example/", None)
     kept = written(TERMS, [(nobody, READER, 1)])
     with pytest.raises(MessageError):
-        access_sheet.divided(kept)  # there is no such label
+        access_count_sheet.divided(kept)  # there is no such label
     with pytest.raises(MessageError):
-        access_sheet.divided(replace(kept, acknowledgment=text))
+        access_count_sheet.divided(replace(kept, acknowledgment=text))
     with pytest.raises(MessageError):
-        access_sheet.first(replace(kept, acknowledgment=text))
+        access_count_sheet.first(replace(kept, acknowledgment=text))
     good = written(TERMS, [(known(1), READER, 1)])
     for change in (b'"lines":[]', b'"clients":[]'):
         name = change.partition(b":")[0].decode()
         fields = msgspec.json.decode(good.acknowledgment) | msgspec.json.decode(b"{%b}" % change)
         broken = replace(good, acknowledgment=msgspec.json.encode(fields).decode())
         with pytest.raises(MessageError):
-            access_sheet.first(broken)
+            access_count_sheet.first(broken)
         assert name in broken.acknowledgment
 
 
@@ -130,9 +130,9 @@ def test_a_sheet_is_told_by_the_key_of_its_first_line() -> None:
     items = [known(number) for number in (1, 2, 3)]
     lines = [(items[0], READER, 2), (items[1], OTHER, 3), (items[2], READER, 4)]
     kept = replace(written(TERMS, lines), id=7)
-    first = access_sheet.first(kept)
+    first = access_count_sheet.first(kept)
     assert [first] == pending(items[0].referral(READER), 2, NOW)
-    [row] = access_sheet.keyed(kept, keyed(first), 9, NOW + 5)
+    [row] = access_count_sheet.keyed(kept, keyed(first), 9, NOW + 5)
     assert (row.id, row.count, row.since, is_keyed(row)) == (7, 9, NOW + 5, True)
     told = acknowledgment_of(row)
     assert (told.key, told.clients, told.accesses, told.url) == (
@@ -163,9 +163,11 @@ def test_what_one_message_does_not_hold_stays_on_the_sheet(
     sheet = replace(written(TERMS, lines), id=7)
     told: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(access_sheet, "LONGEST_OTHERS", longest)
+        patch.setattr(access_count_sheet, "LONGEST_OTHERS", longest)
         while sheet.id:
-            *rest, row = access_sheet.keyed(sheet, keyed(access_sheet.first(sheet)), most, NOW)
+            *rest, row = access_count_sheet.keyed(
+                sheet, keyed(access_count_sheet.first(sheet)), most, NOW
+            )
             message = acknowledgment_of(row)
             assert total(message.accesses, message.others) == row.count <= most
             assert len(value(written_others(message.others))) <= longest
@@ -177,7 +179,7 @@ def test_what_one_message_does_not_hold_stays_on_the_sheet(
 
 def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
     async def run() -> None:
-        noted = AccessCounter()
+        noted = PendingAccesses()
         items = [known(number) for number in range(outbox.SMALL_BATCH + 1)]
         for each in items[:-1]:
             noted.note(each, READER)
@@ -205,7 +207,7 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
     file = CachedRedirect(
         ENDED, TERMS, path, b"http://a.example/x", AskedFor(question, question, ())
     )
-    noted = AccessCounter()
+    noted = PendingAccesses()
     for each in (known(1), file, known(2)):
         noted.note(each, READER)
     taken = asyncio.run(noted.take(NOW))
@@ -215,7 +217,7 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
 
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "MOST", 2)
-    noted = AccessCounter()
+    noted = PendingAccesses()
     for number in (1, 2, 3, 3):
         noted.note(known(number), READER)
     assert (len(noted), noted.lost) == (2, 2)

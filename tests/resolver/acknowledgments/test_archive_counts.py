@@ -25,8 +25,8 @@ from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply
 from ibi.resolver.rules.acknowledgment import Referral
-from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
-from ibi.resolver.rules.lease import ENDED
+from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
+from ibi.resolver.rules.redirect_lease import ENDED
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerIdentity, WorkerLeases

@@ -20,9 +20,9 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import fits
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.archive_roster import Roster, homes_for, places_of
 from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
 from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
-from ibi.resolver.rules.roster import Roster, homes_for, places_of
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
 

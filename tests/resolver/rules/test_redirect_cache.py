@@ -13,11 +13,11 @@ from ibi.model.item import State
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules import redirect_cache
 from ibi.resolver.rules import redirect_cache as module
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.ownership import is_sure
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect
+from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.rules.resolution import Resolution
 from tests.support.values.resolutions import (
     FIRST,

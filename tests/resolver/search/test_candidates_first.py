@@ -16,12 +16,12 @@ from ibi.model.item import State
 from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules import search_progress
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
-from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.redirect_cache import RedirectCache
-from ibi.resolver.search import asker, pool, undigested
-from ibi.resolver.search.undigested import UndigestedArchives
+from ibi.resolver.rules.redirect_entry import CachedRedirect
+from ibi.resolver.rules.redirect_lease import Lease
+from ibi.resolver.search import archive_queries, archives_without_digest, pool
+from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from tests.support.doubles.resolver_store import until
@@ -462,7 +462,7 @@ def test_only_a_few_searches_at_once_ask_all_for_the_record(
 def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asker, "MAX_OTHER_ASKS", 1)
+    monkeypatch.setattr(archive_queries, "MAX_OTHER_ASKS", 1)
 
     async def work(scene: SearchScene) -> None:
         scene.archives.held = {"b", "c"}
@@ -481,7 +481,7 @@ def test_a_crowd_that_hangs_keeps_nobody_from_those_whose_word_decides(
 def test_strangers_who_list_what_they_like_and_hang_keep_nobody_from_homes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asker, "MAX_LISTED_ASKS", 1)
+    monkeypatch.setattr(archive_queries, "MAX_LISTED_ASKS", 1)
 
     async def work(scene: SearchScene) -> None:
         labels = [parse(f"a.example/archive/2013/06.{day:02}.15.34") for day in (1, 2, 3)]
@@ -597,7 +597,7 @@ def test_a_holder_that_is_excluded_is_not_asked() -> None:
 def test_who_publishes_is_looked_at_again_a_part_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(undigested, "PART", 2)
+    monkeypatch.setattr(archives_without_digest, "PART", 2)
 
     async def work(scene: SearchScene) -> None:
         publishing: set[str] = set()

@@ -18,9 +18,9 @@ from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import NO_SLOT, NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules import search_progress
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Alert, NotFound, Redirect, Unsure
 from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Chain, Resolution
 from ibi.resolver.search import pool
 from ibi.resolver.search.hops import MOST_HOPS, HopResolver

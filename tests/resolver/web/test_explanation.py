@@ -11,8 +11,8 @@ from ibi.identifier.language import LanguagePreference
 from ibi.model.item import State
 from ibi.resolver.rules.decision import Why, decide
 from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.redirect_target import OFF_HOST
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.rules.target import OFF_HOST
 from ibi.resolver.web.explain import NOT_AWAITED, explain
 from ibi.resolver.web.explanation import SENTENCES, Explanation, as_text, sentence
 from tests.support.values.resolutions import (

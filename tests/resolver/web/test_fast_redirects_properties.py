@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
-from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
-from ibi.resolver.rules.lease import Lease
+from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
+from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.web.fast_redirects import LONGEST_TARGET, FastRedirects
 from tests.simulation.virtual_time import VirtualLoop
 from tests.support.scenes.fast_redirects import (

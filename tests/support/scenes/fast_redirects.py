@@ -31,11 +31,11 @@ from ibi.model.item import State
 from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.rules.acknowledgment import Referral
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import NotFound, Redirect, Why
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.lease import Lease
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect
+from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.rules.resolution import Resolution, ResolutionStep
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.web.fast_redirects import FastRedirects, fast_redirect_http

@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeAlias
 import obstore
 
 from ibi.archive.storage.files.folder_store import FolderStore
-from ibi.archive.storage.objects.store import ObjectStore
+from ibi.archive.storage.object_store.store import ObjectStore
 from tests.support.failures.syscalls import ON_DISK, Place
 from tests.support.scenes.small_archive import contents
 from tests.support.servers.object_store import ObjectServer

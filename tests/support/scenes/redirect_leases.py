@@ -17,10 +17,10 @@ from ibi.model.relation import Relation
 from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Redirect, Why
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution, ResolutionStep
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.answer_choice import Served

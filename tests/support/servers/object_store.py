@@ -23,7 +23,7 @@ from tests.support.servers.port_reservation import reserved_port
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from ibi.archive.storage.objects.bucket import Objects
+    from ibi.archive.storage.object_store.bucket import Objects
 
 
 WATCH: Final = 'cat; kill -9 -"$0" 2>/dev/null; rm -rf "$1"'
@@ -134,6 +134,6 @@ class ObjectServer:
 
     def objects(self, storage: str = "") -> Objects:
         """Open a place in the bucket, or a new one."""
-        from ibi.archive.storage.objects.bucket import Objects  # noqa: PLC0415  # few tests need its library
+        from ibi.archive.storage.object_store.bucket import Objects  # noqa: PLC0415  # few tests need its library
 
         return Objects(storage or self.storage(), self.endpoint, self.region)

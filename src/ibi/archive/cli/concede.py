@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from ibi.archive.cli.options import folder_of, folder_option
-from ibi.archive.links.announcer import CatalogueLinks
 from ibi.archive.peers.directory import OriginalFinder
 from ibi.archive.recovery.concede import Rival, rivals
 from ibi.archive.recovery.concede import concede as concede_to
+from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.settings import read_archive
 from ibi.archive.wiring.instance import Instance
 from ibi.client.resolver import RemoteResolver

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from ibi.archive.links.announcer import CatalogueLinks
 from ibi.archive.peers.archive_client import HttpPeerArchive
+from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
 from ibi.foundation.http_client.api_client import reason_of

@@ -19,7 +19,7 @@ from threading import Timer
 from typing import Final
 from urllib.parse import urlsplit
 
-from ibi.archive.links.announcer import PATIENCE
+from ibi.archive.resolver_links.announcer import PATIENCE
 from ibi.archive.rules.announcement import (
     Excluded,
     Included,

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from starlette.applications import Starlette
 
 from ibi.archive.housekeeping import Housekeeping
-from ibi.archive.web.access_batch import AccessBatch
+from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics
@@ -42,7 +42,7 @@ class BackgroundService(Protocol):
 class Running:
     """What runs in the background while an archive serves."""
 
-    counting: AccessBatch
+    counting: AccessCounter
     services: Sequence[BackgroundService]
     housekeeping: Housekeeping
 

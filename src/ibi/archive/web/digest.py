@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import DigestState
+from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.foundation.web.request_body import number_of
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE, DigestPage, encode
 

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from ibi.archive.copies.copies import Copies
 from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.rules.announcement import Link
-from ibi.archive.web.access_batch import AccessBatch
+from ibi.archive.web.access_counter import AccessCounter
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
@@ -48,7 +48,7 @@ class ArchiveMetrics:
         """Note how the archive stands with a resolver."""
         self._included.labels(link.resolver).set(link.state == "included")
 
-    def watch(self, counting: AccessBatch) -> None:
+    def watch(self, counting: AccessCounter) -> None:
         """Report how many accesses were counted."""
         counted = Gauge(
             "ibi_archive_accesses_counted",

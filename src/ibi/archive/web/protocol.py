@@ -20,7 +20,7 @@ from ibi.archive.ports.statistics import Access
 from ibi.archive.rules.access import depends_on_reader
 from ibi.archive.rules.answer import Identity, respond
 from ibi.archive.rules.url_keys import NONCES, KeyTerms, Receipt, UrlKeys
-from ibi.archive.web.access_batch import AccessBatch
+from ibi.archive.web.access_counter import AccessCounter
 from ibi.errors import LabelError, MessageError, PairListError, StorageError
 from ibi.foundation.web.request_body import body_of
 from ibi.identifier.instant import Instant
@@ -55,7 +55,7 @@ class ArchiveService:
         self.identity = identity
         self._keys = keys
         self._clock = clock
-        self.counting = AccessBatch(catalogue.statistics)
+        self.counting = AccessCounter(catalogue.statistics)
 
     async def serve(self, request: Request) -> Response:
         """Answer a request; whatever is wrong with it, by a pair list too."""

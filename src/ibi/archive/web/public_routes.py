@@ -20,7 +20,7 @@ from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
-from ibi.archive.web.item_count import ItemCount
+from ibi.archive.web.holding_count import ItemCount
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess

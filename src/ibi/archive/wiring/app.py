@@ -12,10 +12,10 @@ from starlette.applications import Starlette
 
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.housekeeping import Housekeeping
-from ibi.archive.links.announcer import Announcer, CatalogueLinks, IncludingResolver
 from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey
 from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks, IncludingResolver
 from ibi.archive.rules.announcement import Link
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.scopes import SCOPES

@@ -20,13 +20,13 @@ from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.fixity.audit_schedule import AuditSchedule
 from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.housekeeping import UsedKeyCleanup
-from ibi.archive.links.announcer import CatalogueLinks
-from ibi.archive.links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
 from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
+from ibi.archive.resolver_links.announcer import CatalogueLinks
+from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.audits import AuditsApi

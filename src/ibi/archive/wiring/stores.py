@@ -8,7 +8,7 @@ from ibi.archive.settings import ArchiveSettings
 from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import LedgerUnavailableError, StorageError
 from ibi.foundation.settings_file import POSTGRESQL
-from ibi.foundation.sql.databases import open_newest
+from ibi.foundation.sql.database_url import open_newest
 from ibi.foundation.sql.sqlite import SqliteReader
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def open_store(settings: ArchiveSettings) -> SwitchableStore:
 def store_of(settings: ArchiveSettings) -> Store:
     """Open a folder or an object store."""
     if settings.is_in_objects:
-        from ibi.archive.storage.objects.bucket import Objects
-        from ibi.archive.storage.objects.store import ObjectStore
+        from ibi.archive.storage.object_store.bucket import Objects
+        from ibi.archive.storage.object_store.store import ObjectStore
         from ibi.archive.web.media_types import stored_headers
 
         return ObjectStore(
@@ -46,8 +46,8 @@ def store_of(settings: ArchiveSettings) -> Store:
 def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
     """Return what lies in a folder or an object store, key by key."""
     if settings.is_in_objects:
-        from ibi.archive.storage.objects.bucket import Objects
-        from ibi.archive.storage.objects.store import ObjectFiles
+        from ibi.archive.storage.object_store.bucket import Objects
+        from ibi.archive.storage.object_store.store import ObjectFiles
         from ibi.archive.web.media_types import stored_headers
 
         objects = Objects(settings.storage, settings.storage_endpoint, settings.storage_region)

@@ -18,12 +18,12 @@ import click
 import uvicorn
 from starlette.applications import Starlette
 
-from ibi.archive.links.announcer import Announcer
+from ibi.archive.resolver_links.announcer import Announcer
 from ibi.archive.settings import missing_for_linking, read_archive
 from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.wiring.app import archive_app
 from ibi.archive.wiring.instance import Instance
-from ibi.archive.wiring.reader import ReaderInstance, WriterStatus, reader_app
+from ibi.archive.wiring.reader_process import ReaderInstance, WriterStatus, reader_app
 from ibi.errors import RequestError
 from ibi.foundation.interprocess.forwarded_server import ForwardedServer
 from ibi.foundation.interprocess.frames import FdChannel
@@ -144,7 +144,7 @@ _SHARED: Final = (
         "ibi.archive.storage.unpack.unpack",
     ),
     *(
-        "ibi.archive.web.reader_app",
+        "ibi.archive.web.reader_process",
         "ibi.archive.web.api.administration",
         "ibi.archive.web.api.deposits",
     ),

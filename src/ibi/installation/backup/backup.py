@@ -20,7 +20,7 @@ from ibi.archive.wiring.stores import bulk_files_of
 from ibi.errors import InstanceHeldError
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.safe_open import rename_durably
-from ibi.installation.backup.archive import (
+from ibi.installation.backup.archive_snapshot import (
     RESERVED,
     ArchiveBackup,
     Progress,

@@ -18,12 +18,18 @@ from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import LedgerUnavailableError, RequestError, StorageError, shown
 from ibi.foundation.settings_file import POSTGRESQL, written
 from ibi.foundation.sql.database import Database
-from ibi.foundation.sql.databases import open_database
+from ibi.foundation.sql.database_url import open_database
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.instance_lock import keep_token, token_of
 from ibi.foundation.system.safe_open import rename_durably
-from ibi.installation.backup.archive import CATALOGUE, RESERVED, Progress, replaced_in, table_in
+from ibi.installation.backup.archive_snapshot import (
+    CATALOGUE,
+    RESERVED,
+    Progress,
+    replaced_in,
+    table_in,
+)
 from ibi.installation.backup.backup import MINTER, SETTINGS
 from ibi.installation.backup.contents import items_of
 from ibi.installation.backup.files import BackupTree, pieces_in

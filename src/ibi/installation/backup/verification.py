@@ -8,7 +8,7 @@ from typing import Final
 
 from ibi.errors import StorageError
 from ibi.foundation.system.disk import checksums_of, disk_errors
-from ibi.installation.backup.archive import CATALOGUE, Progress, catalogued, table_in
+from ibi.installation.backup.archive_snapshot import CATALOGUE, Progress, catalogued, table_in
 from ibi.installation.backup.contents import disagreements
 from ibi.installation.backup.files import BackupTree
 from ibi.installation.backup.record import (

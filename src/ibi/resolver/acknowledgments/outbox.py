@@ -18,8 +18,8 @@ from typing import Final
 from ibi.errors import StorageError
 from ibi.model.clock import Clock
 from ibi.resolver.ports.store import AcknowledgmentStore, PendingAcknowledgment
-from ibi.resolver.rules import access_sheet
-from ibi.resolver.rules.access_sheet import Clients, OpenSheet
+from ibi.resolver.rules import access_count_sheet
+from ibi.resolver.rules.access_count_sheet import Clients, OpenSheet
 from ibi.resolver.rules.acknowledgment import (
     SECOND,
     Referral,
@@ -30,7 +30,7 @@ from ibi.resolver.rules.acknowledgment import (
     is_sheet,
     subject,
 )
-from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
+from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
 from ibi.wire.access_counts import MOST_ACCESSES
 
 MOST: Final = 100_000
@@ -51,7 +51,7 @@ class TakenAccesses:
     referrals: list[tuple[Referral, int]] = field(default_factory=list)
 
 
-class AccessCounter:
+class PendingAccesses:
     """Counts accesses by what is known and by whom they are; of one event loop."""
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class AcknowledgmentOutbox:
         """Set when there are new rows."""
         self.are_others = False
         """Whether the rows that were read last have another keeper by now."""
-        self.known = AccessCounter()
+        self.known = PendingAccesses()
         """Accesses of what is known."""
         self._lost = 0
 
@@ -238,7 +238,7 @@ class AcknowledgmentOutbox:
         async with self._writing:
             await self._settle()
             row = self._taken(row)
-            give = access_sheet.keyed if is_sheet(row) else divided
+            give = access_count_sheet.keyed if is_sheet(row) else divided
             rows = give(row, acknowledgment, most, self._clock.wall())
             numbers = await self._replace(rows)
         if not numbers:
@@ -250,7 +250,7 @@ class AcknowledgmentOutbox:
 
     async def divide(self, sheet: PendingAcknowledgment) -> list[PendingAcknowledgment]:
         """Put rows in the place of a sheet; return those whose numbers are known."""
-        rows = access_sheet.divided(sheet)
+        rows = access_count_sheet.divided(sheet)
         async with self._writing:
             await self._settle()
             numbers = await self._replace(rows)

@@ -21,7 +21,7 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
 from ibi.resolver.ports.outbound import ArchiveClient, NoReply
 from ibi.resolver.ports.store import AcknowledgmentStore, ArchiveLookup, PendingAcknowledgment
-from ibi.resolver.rules import access_sheet
+from ibi.resolver.rules import access_count_sheet
 from ibi.resolver.rules.acknowledgment import (
     SECOND,
     NextStep,
@@ -36,7 +36,7 @@ from ibi.resolver.rules.acknowledgment import (
     refreshed,
     request_of,
 )
-from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 
 FLUSH: Final = 0.5
 """Seconds in which accesses are only noted: what a crash can lose."""
@@ -256,7 +256,7 @@ class AcknowledgmentSender:
     ) -> list[PendingAcknowledgment]:
         if is_sheet(row) and not is_ours(archive):
             return await self._queue.divide(row)
-        first = access_sheet.first(row) if is_sheet(row) else row
+        first = access_count_sheet.first(row) if is_sheet(row) else row
         request = request_of(first)
         await self._wait_for_turn(archive)
         heard = await self._client.ask(archive, request, PATIENCE)

@@ -15,7 +15,7 @@ import structlog
 
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.ports.store import ArchiveLookup, DigestProgress
-from ibi.resolver.rules.lease import ArchiveLeases, Lease
+from ibi.resolver.rules.redirect_lease import ArchiveLeases, Lease
 from ibi.wire.digest import DigestPage
 
 MOST: Final = 512

@@ -14,8 +14,8 @@ from typing import Final
 
 from ibi.model.clock import Clock
 from ibi.model.registration import Outage, RegisteredArchive
+from ibi.resolver.rules.archive_roster import Roster
 from ibi.resolver.rules.outage import SECOND, Breaker
-from ibi.resolver.rules.roster import Roster
 
 RECENT: Final = 5 * SECOND
 """For which an answer that was had here counts more than what others say."""

@@ -26,7 +26,7 @@ from ibi.resolver.registry.availability import Availability
 from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import issue, kept
 from ibi.resolver.rules import archive_transitions
-from ibi.resolver.rules.roster import Roster
+from ibi.resolver.rules.archive_roster import Roster
 from ibi.wire.mail_address import is_mail_address
 
 _Done = TypeVar("_Done")

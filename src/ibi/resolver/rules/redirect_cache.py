@@ -18,10 +18,10 @@ from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.item import State
-from ibi.resolver.rules.cached_redirect import CachedRedirect
 from ibi.resolver.rules.decision import Gone, NotFound, Redirect, Unserved
-from ibi.resolver.rules.lease import ENDED, Lease
 from ibi.resolver.rules.ownership import is_sure
+from ibi.resolver.rules.redirect_entry import CachedRedirect
+from ibi.resolver.rules.redirect_lease import ENDED, Lease
 from ibi.resolver.rules.resolution import Chain, Resolution
 from ibi.wire.question import Question, SearchKey
 

@@ -16,8 +16,8 @@ from ibi.resolver.rules.decision import (
     decide,
 )
 from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.redirect_target import is_personal
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
-from ibi.resolver.rules.target import is_personal
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.search import Search
 from ibi.wire.question import Question

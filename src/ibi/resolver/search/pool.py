@@ -17,10 +17,10 @@ from ibi.errors import OverloadError, TooManyRequestsError
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.candidates import LocationIndex
-from ibi.resolver.search.asker import ArchiveAsker
+from ibi.resolver.search.archive_queries import ArchiveAsker
+from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search, SearchParts
-from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question, SearchKey
 
 MAX_SEARCHES: Final = 256

@@ -26,9 +26,9 @@ from ibi.resolver.rules.search_progress import (
     asks_others_anyway,
     rest_before,
 )
-from ibi.resolver.search.asker import ArchiveAsker, Weight
+from ibi.resolver.search.archive_queries import ArchiveAsker, Weight
+from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.undigested import UndigestedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 

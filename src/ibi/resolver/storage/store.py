@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ibi.foundation.settings_file import POSTGRESQL
 from ibi.foundation.sql.database import Database
-from ibi.foundation.sql.databases import open_newest
+from ibi.foundation.sql.database_url import open_newest
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
 from ibi.resolver.storage.archives import SqlArchives, SqlChallenges

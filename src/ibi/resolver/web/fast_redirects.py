@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeAlias
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from ibi.foundation.web.bounded_http import BoundedHttp
-from ibi.resolver.rules.cached_redirect import CachedRedirect
+from ibi.resolver.rules.redirect_entry import CachedRedirect
 
 LONGEST_TARGET: Final = 1024
 MOST_SPELLINGS: Final = 100_000

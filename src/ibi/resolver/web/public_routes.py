@@ -24,9 +24,9 @@ from ibi.identifier.language import LanguagePreference
 from ibi.model.clock import Clock
 from ibi.model.registration import ArchiveState
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.gateway import onward
+from ibi.resolver.rules.foreign_identifiers import onward
+from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.rules.target import with_pairs
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.explain import explain
 from ibi.resolver.web.explanation import Explanation

@@ -18,10 +18,10 @@ from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.instant import Instant
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
-from ibi.resolver.rules.cached_redirect import CachedRedirect, first_referral
 from ibi.resolver.rules.redirect_cache import RedirectCache
+from ibi.resolver.rules.redirect_entry import CachedRedirect, first_referral
+from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.rules.target import with_pairs
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.question import Question

@@ -12,11 +12,11 @@ import msgspec
 from starlette.responses import Response
 
 from ibi.archive.archive import Archive
-from ibi.archive.links.announcer import Announcer, Links
+from ibi.archive.resolver_links.announcer import Announcer, Links
 from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
-from ibi.archive.web.item_count import ItemCount
+from ibi.archive.web.holding_count import ItemCount
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest

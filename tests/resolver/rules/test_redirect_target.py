@@ -11,7 +11,7 @@ from ibi.model.item import State
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
-from ibi.resolver.rules.target import OFF_HOST, is_permitted, vetted, with_pairs
+from ibi.resolver.rules.redirect_target import OFF_HOST, is_permitted, vetted, with_pairs
 from tests.support.values.archive_answers import ITEM, listing, related, url_of
 
 GOOD = RegisteredArchive(

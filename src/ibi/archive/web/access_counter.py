@@ -24,7 +24,7 @@ class _Waiting:
     done: asyncio.Future[None]
 
 
-class AccessBatch:
+class AccessCounter:
     """Counts accesses, as many as wait in one durable step."""
 
     def __init__(self, statistics: Statistics) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from starlette.applications import Starlette
 
 from ibi.archive.archive import Archive
-from ibi.archive.links.digest_log import DigestLog
+from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.files.switchable_store import ReaderStore
@@ -21,7 +21,7 @@ from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
-from ibi.archive.web.reader_app import ReaderService, reader_application
+from ibi.archive.web.reader_process import ReaderService, reader_application
 from ibi.archive.web.status import archive_status
 from ibi.archive.wiring.app import build_authorizer, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibi.errors import ResolverRequestError
-from ibi.resolver.rules.gateway import onward
+from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.resolver.settings import ResolverSettings
 
 GATEWAYS = ResolverSettings(folder=Path(), name="x", address="http://x").gateways

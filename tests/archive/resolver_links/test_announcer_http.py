@@ -13,9 +13,9 @@ from threading import enumerate as enumerate_threads
 
 import pytest
 
-from ibi.archive.links import announcer as announcer_module
-from ibi.archive.links.announcer import Announcer
 from ibi.archive.peers.resolver_client import LARGEST_ANSWER, LONGEST_REASON, HttpResolverClient
+from ibi.archive.resolver_links import announcer as announcer_module
+from ibi.archive.resolver_links.announcer import Announcer
 from ibi.archive.rules.announcement import (
     AGAIN,
     LONGEST_RETRY,

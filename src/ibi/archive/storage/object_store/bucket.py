@@ -16,7 +16,7 @@ import obstore
 from obstore.store import S3Store
 
 from ibi.archive.ports.file_store import pieces_of
-from ibi.archive.storage.objects.file import ObjectFile, object_errors
+from ibi.archive.storage.object_store.file import ObjectFile, object_errors
 from ibi.errors import StorageError
 
 if TYPE_CHECKING:

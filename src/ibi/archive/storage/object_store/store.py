@@ -27,10 +27,10 @@ from ibi.archive.ports.catalogue import StoredChange
 from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import read_manifest
 from ibi.archive.storage.files.staging import Staging
-from ibi.archive.storage.objects import bucket as keys
-from ibi.archive.storage.objects.bucket import Objects
-from ibi.archive.storage.objects.file import MODIFIED, ObjectFile
-from ibi.archive.storage.objects.journal import (
+from ibi.archive.storage.object_store import bucket as keys
+from ibi.archive.storage.object_store.bucket import Objects
+from ibi.archive.storage.object_store.file import MODIFIED, ObjectFile
+from ibi.archive.storage.object_store.journal import (
     Intent,
     JournalLine,
     JournalStep,

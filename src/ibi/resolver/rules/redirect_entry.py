@@ -18,7 +18,7 @@ from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.resolver.rules.acknowledgment import Referral
 from ibi.resolver.rules.decision import Redirect
-from ibi.resolver.rules.lease import ENDED, Lease
+from ibi.resolver.rules.redirect_lease import ENDED, Lease
 from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest

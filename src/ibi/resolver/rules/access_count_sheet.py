@@ -19,7 +19,7 @@ from ibi.identifier.label import parse
 from ibi.model.item import ContentType, State
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.resolver.rules.acknowledgment import Referral, pending, with_others
-from ibi.resolver.rules.cached_redirect import CachedRedirect, Terms
+from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
 from ibi.wire.access_counts import LONGEST_OTHERS
 from ibi.wire.requests import UrlRequest
 

@@ -6,7 +6,7 @@ import pytest
 
 from ibi.identifier.label import Label, parse
 from ibi.model.registration import Inclusion, RegisteredArchive
-from ibi.resolver.rules.roster import homes_for, host_of, places_of
+from ibi.resolver.rules.archive_roster import homes_for, host_of, places_of
 
 REP = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 REP_8080 = "sid.inpe.br/mtc-m21.8080/2012/06.05.15.34.39"

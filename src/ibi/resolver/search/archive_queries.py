@@ -12,7 +12,7 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient, ArchiveReply, NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import silence_of
-from ibi.resolver.rules.target import marked, vetted
+from ibi.resolver.rules.redirect_target import marked, vetted
 from ibi.wire.requests import UrlRequest
 
 MAX_OTHER_ASKS: Final = 384

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from ibi.archive.ports.statistics import Access, Statistics
-from ibi.archive.web.access_batch import AccessBatch
+from ibi.archive.web.access_counter import AccessCounter
 from ibi.errors import StorageError
 
 
@@ -30,7 +30,7 @@ class Tripping:
 
 def test_those_who_come_after_something_unforeseen_are_counted() -> None:
     async def run() -> None:
-        counting = AccessBatch(cast("Statistics", Tripping()))
+        counting = AccessCounter(cast("Statistics", Tripping()))
         counting.open()
         access = Access(1, "2026-11-16", 1, 1, 2)
         with pytest.raises(StorageError):

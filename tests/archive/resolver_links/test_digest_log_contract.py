@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ibi.archive.links.digest_log import DigestLog
 from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
+from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Database, Execute

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ibi.resolver.rules.lease import SHARES, ArchiveLeases, Lease
+from ibi.resolver.rules.redirect_lease import SHARES, ArchiveLeases, Lease
 from ibi.wire.digest import DigestPage
 
 EPOCH, OTHER = "a" * 32, "b" * 32
