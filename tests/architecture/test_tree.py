@@ -27,9 +27,7 @@ SHORTEST = 40
 
 LONG: dict[str, str] = {}
 """Modules that may be longer, and why: a grammar or a table that is one thing."""
-SHORT = {
-    "resolver/rules/liveness.py": "a pure rule, apart from the service that applies it",
-}
+SHORT: dict[str, str] = {}
 """Modules that may be shorter although one other imports them, and why."""
 OF_THE_WHOLE = {
     *("architecture", "attacks", "conformance", "faults", "federation", "simulation"),
