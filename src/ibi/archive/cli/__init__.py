@@ -1,4 +1,4 @@
-"""`ibi archive`: make an archive, run it, and look after what is in it."""
+"""`ibi archive`: creates, runs and administers an archive."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ Examples:
 
 @click.group(cls=LazyGroup, modules=_MODULES, epilog=_EXAMPLES)
 def archive() -> None:
-    """Make an archive, run it, and look after what is in it."""
+    """Create an archive, run it, and manage its items."""

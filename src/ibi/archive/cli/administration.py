@@ -23,7 +23,7 @@ def link(archive: RemoteArchive, resolver: str, *, key: str, service: str, as_js
     """Link the archive to the RESOLVER at an address such as http://urlib.net.
 
     Shows what its operator has to register: the label of the archive service, and a key. From then
-    on the archive says that it is on whenever it is, and that it is off when it stops.
+    on the archive announces itself when it starts, and withdraws when it stops.
 
     Example: ibi archive link http://urlib.net
     """
@@ -44,7 +44,7 @@ def link(archive: RemoteArchive, resolver: str, *, key: str, service: str, as_js
 @click.argument("resolver")
 @archive_options
 def unlink(archive: RemoteArchive, resolver: str) -> None:
-    """Leave a RESOLVER: it is told, and forgotten.
+    """Unlink the archive from a RESOLVER, which is asked to exclude it.
 
     Example: ibi archive unlink http://urlib.net
     """
@@ -56,7 +56,7 @@ def unlink(archive: RemoteArchive, resolver: str) -> None:
 @archive_options
 @json_option
 def links(archive: RemoteArchive, *, as_json: bool) -> None:
-    """Show how the archive stands with its resolvers.
+    """Show the state of each link to a resolver.
 
     Example: ibi archive links
     """
@@ -66,12 +66,12 @@ def links(archive: RemoteArchive, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("-n", "count", default=1, show_default=True, help="How many.")
-@click.option("--note", default="", help="For what.")
+@click.option("-n", "count", default=1, show_default=True, help="How many labels.")
+@click.option("--note", default="", help="What they are for.")
 @archive_options
 @json_option
 def reserve(archive: RemoteArchive, *, count: int, note: str, as_json: bool) -> None:
-    """Mint labels for items that come later: 'deposit --label' takes one.
+    """Mint labels for later items: 'deposit --label' uses one.
 
     Example: ibi archive reserve -n 3 --note "Proceedings 2027"
     """

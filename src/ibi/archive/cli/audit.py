@@ -1,4 +1,4 @@
-"""`ibi archive audit`: whether all files of an archive still are what was deposited."""
+"""`ibi archive audit`: checks that all files of an archive are as they were deposited."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _COUNTED: Final = ("files", "bytes", "damaged", "repaired")
     "--rate",
     type=click.FloatRange(0, 1_000_000, min_open=True),
     metavar="MB/S",
-    help="Read no faster.  [default: as fast as can be]",
+    help="Read no faster than this.  [default: no limit]",
 )
-@click.option("--repair", is_flag=True, help="Fetch what is damaged from an archive that has it.")
-@click.option("--from", "source", default="", metavar="ARCHIVE", help="Its address, if known.")
+@click.option("--repair", is_flag=True, help="Fetch damaged files from an archive that has them.")
+@click.option("--from", "source", default="", metavar="ARCHIVE", help="The archive to repair from.")
 @archive_or_folder_options
 @json_option
 def audit(  # noqa: PLR0913  # its options, by name
@@ -51,16 +51,16 @@ def audit(  # noqa: PLR0913  # its options, by name
     source: str,
     as_json: bool,
 ) -> None:
-    """Check that all files, or those of the items IBI, are what was deposited.
+    """Check that all files, or those of the items IBI, are as they were deposited.
 
-    Each is read from the disk and compared with its size and both its checksums. What is damaged,
-    missing or nobody's is named, and the exit code is 1; it is 0 if all is whole, or is again. An
-    archive that does not run is checked all the same.
+    Each is read from the disk and compared with its size and both its checksums. Damaged, missing
+    and stray files are listed, and the exit code is 1; it is 0 if all files are whole or repaired.
+    An archive that is not running is checked too.
 
     Example: ibi archive audit --repair --from http://copies.example.org
     """
     if source and not repair:
-        raise click.UsageError("--from says where --repair gets what is damaged.")
+        raise click.UsageError("--from names the archive of --repair, and needs that option.")
     if rate is not None and math.isnan(rate):
         raise click.UsageError("--rate is a number of megabytes a second.")
     wanted = AuditRequest(list(labels), rate or 0, repair, source)
@@ -70,14 +70,14 @@ def audit(  # noqa: PLR0913  # its options, by name
         result, damage = _audit(archive, wanted)
     answer = {name: result[name] for name in _COUNTED} | {"damage": damage}
     lines = [f"{_place(each)}: {each['what']}" for each in damage]
-    # A line each, whatever the files are called.
+    # `printable` keeps each file on one line, even if its name has line ends.
     show(answer, "\n".join(map(printable, [*lines, _summary(answer)])), as_json=as_json)
     if damage:
         raise click.exceptions.Exit(1)
 
 
 def _ask(archive: RemoteArchive, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any]]:
-    """Have an archive audited that runs."""
+    """Audit a running archive, by a task of it."""
     task = archive.ask("POST", "audits", wanted)
     result: dict[str, Any] = follow(archive, task, "Bytes")["result"]
     return result, list(_listed(archive, set(result["labels"])))
@@ -94,7 +94,7 @@ def _listed(archive: RemoteArchive, labels: set[str]) -> Iterator[dict[str, str]
 
 
 def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any]]:
-    """Audit an archive that does not run; what is interrupted is gone on with the next time."""
+    """Audit an archive that is not running; an interrupted audit is resumed the next time."""
     settings = read_archive(folder.absolute())
     with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
         auditing = build_audits(opened)

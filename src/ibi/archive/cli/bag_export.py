@@ -1,4 +1,4 @@
-"""Items of a running archive, written into a bag: several at once, each verified while it comes."""
+"""Exports items of a running archive into a bag, several at once, each verified as it arrives."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from ibi.model.item import File
 _ITEMS_AT_ONCE: Final = 4
 _FILES_AT_ONCE: Final = 8
 _AHEAD: Final = 64
-"""Items that are known and not yet begun."""
+"""Items that wait for a thread."""
 _SLICE: Final = 256
-"""Files of an item that are asked for together."""
+"""Files of an item that are queued at once."""
 _ATTEMPTS: Final = 5
 _TOO_MANY: Final = 429
 _CHANGED: Final = (ChecksumError, StateError, UnknownError)
-"""What an item shows that is being changed."""
+"""Errors of an item that is being changed, which is then read again."""
 
 
 def entries_of(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Go through items as a bag has them: those that are named, or all."""
+    """Yield the items with these labels, or all items, as entries of a bag."""
     for label in labels:
         yield entry_of(archive, label)
     after = "" if labels else "0"
@@ -52,14 +52,14 @@ def entries_of(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[dict[s
 
 
 def entry_of(archive: RemoteArchive, label: str) -> dict[str, Any]:
-    """Return one item as a bag has it."""
+    """Return one item as an entry of a bag."""
     found: dict[str, Any] = archive.ask("GET", "manifests", query={"item": label})["items"][0]
     return found
 
 
 @dataclass(slots=True)
 class ExportProgress:
-    """How far it is."""
+    """The number of items and bytes exported so far."""
 
     items: int = 0
     bytes: int = 0
@@ -71,7 +71,7 @@ class BagExporter:
     def __init__(
         self, archive: RemoteArchive, writer: BagWriter, report: Callable[[ExportProgress], None]
     ) -> None:
-        """Read from an archive; `report` is told how far it is."""
+        """Read from an archive; `report` is called with the progress."""
         self._archive = archive
         self._writer = writer
         self._report = report
@@ -82,7 +82,7 @@ class BagExporter:
         self._files = ThreadPoolExecutor(_FILES_AT_ONCE, "files")
 
     def export(self, entries: Iterable[dict[str, Any]]) -> ExportProgress:
-        """Write items, in any order; the first that fails ends it."""
+        """Write items in any order; raise the first failure."""
         waiting: list[Future[None]] = []
         try:
             for entry in entries:
@@ -92,7 +92,7 @@ class BagExporter:
             for each in waiting:
                 each.result()
         finally:
-            self._ended.set()  # nobody waits for a large file that is not wanted any more
+            self._ended.set()  # so that threads stop reading large files
             self._items.shutdown(wait=True, cancel_futures=True)
             self._files.shutdown(wait=True, cancel_futures=True)
         return self._done
@@ -154,12 +154,12 @@ class BagExporter:
 
     def _wanted(self, piece: bytes) -> bytes:
         if self._ended.is_set():
-            raise CancelledError  # what came stays, to be gone on with
+            raise CancelledError  # the received bytes stay, for a later run
         return piece
 
 
 def incoming_of(entry: dict[str, Any]) -> IncomingItem:
-    """Read an item as the archive tells it; a name of a file is one, whoever says so."""
+    """Parse an entry of the archive; raise if the name of a file is not valid."""
     metadata = entry.get("metadata")
     return read_incoming(
         entry["label"],
@@ -169,5 +169,5 @@ def incoming_of(entry: dict[str, Any]) -> IncomingItem:
 
 
 def _pause(attempt: int) -> float:
-    """Return for how many seconds to leave an archive alone."""
+    """Return the seconds to wait before the next attempt."""
     return 0.25 * (1 << attempt)

@@ -1,4 +1,4 @@
-"""Items of a bag, brought to a running archive: many small ones together, large files resumable."""
+"""Imports the items of a bag into a running archive: small files together, large ones resumable."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ibi.errors import ArchiveUnreachableError
 from ibi.model.item import File
 
 _TOGETHER: Final = 100
-"""Items of which one request tells."""
+"""Items of one request at most."""
 _LARGEST: Final = 4 << 20
-"""Bytes of manifests, or of files, that one request brings, unless one alone has more."""
+"""Bytes of manifests, or of files, of one request at most, unless a single one has more."""
 _SMALL: Final = 1 << 16
-"""Bytes up to which a file travels with others."""
+"""Bytes up to which a file is sent together with others."""
 _AT_ONCE: Final = 4
 _ATTEMPTS: Final = 6
 
 
 @dataclass(slots=True)
 class ImportProgress:
-    """What came of it so far."""
+    """The results so far."""
 
     items: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class ImportProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Brought:
-    """An item on its way."""
+    """An item that is being imported."""
 
     incoming: IncomingItem
     message: dict[str, Any]
@@ -52,7 +52,7 @@ class _Brought:
 
 
 class BagImport:
-    """Brings a verified bag to an archive."""
+    """Imports a verified bag into an archive."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class BagImport:
         key: str,
         report: Callable[[ImportProgress], None],
     ) -> None:
-        """Bring those items as Originals for which there is a paper, signed by a key."""
+        """Import as Originals the items that a hand-over document, signed by a key, names."""
         self._archive = archive
         self._source = source
         self._papers = papers
@@ -73,7 +73,7 @@ class BagImport:
         self._done = ImportProgress()
 
     def run(self) -> ImportProgress:
-        """Bring all items; one that is refused does not keep the others away."""
+        """Import all items; if one is refused, the others are still imported."""
         waiting: list[Future[None]] = []
         with ThreadPoolExecutor(_AT_ONCE, "imports") as threads:
             try:
@@ -84,7 +84,7 @@ class BagImport:
                 for each in waiting:
                     each.result()
             finally:
-                self._ended.set()  # nobody waits for a large file that is not wanted any more
+                self._ended.set()  # so that threads stop reading large files
                 threads.shutdown(cancel_futures=True)
         return self._done
 
@@ -133,7 +133,7 @@ class BagImport:
             self._complete(ends)
 
     def _send(self, brought: _Brought, answer: dict[str, Any]) -> dict[str, bytes]:
-        """Send the large files of an item that have to come; return the small ones."""
+        """Send the large files that the archive lacks; return the small ones."""
         needed = set(answer.get("needed", ()))
         staged = {each["path"]: each for each in answer.get("staged", ())}
         small: dict[str, bytes] = {}
@@ -162,8 +162,8 @@ class BagImport:
         for answer in self._insist("imports/completion", {"imports": ends})["items"]:
             self._note(answer)
 
-    def _insist(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  # what it answers
-        """Ask for what is done once, however often it is asked for."""
+    def _insist(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  # JSON
+        """Send an idempotent request, several times if necessary."""
         for attempt in range(_ATTEMPTS - 1):
             try:
                 return self._archive.ask("POST", path, body)

@@ -1,4 +1,4 @@
-"""`ibi archive concede`: after a restore, Originals that others have by now become Copies."""
+"""`ibi archive concede`: makes Copies of Originals that other archives have after a restore."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ibi.foundation.system import instance_lock
 
 @click.command()
 @folder_option
-@click.option("--dry-run", is_flag=True, help="Only say which.")
+@click.option("--dry-run", is_flag=True, help="Only list them.")
 @json_option
 def concede(folder: Path | None, *, dry_run: bool, as_json: bool) -> None:
-    """After a restore, and before it serves: let go of Originals that others have by now.
+    """After a restore, before serving: concede Originals that other archives have.
 
-    The resolvers to which the archive is linked are asked who has each Original. What was
-    transferred after the backup was taken is at another archive: here it becomes a Copy of that.
+    The resolvers to which the archive is linked are asked which archive has each Original. An item
+    that was transferred after the backup was taken becomes a Copy of the Original there.
 
     Example: ibi archive concede --data /srv/archive
     """
@@ -65,11 +65,11 @@ def _concede(opened: Instance, rival: Rival, *, dry_run: bool, as_json: bool) ->
 
 
 def _resolvers(opened: Instance) -> list[str]:
-    """Return the resolvers that answer; without one nobody could tell."""
+    """Return the resolvers that answer; raise StateError if none does."""
     linked = [link.resolver for link in CatalogueLinks(opened.catalogue.links).all()]
     answering = [resolver for resolver in linked if _answers(resolver)]
     if not answering:
-        msg = "No resolver to which the archive is linked answers: nobody knows who has what."
+        msg = "No resolver to which the archive is linked answers: Originals cannot be located."
         raise StateError(msg)
     return answering
 

@@ -16,8 +16,8 @@ from ibi.foundation.cli.options import json_option, show
 
 @click.command()
 @click.argument("items", metavar="[IBI]...", nargs=-1)
-@click.option("--from", "source", default="", metavar="ARCHIVE", help="Its address.")
-@click.option("--all", "everything", is_flag=True, help="All items whose Originals are there.")
+@click.option("--from", "source", default="", metavar="ARCHIVE", help="The archive to copy from.")
+@click.option("--all", "everything", is_flag=True, help="Copy all Originals of that archive.")
 @archive_options
 @json_option
 def copy(
@@ -28,11 +28,11 @@ def copy(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Copy the items IBI from where their Originals are, or from an archive that is named.
+    """Copy the items IBI from the archives of their Originals, or from the archive --from.
 
-    Where the Originals are, resolvers know to which the archive is linked. What is a Copy here
-    already is brought up to date; files that are here do not come again. If this is interrupted,
-    the archive goes on.
+    The resolvers to which the archive is linked are asked where the Originals are. An existing Copy
+    is updated; files that are here are not fetched again. If this command is interrupted, the
+    archive continues.
 
     Example: ibi archive copy IBI
     """
@@ -52,7 +52,7 @@ def copy(
 
 
 def _show_faults(task: dict[str, Any], *, as_json: bool) -> None:
-    """Say of each item why it could not be copied, if there were several."""
+    """Show why each of several items could not be copied."""
     if as_json:
         show(task, "", as_json=True)
         return
@@ -61,12 +61,12 @@ def _show_faults(task: dict[str, Any], *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--faulty", is_flag=True, help="Those only that are not in order.")
-@click.option("--refresh", is_flag=True, help="Compare all with their Originals before.")
+@click.option("--faulty", is_flag=True, help="Only those with a fault.")
+@click.option("--refresh", is_flag=True, help="Compare all with their Originals first.")
 @archive_options
 @json_option
 def copies(archive: RemoteArchive, *, faulty: bool, refresh: bool, as_json: bool) -> None:
-    """List the copies of the archive, and how each stands with its Original.
+    """List the copies of the archive, and whether each is current.
 
     Example: ibi archive copies --faulty
     """
@@ -99,7 +99,7 @@ def _line(copy: dict[str, Any]) -> str:
 @archive_options
 @json_option
 def drop(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
-    """Let go of the Copy of the item IBI. An Original is never dropped: it is deleted, if at all.
+    """Remove the Copy of the item IBI. An Original is not dropped: use 'delete'.
 
     Example: ibi archive drop IBI
     """

@@ -1,4 +1,4 @@
-"""`ibi archive deposit` and `revise`: files into an archive."""
+"""`ibi archive deposit` and `revise`: bring files into an archive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
     command = click.argument("files", nargs=-1, type=click.Path(path_type=Path))(command)
-    return click.option("--unpack", is_flag=True, help="Take zip and tar files apart.")(command)
+    return click.option("--unpack", is_flag=True, help="Unpack zip and tar files.")(command)
 
 
 _EXAMPLES = """\b
@@ -36,7 +36,7 @@ Examples:
 @_file_arguments
 @click.option("--title", help="The title; needed unless --metadata has one.")
 @click.option("--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".')
-@click.option("--language", default="", metavar="xx[-XX]", help="Of the item: pt, pt-BR.")
+@click.option("--language", default="", metavar="xx[-XX]", help="That of the item: pt, pt-BR.")
 @click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
 @click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
 @click.option("--description", help="An abstract.")
@@ -44,15 +44,15 @@ Examples:
 @click.option(
     "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
 )
-@click.option("--target", default="", metavar="FILE", help="To which the label leads.")
+@click.option("--target", default="", metavar="FILE", help="The file that the label leads to.")
 @click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
-@click.option("--label", default="", metavar="IBI", help="One that was reserved for the item.")
+@click.option("--label", default="", metavar="IBI", help="A label reserved for the item.")
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
 @click.option(
-    "--network", "networks", multiple=True, metavar="N", help="From which the files may be read."
+    "--network", "networks", multiple=True, metavar="N", help="A network that may read the files."
 )
 @archive_options
 @json_option
@@ -69,9 +69,9 @@ def deposit(  # noqa: PLR0913  # one argument an option
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
 ) -> None:
-    """Give FILES a label, and keep them: files or folders, none for what is not digital.
+    """Deposit FILES as a new item: files or folders, none for an item that is not digital.
 
-    A folder alone gives its files; a folder among others keeps its name.
+    Of a single folder, the content is deposited; among others, a folder keeps its name.
     """
     sources = _sources(files)
     wanted = {
@@ -105,8 +105,8 @@ def _facts(archive: RemoteArchive, answer: dict[str, Any]) -> dict[str, Any]:
 @click.command()
 @click.argument("ibi")
 @_file_arguments
-@click.option("--remove", "removed", multiple=True, metavar="PATH", help="A file that goes.")
-@click.option("--target", default="", metavar="FILE", help="To which the label leads from now on.")
+@click.option("--remove", "removed", multiple=True, metavar="PATH", help="A file to remove.")
+@click.option("--target", default="", metavar="FILE", help="The file the label will lead to.")
 @archive_options
 @json_option
 def revise(  # noqa: PLR0913  # one argument an option
@@ -132,7 +132,7 @@ def revise(  # noqa: PLR0913  # one argument an option
 def _send(
     archive: RemoteArchive, wanted: dict[str, Any], sources: dict[str, Path], *, unpack: bool
 ) -> dict[str, Any]:
-    """Open a deposit, send its files, complete it; give it up if that fails."""
+    """Open a deposit, send its files and complete it; cancel it if that fails."""
     kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
     opened = archive.ask("POST", "deposits", kept)
     id_ = str(opened["id"])
@@ -145,7 +145,7 @@ def _send(
     except BaseException:
         if not _was_completed(archive, id_):
             raise
-    # Only the answer was lost.
+    # The deposit was completed: only the answer was lost.
     return _completed(archive, id_)
 
 
@@ -155,17 +155,17 @@ def _completed(archive: RemoteArchive, id_: str) -> dict[str, Any]:
 
 
 def _was_completed(archive: RemoteArchive, id_: str) -> bool:
-    """Give a deposit up, unless it was completed."""
+    """Cancel a deposit, unless it was completed; return whether it was."""
     try:
         archive.ask("DELETE", f"deposits/{id_}")
     except ArchiveRefusedError:
-        # Completed, or the archive still waits for the rest of a file.
+        # It was completed, or the archive still waits for the rest of a file.
         with suppress(ArchiveError):
             if archive.ask("GET", f"deposits/{id_}").get("completed"):
                 return True
-        click.echo(f"The deposit {id_} is left open; the archive forgets it in a week.", err=True)
+        click.echo(f"The deposit {id_} is left open; the archive removes it in a week.", err=True)
     except ArchiveError:
-        text = f"If the deposit {id_} was completed, 'ibi archive history' shows it; else it goes."
+        text = f"If the deposit {id_} was completed, 'ibi archive history' shows it."
         click.echo(text, err=True)
     return False
 
@@ -182,7 +182,7 @@ def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> Non
 
 
 def _sources(files: Sequence[Path]) -> dict[str, Path]:
-    """Return the files to send, by the paths that they will have; all of them must be there."""
+    """Return the files to send, by their paths in the item; raise if one does not exist."""
     sources: dict[str, Path] = {}
     for given in files:
         if given.is_dir():
@@ -199,7 +199,7 @@ def _sources(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def _within(folder: Path) -> list[Path]:
-    """Return all files in a folder and its folders; one that cannot be read is told of."""
+    """Return all files in a folder and its subfolders; raise if one cannot be read."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=_unreadable):
         inner = [Path(place, name) for name in names]
@@ -228,7 +228,7 @@ def _take(sources: dict[str, Path], path: str, source: Path) -> None:
 
 
 def _target(target: str, sources: dict[str, Path]) -> str:
-    """Return the target as the item will have it: a file may be named by where it lies here."""
+    """Return the path of the target in the item; it may be given as a local path."""
     if not target or target in sources:
         return target
     here = os.path.abspath(target)  # noqa: PTH100  # links stay
@@ -237,7 +237,7 @@ def _target(target: str, sources: dict[str, Path]) -> str:
 
 
 def _usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
-    """Return the first file that was named, where the archive would not know."""
+    """Return the first named file as target, if the archive could not choose one."""
     named = len(sources) > 1 and files and files[0].is_file() and not unpack
     return next(iter(sources)) if named and "index.html" not in sources else ""
 

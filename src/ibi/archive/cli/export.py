@@ -1,4 +1,4 @@
-"""`ibi archive export` and `ibi archive key`: items out of an archive, in a bag."""
+"""`ibi archive export` and `ibi archive key`: export items of an archive in a bag."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ibi.errors import ArchiveRequestError, StateError
 from ibi.foundation.cli.options import is_terminal, json_option, show
 
 _BATCH: Final = 500
-"""Items that are handed over together."""
+"""Items that are handed over in one request."""
 
 
 _EXAMPLES = """\b
@@ -49,9 +49,9 @@ Examples:
     "recipient",
     default="",
     metavar="SERVICE_IBI",
-    help="Give the Originals up, to the archive with this service label.",
+    help="Hand the Originals over to the archive with this service label.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @archive_options
 @json_option
 def export(  # noqa: PLR0913  # one argument an option
@@ -65,11 +65,10 @@ def export(  # noqa: PLR0913  # one argument an option
 ) -> None:
     """Write the items IBI, or all, into a new FOLDER: a bag (BagIt, RFC 8493).
 
-    What was interrupted is gone on with by the same command.
+    The same command resumes an interrupted export.
 
-    With --hand-over-to the Originals are given up: this archive keeps Copies, and the bag makes the
-    named archive, and no other, have the Originals. That cannot be undone, but by a hand-over of
-    theirs back to here.
+    With --hand-over-to this archive keeps only Copies, and the bag gives the Originals to the named
+    archive and to no other. Only a hand-over back can undo that.
     """
     *named, folder = arguments
     if bool(named) == everything:
@@ -94,7 +93,7 @@ def export(  # noqa: PLR0913  # one argument an option
 
 
 def _named(archive: RemoteArchive, named: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Go through items that were named, each perhaps more than once."""
+    """Yield the named items; an item that is named twice is yielded twice."""
     return (entry_of(archive, label) for label in named)
 
 
@@ -105,7 +104,7 @@ def _write(archive: RemoteArchive, writer: BagWriter, labels: Sequence[str]) -> 
 
 @contextmanager
 def _progress(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[Any]:
-    """Show how far it is: of one item by its bytes, of several by their number."""
+    """Show the progress: of one item by its bytes, of several by their number."""
     hidden = not is_terminal()
     by_bytes = len(labels) == 1 and not hidden
     if by_bytes:
@@ -126,7 +125,7 @@ def _progress(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[Any]:
 def _check_giving(
     archive: RemoteArchive, labels: Sequence[str], recipient: str, *, yes: bool
 ) -> None:
-    """See that all can be given before anything is, and ask whether that is meant."""
+    """Check that all items can be handed over, and ask for confirmation."""
     count = 0
     for some in _batches(archive, labels):
         archive.ask("POST", "hand-overs/check", _wanted(some, labels, recipient))
@@ -153,7 +152,7 @@ def _batches(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[list[dic
 def _wanted(
     entries: Sequence[dict[str, Any]], labels: Sequence[str], recipient: str
 ) -> dict[str, Any]:
-    """Say what to hand over: of all items those that are Originals, of named ones each."""
+    """Return the items to hand over: all Originals, or each named item."""
     items = [entry["label"] for entry in entries]
     return {"recipient": recipient, "items": items, "leave_copies": not labels}
 
@@ -161,10 +160,10 @@ def _wanted(
 def _hand_over(
     archive: RemoteArchive, writer: BagWriter, labels: Sequence[str], recipient: str
 ) -> bytes:
-    """Give the Originals up, and return the paper, which is good for what is in the bag."""
+    """Hand the Originals over; return the document that is valid for the items of the bag."""
     found: list[HandOver] = []
     for some in _batches(archive, labels):
-        # What was deposited since then stays: it is not in the bag.
+        # Items deposited since then are not in the bag, and stay.
         written = [entry for entry in some if writer.has(entry["label"])]
         if written:
             answer = archive.ask("POST", "hand-overs", _wanted(written, labels, recipient))
@@ -181,7 +180,7 @@ def _hand_over(
 
 
 def _check_content(folder: Path, item: HandedItem) -> None:
-    """See that the bag has what was handed over: it may have been changed in between."""
+    """Raise StateError if the item was changed between the export and the hand-over."""
     texts = [
         (folder / f"{bagit.ITEMS}{place}/{bagit.MANIFEST}").read_bytes() if place else None
         for place in (item.label, item.metadata)
@@ -210,7 +209,7 @@ def _info(
 @archive_options
 @json_option
 def key(archive: RemoteArchive, *, as_json: bool) -> None:
-    """Show the key by which others verify what this archive hands over.
+    """Show the public key that verifies the hand-overs of this archive.
 
     Example: ibi archive key
     """

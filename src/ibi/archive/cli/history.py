@@ -1,4 +1,4 @@
-"""`ibi archive history`: who did what."""
+"""`ibi archive history`: shows the log of acts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
 
 _BRIEF: Final = 120
-"""Characters that a line of the history spends on what an act was about."""
+"""Characters of the details of an act in one line."""
 _PAGE: Final = 1000
 
 
@@ -25,7 +25,7 @@ _PAGE: Final = 1000
 @click.option("--to", "last_day", default="", metavar="DAY")
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the newest N.")
 @click.option("--reverse", is_flag=True, help="The newest first.")
-@click.option("--by", type=click.Choice(["act"]), help="Only how often each was done.")
+@click.option("--by", type=click.Choice(["act"]), help="Only count them by this.")
 @archive_options
 @json_option
 def history(  # noqa: PLR0913  # what is wanted, by name
@@ -64,7 +64,7 @@ def history(  # noqa: PLR0913  # what is wanted, by name
 def _lines(
     archive: RemoteArchive, query: dict[str, str], most: int | None, order: str
 ) -> Iterator[dict[str, Any]]:
-    """Go through the history, no further than `most` lines if there is such a number."""
+    """Yield lines of the history, at most `most` if that is given."""
     after, left = "0", most or 0
     while after:
         limit = _PAGE if most is None else min(_PAGE, left)
@@ -76,7 +76,7 @@ def _lines(
 
 
 def _brief(detail: dict[str, Any]) -> str:
-    """Write what an act was about in a few words; JSON has all of it."""
+    """Return the details of an act, shortened; --json shows all of them."""
     text = ", ".join(f"{name}: {_value(value)}" for name, value in detail.items() if value)
     return printable(text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…")
 

@@ -1,4 +1,4 @@
-"""`ibi archive import`: items of another archive, out of a bag."""
+"""`ibi archive import`: imports the items of a bag of another archive."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ Examples:
     "giver",
     default="",
     metavar="URL",
-    help="The same, by the key that the archive at this address tells.",
+    help="The same, with the key that the archive at this address publishes.",
 )
 @archive_options
 @json_option
 def import_bag(archive: RemoteArchive, place: Path, *, key: str, giver: str, as_json: bool) -> None:
-    """Take in the items of the bag in FOLDER, which 'ibi archive export' made, as Copies.
+    """Import the items of the bag in FOLDER, which 'ibi archive export' made, as Copies.
 
-    The whole bag is verified first. An item that is here as the Original, or was deleted here, is
-    refused; the others come. What is here already is brought up to date.
+    The whole bag is verified first. An item whose Original is here, or that was deleted here, is
+    refused; the others are imported. Existing Copies are updated.
 
-    Who hands Originals over tells you their key ('ibi archive key') by another way than the bag.
+    To receive Originals, get the key of the other archive ('ibi archive key') apart from the bag.
     """
     if key and giver:
         raise click.UsageError("The key is named, or told by an address: not both.")
@@ -108,7 +108,7 @@ def _bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
 def _papers(
     archive: RemoteArchive, source: BagFolder, key: str, giver: str
 ) -> tuple[dict[str, Paper], str]:
-    """Return what is handed over by the bag, and by which key, if somebody vouches for it."""
+    """Return the hand-over document of the bag and its key; none unless a key is given."""
     has_paper = (source.folder / bagit.HAND_OVER_FILE).is_file()
     if not key and not giver:
         if has_paper:
@@ -130,7 +130,7 @@ def _document(source: BagFolder) -> HandOver:
 
 
 def _key_of(archive: RemoteArchive, document: HandOver, giver: str) -> str:
-    """Return the key of the archive that somebody trusts, if the bag is by that archive."""
+    """Return the key of the trusted archive `giver`; raise if the bag is not by that archive."""
     address = giver.lower().rstrip("/")
     if document.address != address:
         msg = f"The bag is by the archive at {shown(document.address)}, not by {shown(giver)}."

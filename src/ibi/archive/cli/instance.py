@@ -1,4 +1,4 @@
-"""`ibi archive`: make an archive, run it, and rebuild its catalogue."""
+"""`ibi archive init`, `serve` and `rebuild`: create and run an archive, rebuild its catalogue."""
 
 from __future__ import annotations
 
@@ -51,14 +51,12 @@ _LOCAL = "http://archive.localhost:8801"
 
 @click.command()
 @folder_option
-@click.option("--name", default="An IBI archive", show_default=True, help="For people.")
-@click.option(
-    "--address", default=_LOCAL, show_default=True, help="Where readers find it, as a URL."
-)
+@click.option("--name", default="An IBI archive", show_default=True, help="A name for people.")
+@click.option("--address", default=_LOCAL, show_default=True, help="The public URL of the archive.")
 @click.option("--host", default="", help="The domain name in labels.  [default: that of --address]")
 @click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
 @click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
-@click.option("--administrator", default="", help="An e-mail address.")
+@click.option("--administrator", default="", help="The e-mail address of a person.")
 @click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
 @click.option(
     "--storage",
@@ -70,21 +68,21 @@ _LOCAL = "http://archive.localhost:8801"
 @click.option(
     "--catalogue", default="", help="A postgresql:// URL.  [default: SQLite in that of --data]"
 )
-@click.option("--ledger", default="", help="A postgresql:// URL.  [default: likewise]")
+@click.option("--ledger", default="", help="The same for the ledger of labels.")
 @click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
 @click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
 @json_option
 def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> None:
-    """Make an archive in the folder DATA: its settings, its catalogue, its own item.
+    """Create an archive in the folder DATA: its settings, its catalogue, its own item.
 
-    The label of the archive service is minted here. A token that may do everything is shown once.
+    The label of the archive service is minted here. A token with all scopes is shown once.
 
     Example: ibi archive init --name "My archive" --address http://archive.example.org
     """
     given = folder or ARCHIVE.usual_folder()
     settings = checked(_settings(given, options))
     refuse_existing(ARCHIVE, given)
-    # Checked before anything is touched: what is refused leaves nothing behind.
+    # Checked before anything is written: refused settings leave nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
     database = settings.place(settings.catalogue)
     refuse_used(settings.folder, database, partial(_tokens, settings), "name another")
@@ -94,7 +92,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> 
     facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
     show_made(facts, as_json=as_json)
     if settings.host == LOCAL_HOST:
-        text = f"Labels are minted under {LOCAL_HOST}: good for a try, and for nobody else."
+        text = f"Labels are minted under {LOCAL_HOST}: good for a try only."
         click.echo(text, err=True)
 
 
@@ -108,7 +106,7 @@ def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSett
     try:
         parts = urlsplit(address.lower())
         host, port = parts.hostname or "", parts.port
-    except ValueError:  # no URL at all; `checked` will say so
+    except ValueError:  # it is not a URL, which `checked` reports
         parts, host, port = urlsplit(""), "", None
     ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
     return ArchiveSettings(
@@ -179,11 +177,11 @@ def _serve_alone(settings: ArchiveSettings, listener: socket.socket) -> None:
 @click.command()
 @folder_option
 def rebuild(folder: Path | None) -> None:
-    """Write the catalogue anew from the files: items, their names and reserved labels.
+    """Rebuild the catalogue from the files: items, their names and reserved labels.
 
-    What is in the catalogue and not among the files goes. What only the catalogue knows is kept
-    if it is still there: tokens, history, statistics, tasks and links to resolvers. Stopped at any
-    moment, it can be started again.
+    Items of the catalogue that have no files are removed. Tokens, history, statistics, tasks and
+    links to resolvers, which only the catalogue has, are kept if it still has them. An interrupted
+    rebuild can be started again.
 
     Example: ibi archive rebuild --data /srv/archive
     """

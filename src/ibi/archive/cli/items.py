@@ -21,7 +21,7 @@ _WIDTH = 18
 
 
 def written(item: Mapping[str, Any]) -> str:
-    """Write what the API says of an item."""
+    """Return the text of an item, from the JSON of the API."""
     return "\n".join(
         f"{name:{_WIDTH - 1}} {_indented(text)}"
         for key, value in item.items()
@@ -64,7 +64,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _item(ibi: str) -> str:
-    """Return where the API has an item; whatever is no label stays one word, and is refused."""
+    """Return the path of an item in the API; any text stays one segment, and may be refused."""
     return f"items/{quote(ibi, safe='')}"
 
 
@@ -90,7 +90,7 @@ def list_items(archive: RemoteArchive, *, kind: str, as_json: bool) -> None:
 @archive_options
 @json_option
 def show_item(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
-    """Show what is known of the item IBI.
+    """Show the item IBI with its metadata.
 
     Example: ibi archive show IBI
     """
@@ -115,9 +115,9 @@ def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
 @click.argument("ibi")
 @click.option("--metadata", "record", type=click.Path(path_type=Path), help="JSON, or oai_dc XML.")
 @click.option("--title", help="A title; the rest of the record stays.")
-@click.option("--language", metavar="xx[-XX]", help="Of the item.")
-@click.option("--target", metavar="FILE", help="To which the label leads.")
-@click.option("--public-list/--private-list", default=None, help="Who may see which files it has.")
+@click.option("--language", metavar="xx[-XX]", help="The language of the item.")
+@click.option("--target", metavar="FILE", help="The file that the label leads to.")
+@click.option("--public-list/--private-list", default=None, help="Whether all may list its files.")
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
 @archive_options
 @json_option
@@ -133,7 +133,7 @@ def describe(  # noqa: PLR0913  # one argument an option
     names: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Change what is said of the item IBI.
+    """Change the metadata of the item IBI, its target or its further names.
 
     Example: ibi archive describe IBI --title "A better title"
     """
@@ -150,7 +150,7 @@ def describe(  # noqa: PLR0913  # one argument an option
     if names:
         changes["further_names"] = list(names)
     if not changes:
-        msg = "Nothing to change: say what is different now."
+        msg = "Nothing to change: give an option with the new value."
         raise ArchiveRequestError(msg)
     item = archive.ask("PATCH", _item(ibi), changes)
     show(item, written(item), as_json=as_json)
@@ -162,7 +162,7 @@ def describe(  # noqa: PLR0913  # one argument an option
 @archive_options
 @json_option
 def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -> None:
-    """Say that NEXT, held here or elsewhere, is the next edition of the item IBI.
+    """Record that NEXT, held here or elsewhere, is the next edition of the item IBI.
 
     Example: ibi archive edition IBI NEXT
     """
@@ -179,7 +179,7 @@ def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -
 def translation(
     archive: RemoteArchive, ibi: str, language: str, other: str, *, as_json: bool
 ) -> None:
-    """Say that OTHER, held here or elsewhere, is the translation of the item IBI into a language.
+    """Record that OTHER, held here or elsewhere, is the translation of the item IBI into LANGUAGE.
 
     Example: ibi archive translation IBI pt-BR OTHER
     """
@@ -189,10 +189,10 @@ def translation(
 
 @click.command()
 @click.argument("ibi")
-@click.option("--reason", required=True, help="Why; readers will see it.")
-@click.option("--replaced-by", default="", metavar="IBI", help="What takes its place.")
-@click.option("--with-metadata", is_flag=True, help="What was said of it goes too.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reason", required=True, help="The reason, which readers see.")
+@click.option("--replaced-by", default="", metavar="IBI", help="The item that replaces it.")
+@click.option("--with-metadata", is_flag=True, help="Delete its metadata too.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @archive_options
 @json_option
 def delete(  # noqa: PLR0913  # one argument an option
@@ -205,7 +205,7 @@ def delete(  # noqa: PLR0913  # one argument an option
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Delete the item IBI: its files go, its tombstone stays for ever.
+    """Delete the item IBI: its files are removed, its tombstone stays for ever.
 
     Example: ibi archive delete IBI --reason "Deposited twice" --replaced-by OTHER
     """

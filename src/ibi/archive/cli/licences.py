@@ -1,4 +1,4 @@
-"""`ibi archive license`: from which networks the files of items may be read."""
+"""`ibi archive license`: sets the networks from which the files of items may be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ibi.foundation.cli.options import json_option, show
 @click.command("license")
 @click.argument("items", metavar="IBI...", nargs=-1, required=True)
 @click.option("--network", "networks", multiple=True, metavar="N", help="10.0.0.0/8, 2001:db8::/32")
-@click.option("--everybody", is_flag=True, help="Read by whoever wants to, from wherever.")
+@click.option("--everybody", is_flag=True, help="Allow all networks.")
 @archive_options
 @json_option
 def license_items(
@@ -26,10 +26,9 @@ def license_items(
     everybody: bool,
     as_json: bool,
 ) -> None:
-    """Say from which networks the files of the items IBI... may be read.
+    """Set the networks from which the files of the items IBI... may be read.
 
-    The networks take the place of those that were there. What describes an item stays for
-    everybody.
+    They replace all earlier networks of the items. The metadata of an item stay public.
 
     Example: ibi archive license IBI --network 10.0.0.0/8 --network 2001:db8::/32
     """

@@ -1,4 +1,4 @@
-"""Options of those commands that act on an archive: which one, and by what token."""
+"""Options of the commands that act on an archive: its address or folder, and a token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ibi.metadata.json_record import record_as_dict
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return the plain values of the record in a file, by whose name its format is known."""
+    """Return the record in a file as plain values; its suffix tells whether it is XML or JSON."""
     content = _content(path)
     try:
         if path.suffix.lower() == ".xml":
@@ -49,7 +49,7 @@ folder_option = ARCHIVE.folder_option
 
 
 def archive_or_folder_options(command: F) -> F:
-    """Add the same options; the command gets the folder of an archive that does not run."""
+    """Add the same options; the command gets the folder if the archive is not running."""
     return ARCHIVE.options_for(_archive_or_folder, command)
 
 

@@ -1,4 +1,4 @@
-"""`ibi archive stats`: how often items were read, and what the archive holds, in numbers."""
+"""`ibi archive stats`: shows how often items were read, and how much the archive holds."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
 
 Answer: TypeAlias = Any
-"""JSON, as it came."""
+"""The decoded JSON of an answer of the API."""
 _THOUSAND: Final = 1000
 
 
 def access_plot(answer: Answer) -> Plot:
-    """Return what is plotted of accesses: each day, week or month, also those without any."""
+    """Return the plot of accesses by day, week or month, with those without any."""
     by = cast("Period", answer["by"])
     counts = [(each["period"], each["count"]) for each in answer["accesses"]]
     summary = f"{answer['total']:,} in all"
@@ -34,7 +34,7 @@ def access_plot(answer: Answer) -> Plot:
 
 
 def growth_plot(answer: Answer) -> Plot:
-    """Return what is plotted of holdings: how many items there were, month by month."""
+    """Return the plot of holdings: the number of items by month."""
     made = [(each["month"], each["items"]) for each in answer["growth"]]
     total = sum(items for _, items in made)
     return Plot(
@@ -46,13 +46,13 @@ def growth_plot(answer: Answer) -> Plot:
 
 
 def accesses_text(answer: Answer, width: int, marks: Marks) -> str:
-    """Tell how often items were read."""
+    """Return the text of the accesses."""
     text = f"{answer['total']:,} in all"
     return f"{drawn(access_plot(answer), width, marks)}\n{text}" if answer["accesses"] else text
 
 
 def items_text(items: Answer, width: int, marks: Marks) -> str:  # noqa: ARG001  # a list, no plot
-    """Tell which items were read most."""
+    """Return the text of the items that were read most."""
     lines = [
         printable(f"{each['count']:>9,}  {each['ibip'] or each['rep']}  {each['title']}".rstrip())
         for each in items
@@ -61,7 +61,7 @@ def items_text(items: Answer, width: int, marks: Marks) -> str:  # noqa: ARG001 
 
 
 def holdings_text(answer: Answer, width: int, marks: Marks) -> str:
-    """Tell what the archive holds, and how it stands with it."""
+    """Return the text of the holdings and of their maintenance."""
     growth = [drawn(growth_plot(answer), width, marks)] if answer["growth"] else []
     return "\n".join(["Holdings", *_held(answer), *growth, *_upkeep(answer)])
 
@@ -74,7 +74,7 @@ def _held(answer: Answer) -> Iterator[str]:
 
 
 def _nouns(count: int, noun: str) -> str:
-    """Return the noun for so many."""
+    """Return the singular or plural of a noun."""
     return noun if count == 1 else f"{noun}s"
 
 
@@ -97,7 +97,7 @@ def _upkeep(answer: Answer) -> Iterator[str]:
 
 
 def size(count: int) -> str:
-    """Write so many bytes in a few characters."""
+    """Return a number of bytes with a unit, such as 1.5 GB."""
     number, units = float(count), ["bytes", "kB", "MB", "GB", "TB", "PB"]
     while number >= _THOUSAND and len(units) > 1:
         number /= _THOUSAND
@@ -126,13 +126,17 @@ _PARTS: Final = ("accesses", "items", "holdings")
 @click.option("--to", "last", default="", metavar="DAY")
 @click.option("--item", default="", metavar="IBI", help="Only how often this item was read.")
 @click.option(
-    "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="Of `items`."
+    "--limit",
+    default=10,
+    show_default=True,
+    type=click.IntRange(1, 1000),
+    help="Items that are listed.",
 )
 @click.option(
     "--svg",
     type=click.File("w", encoding="utf-8", lazy=True),
     metavar="FILE",
-    help="Write the plot there, as a picture.",
+    help="Write the plot to this file.",
 )
 @archive_options
 @json_option
@@ -150,8 +154,8 @@ def stats(  # noqa: PLR0913  # what is wanted, by name
 ) -> None:
     """Show how often items were read, which were read most, and what the archive holds.
 
-    All three, or the PART that is named: accesses, items or holdings. Only who comes by a resolver
-    is counted; nobody's address is kept.
+    Shows all three, or the named PART: accesses, items or holdings. Only accesses by a resolver are
+    counted; no address of a reader is stored.
 
     Example: ibi archive stats accesses --by week --from 2026-01-01
     """
@@ -179,7 +183,7 @@ def stats(  # noqa: PLR0913  # what is wanted, by name
 def _check(
     part: str | None, by: str | None, days: dict[str, str], item: str, svg: TextIO | None
 ) -> None:
-    """Refuse what says nothing of the part that is wanted."""
+    """Raise UsageError if an option does not belong to the part."""
     if part == "items" and (by or item or svg):
         raise click.UsageError("'items' are a list: only --from, --to and --limit go with it.")
     if part == "holdings" and (by or days or item):
@@ -189,7 +193,7 @@ def _check(
 def _accesses(
     archive: RemoteArchive, by: Period | None, days: dict[str, str], item: str, *, exact: bool
 ) -> dict[str, Any]:
-    """Return all accesses; for people, those of a long time by weeks or months."""
+    """Return all accesses; for a text or a plot, long times are grouped by week or month."""
     query = {**days, **({"item": item} if item else {})}
     if by is None and exact:
         by = "day"

@@ -1,4 +1,4 @@
-"""`ibi archive move-store`: the files of an archive, from one store to another."""
+"""`ibi archive move-store`: moves the files of an archive to another store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ibi.foundation.cli.options import json_option, show, typed_options
 
 @click.command("move-store")
 @click.argument("new_storage", metavar="NEW_STORAGE")
-@click.option("--endpoint", default="", help="The URL of an object store that is not Amazon's.")
+@click.option("--endpoint", default="", help="The URL of an object store other than Amazon S3.")
 @click.option("--region", default="", help="The region of the bucket.")
 @archive_options
 @json_option
@@ -27,8 +27,8 @@ def move_store(
     """Move all files to NEW_STORAGE, a folder or s3://bucket/prefix, while the archive serves.
 
     Credentials of an object store are those in the environment of the archive, never in its
-    settings. What is in the place of before is left as it is. A move that is interrupted goes on
-    where it was, also when it is begun anew.
+    settings. The old store is left as it is. An interrupted move is resumed, also by the same
+    command.
 
     Example: ibi archive move-store s3://archive/files --endpoint https://s3.example.org
     """
@@ -41,7 +41,7 @@ def move_store(
 
 
 def _folder(given: str) -> Path:
-    """Return a folder of this machine, and make it if need be."""
+    """Return a folder of this machine, created if it does not exist."""
     folder = Path(given).absolute()
     with made(folder, "a storage"):
         return folder
@@ -52,6 +52,6 @@ def _summary(result: dict[str, Any]) -> str:
     lines = [
         *(f"damaged before it was moved: {key}" for key in result["damaged"]),
         f"moved {moved} to {result['to']}",
-        f"What is in {result['from']} is left as it is: remove it when you are sure.",
+        f"The files in {result['from']} are left as they are: remove them when you are sure.",
     ]
     return "\n".join(map(printable, lines))

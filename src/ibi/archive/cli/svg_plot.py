@@ -1,6 +1,6 @@
-"""Numbers over time as a picture: SVG that needs no script, no font and no other file.
+"""Plots as SVG documents without script, font or other file.
 
-It is read in light and in dark, and says in words what it shows.
+They have a light and a dark style, and a description in words.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from ibi.archive.cli.text_plot import Plot, ceiling, gathered, titled
 from ibi.errors import printable
 
 _WIDTH: Final = 720
+"""Pixels of the width."""
 _HEIGHT: Final = 320
+"""Pixels of the height."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96, 16, 48, 36
-"""Margins."""
+"""Pixels of the margins."""
 _MOST: Final = 300
-"""Columns: thinner ones could not be told apart."""
+"""Columns at most: thinner ones could not be distinguished."""
 _WIDEST: Final = 48.0
+"""Pixels of the widest column."""
 _NAMES: Final = 5
-"""At the axis of time."""
+"""Names at the axis of time."""
 _STYLE: Final = """\
     .ground { fill: #ffffff } .grid { stroke: #d0d7de } .bar { fill: #0a5cb8 }
     text { fill: #1f2328; font: 13px system-ui, sans-serif } .title { font-size: 16px }
@@ -54,7 +57,7 @@ def picture(plot: Plot) -> str:
 
 
 def _grid(top: int) -> Iterator[str]:
-    """Yield a line and its number for nothing, half and all of the axis."""
+    """Yield a line and its number at zero, half and the top of the axis."""
     for amount in (0, top // 2, top):
         y = _number(_height(top - amount, top) + _TOP)
         yield f'  <path class="grid" d="M{_LEFT} {y}H{_WIDTH - _RIGHT}"/>'
@@ -65,7 +68,7 @@ def _bars(points: list[tuple[str, int]], top: int) -> Iterator[str]:
     step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(points))
     width = min(_WIDEST, step * 0.8)
     floor = _HEIGHT - _BOTTOM
-    # Every so many a name, and none that would run into the next.
+    # Names at equal distances, without one that would overlap the next.
     every = max(1, -(-len(points) // _NAMES))
     for place, (name, value) in enumerate(points):
         middle = _LEFT + step * (place + 0.5)

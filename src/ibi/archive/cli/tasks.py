@@ -1,4 +1,4 @@
-"""`ibi archive tasks`: the long work of an archive, and how far it has come."""
+"""`ibi archive tasks`: shows the tasks of an archive and their progress."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 
 _LOOKS: Final = Backoff(SECOND // 5, 2 * SECOND, factor=1.2)
-"""Waits between two looks at a task."""
+"""Pauses between two requests for the state of a task."""
 _ENDED: Final = ("done", "failed", "cancelled")
 _FAILED: Final = 409
 
 
 def follow(archive: RemoteArchive, task: dict[str, Any], label: str) -> dict[str, Any]:
-    """Show how far a task is until it ends; return how it ended, or raise why it failed.
+    """Show the progress of a task until it ends; return its last state, or raise if it failed.
 
-    Whoever interrupts this stops to look; the archive goes on with the task.
+    An interrupt ends only this command; the archive continues the task.
     """
     return follow_by(lambda: archive.insist("GET", f"tasks/{task['id']}"), label)
 
 
 def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
-    """Do the same with a task that is looked at otherwise."""
+    """Do the same with a task whose state `look` returns."""
     looks = 0
     task = look()
     with click.progressbar(
@@ -52,22 +52,22 @@ def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
 @click.command()
 @click.option("--kind", default="", help="Only of this kind.")
 @click.option(
-    "--last", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many."
+    "--last", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many tasks."
 )
-@click.option("--cancel", "cancelled", default="", metavar="ID", help="Give this one up.")
+@click.option("--cancel", "cancelled", default="", metavar="ID", help="Cancel this one.")
 @archive_options
 @json_option
 def tasks(archive: RemoteArchive, *, kind: str, last: int, cancelled: str, as_json: bool) -> None:
-    """Show the long work of the archive, the newest first: audits, copies and the like.
+    """Show the tasks of the archive, the newest first: audits, copies and others.
 
-    A task goes on when the archive is stopped and started again. One that is given up ends soon;
-    what it did stays done.
+    A task is resumed when the archive is restarted. A cancelled one ends soon; what it did stays
+    done.
 
     Example: ibi archive tasks --kind audit
     """
     if cancelled:
-        given_up = archive.ask("DELETE", f"tasks/{quote(cancelled, safe='')}")
-        show(given_up, f"cancelled {given_up['id']}", as_json=as_json)
+        task = archive.ask("DELETE", f"tasks/{quote(cancelled, safe='')}")
+        show(task, f"cancelled {task['id']}", as_json=as_json)
         return
     query = {"limit": str(last), **({"kind": kind} if kind else {})}
     for each in archive.ask("GET", "tasks", query=query)["tasks"]:

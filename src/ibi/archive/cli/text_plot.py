@@ -1,4 +1,4 @@
-"""Numbers over time as columns of characters, for a terminal or a file; no colour is needed."""
+"""Plots as columns of characters, for a terminal or a file, without colour."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 Points: TypeAlias = Sequence[tuple[str, int]]
-"""Numbers, each with the name of its day, week or month."""
+"""Names of days, weeks or months, each with its number."""
 
 HEIGHT: Final = 8
+"""Rows of characters of a plot."""
 _WIDEST: Final = 6
-"""Characters of a column: a few points need not fill a screen."""
+"""Characters of the widest column: a few points need not fill a screen."""
 _CEILINGS: Final = (1, 1.2, 1.6, 2, 3, 4, 6, 8, 10)
-"""What an axis may end with, times a power of ten: half of it is a plain number too."""
+"""Factors of a power of ten at which an axis may end: half of it is a plain number too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """What is plotted, and what is said of it."""
+    """Points over time, with a title and a description."""
 
     title: str
     summary: str
-    """In a sentence, for those who do not see it."""
+    """A sentence for readers who do not see the plot."""
     points: Points
     merge: Callable[[Iterable[int]], int] = sum
-    """What stands for several points where there is no room for each."""
+    """Combines several points into one where there is no room for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Marks:
     """The characters of a plot."""
 
     levels: str
-    """From nothing to a full cell."""
+    """Characters from an empty to a full cell."""
     tick: str
     line: str
     corner: str
@@ -46,7 +47,7 @@ ASCII: Final = Marks(" #", "+", "|", "+", "-")
 
 
 def marks_for(encoding: str) -> Marks:
-    """Return the characters that a text in an encoding can have."""
+    """Return the best characters that an encoding has."""
     try:
         f"{BLOCKS.levels}{BLOCKS.tick}{BLOCKS.line}{BLOCKS.corner}".encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -55,7 +56,7 @@ def marks_for(encoding: str) -> Marks:
 
 
 def ceiling(most: int) -> int:
-    """Return a plain even number at which an axis ends that has to reach `most`."""
+    """Return the plain even number at which an axis up to `most` ends."""
     if most <= 2:  # noqa: PLR2004  # the least that has a half
         return 2
     power: int = 10 ** (len(str(most)) - 1)
@@ -66,17 +67,17 @@ def ceiling(most: int) -> int:
 def gathered(
     points: Points, most: int, merge: Callable[[Iterable[int]], int]
 ) -> list[tuple[str, int]]:
-    """Return no more points than there is room for: neighbours together, by the first's name."""
+    """Return at most as many points as fit: neighbours are combined under the first name."""
     size = math.ceil(len(points) / most) if points else 1
     groups = [points[start : start + size] for start in range(0, len(points), size)]
     return [(group[0][0], merge(value for _, value in group)) for group in groups]
 
 
 def drawn(plot: Plot, width: int, marks: Marks = BLOCKS) -> str:
-    """Draw a plot in so many characters, with numbers at its axes."""
+    """Draw a plot of `width` characters, with numbers at its axes."""
     margin, room = 1, width
     while room > width - margin - 2 and room > _WIDEST:
-        # What stands for several points may be a longer number, for which there must be room too.
+        # The number of combined points may be longer, and needs room too.
         room = max(_WIDEST, width - margin - 2)
         points = gathered(plot.points, room, plot.merge)
         top = ceiling(max((value for _, value in points), default=0))
@@ -94,13 +95,13 @@ def drawn(plot: Plot, width: int, marks: Marks = BLOCKS) -> str:
 
 
 def titled(plot: Plot, columns: int) -> str:
-    """Return the title of a plot that has so many columns."""
+    """Return the title of a plot of `columns` columns."""
     together = math.ceil(len(plot.points) / max(1, columns))
     return f"{plot.title}, {together} to a column" if together > 1 else plot.title
 
 
 def _number(row: int, top: int) -> str:
-    """Return what stands at the axis beside a row."""
+    """Return the number at the axis beside a row, or an empty string."""
     return {HEIGHT: f"{top:,}", HEIGHT // 2: f"{top // 2:,}"}.get(row, "")
 
 
@@ -110,7 +111,7 @@ def _cells(points: Points, row: int, top: int, column: int, levels: str) -> str:
     shown = column - 1 if column > 1 else 1
     cells = []
     for _, value in points:
-        # Whatever is more than nothing can be seen.
+        # A number greater than zero is always visible.
         height = max(1, round(value * HEIGHT * full / top)) if value else 0
         level = min(full, max(0, height - (row - 1) * full))
         cells.append((levels[level] * shown).ljust(column))

@@ -1,4 +1,4 @@
-"""`ibi archive transfer`, `transfers`: Originals that go to another archive, or come from one."""
+"""`ibi archive transfer`, `transfers`: transfer Originals to other archives, list transfers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 
 _LOOKS: Final = Backoff(SECOND // 10, 2 * SECOND, factor=1.2)
-"""Waits between two looks at the transfers."""
+"""Pauses between two requests for the state of transfers."""
 _CONFLICT: Final = 409
 _SHOWN: Final = 3
-"""Of items that were not transferred, as many are named."""
+"""Items that were not transferred and are named in the error."""
 _AT_ONCE: Final = 1000
+"""Transfers that one request begins."""
 _AT_A_LOOK: Final = 50
-"""Of many, as many are asked for between two pauses: an archive answers so many in a second."""
+"""Requests between two pauses: an archive answers that many in a second."""
 
 
 @click.command()
@@ -35,7 +36,7 @@ _AT_A_LOOK: Final = 50
     envvar="IBI_TO_TOKEN",
     help="A token of the other archive, of the scope receive.",
 )
-@click.option("--wait/--no-wait", default=True, help="Until all are there.  [default: wait]")
+@click.option("--wait/--no-wait", default=True, help="Wait for their end.  [default: wait]")
 @archive_options
 @json_option
 def transfer(  # noqa: PLR0913  # one argument an option
@@ -50,7 +51,7 @@ def transfer(  # noqa: PLR0913  # one argument an option
     """Transfer the Originals of the items IBI to another archive; a Copy of each stays here.
 
     The administrator of the other archive agrees by a token: 'ibi archive token add NAME --scope
-    receive'. If this is interrupted, the archives go on; 'ibi archive transfers' tells how far.
+    receive'. If this is interrupted, the archives continue; see 'ibi archive transfers'.
 
     Example: ibi archive transfer IBI --to http://archive.example.org --to-token TOKEN
     """
@@ -65,7 +66,7 @@ def transfer(  # noqa: PLR0913  # one argument an option
 def _begun(
     archive: RemoteArchive, items: list[str], to: str, to_token: str
 ) -> list[dict[str, Any]]:
-    """Begin to transfer items, each once; of many, some at a time."""
+    """Begin to transfer items, each once, in several requests if there are many."""
     begun: dict[str, dict[str, Any]] = {}
     for first in range(0, len(items), _AT_ONCE):
         body = {"items": items[first : first + _AT_ONCE], "to": to, "token": to_token}
@@ -73,7 +74,7 @@ def _begun(
             found = archive.ask("POST", "transfers", body)["transfers"]
         except ArchiveError:
             if begun:
-                msg = f"{len(begun)} were begun, and go on: 'ibi archive transfers' tells how far."
+                msg = f"{len(begun)} were begun, and go on: see 'ibi archive transfers'."
                 click.echo(msg, err=True)
             raise
         begun |= {each["id"]: each for each in found}
@@ -81,7 +82,7 @@ def _begun(
 
 
 def _followed(archive: RemoteArchive, begun: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Wait until all have ended, and say what is in the way meanwhile."""
+    """Wait until all have ended, and show what delays them."""
     ended: dict[str, dict[str, Any]] = {}
     waiting = deque(each["id"] for each in begun)
     said: set[str] = set()
@@ -122,7 +123,7 @@ def _raise_undone(undone: list[dict[str, Any]], count: int) -> None:
 
 @click.command()
 @click.option("--undo", default="", metavar="ID", help="Undo this one.")
-@click.option("--resume", default="", metavar="ID", help="Have this one go on now.")
+@click.option("--resume", default="", metavar="ID", help="Continue this one now.")
 @click.option(
     "--to-token",
     default="",
@@ -130,9 +131,9 @@ def _raise_undone(undone: list[dict[str, Any]], count: int) -> None:
     help="A token of the other archive, if --resume needs another.",
 )
 @click.option(
-    "--to", default="", metavar="ARCHIVE", help="Where it is by now, if --resume needs that."
+    "--to", default="", metavar="ARCHIVE", help="Its new address, if --resume needs that."
 )
-@click.option("--open", "only_open", is_flag=True, help="Those only that have not ended.")
+@click.option("--open", "only_open", is_flag=True, help="Only those that have not ended.")
 @archive_options
 @json_option
 def transfers(  # noqa: PLR0913  # one argument an option
@@ -147,9 +148,9 @@ def transfers(  # noqa: PLR0913  # one argument an option
 ) -> None:
     """List the newest transfers, to other archives and from them; or undo one of them.
 
-    A transfer can be undone until the other archive has the Original. If it does not answer, what
-    was handed over already waits for it: nobody else can know whether it accepted. If it has
-    another address by now, --resume goes on there.
+    A transfer can be undone until the other archive has the Original. If that archive does not
+    answer after the hand-over, the transfer waits: only it can tell whether it accepted. If it has
+    a new address, --resume continues there.
 
     Example: ibi archive transfers --undo ID
     """
