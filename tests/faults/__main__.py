@@ -17,8 +17,10 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from tests.faults.harness import Figures, Violation
-from tests.faults.phases import ARCHIVE_PHASES, BOTH, PHASES, Phase
+from tests.faults.archive.phases import ARCHIVE_PHASES
+from tests.faults.figures import Figures, Violation
+from tests.faults.minting.phases import MINTING_PHASES
+from tests.faults.phase import BOTH, Phase
 from tests.faults.sites import grounds
 from tests.support.servers.postgres import PostgresServer
 
@@ -108,7 +110,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.stdout.write(f"seed {chosen.seed}\n")
     phases = [
-        phase for phase in (*PHASES, *ARCHIVE_PHASES) if chosen.only.lower() in phase.name.lower()
+        phase
+        for phase in (*MINTING_PHASES, *ARCHIVE_PHASES)
+        if chosen.only.lower() in phase.name.lower()
     ]
     rows: list[list[str]] = []
     with PostgresServer() as server, grounds(server) as ground:

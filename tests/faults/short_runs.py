@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.faults.phases import BOTH, SQLITE, Phase
+from tests.faults.phase import BOTH, SQLITE, Phase
 
 
 def short_runs(phases: Iterable[Phase]) -> list[object]:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from tests.faults.worker import Control
+from tests.faults.minting.worker import Control
 from tests.support.servers.postgres import PLACE, PostgresServer
 
 _ROWS: Final = "SELECT mark FROM ibi_prefix"

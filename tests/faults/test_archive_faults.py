@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from tests.faults.phases import ARCHIVE_PHASES, Phase
+from tests.faults.archive.phases import ARCHIVE_PHASES
+from tests.faults.phase import Phase
 from tests.faults.short_runs import short_runs
 from tests.faults.sites import Grounds
 

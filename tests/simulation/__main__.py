@@ -19,11 +19,11 @@ import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from tests.simulation.author import scenario_of
-from tests.simulation.batches import failing_seeds, found_mutations
-from tests.simulation.mutations import MUTATIONS
-from tests.simulation.shrinking import shrunk
-from tests.simulation.world import Outcome, run
+from tests.simulation.planted.all_mutations import MUTATIONS
+from tests.simulation.runner import failing_seeds, found_mutations
+from tests.simulation.scenarios.generator import scenario_of
+from tests.simulation.shrinker import shrunk
+from tests.simulation.world.world import Outcome, run
 
 SEEDS: Final = 2000
 _LAST: Final = 60

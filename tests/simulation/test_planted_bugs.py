@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.mutation import Mutation
-from tests.simulation.mutations import MUTATIONS
+from tests.simulation.planted.all_mutations import MUTATIONS
+from tests.simulation.planted.mutation import Mutation
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "simulation.md"
 

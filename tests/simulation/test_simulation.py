@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.author import scenario_of
-from tests.simulation.batches import found
-from tests.simulation.mutation import Mutation
-from tests.simulation.mutations import MUTATIONS
-from tests.simulation.shrinking import kind_of, shrunk
-from tests.simulation.world import run
+from tests.simulation.planted.all_mutations import MUTATIONS
+from tests.simulation.planted.mutation import Mutation
+from tests.simulation.runner import found
+from tests.simulation.scenarios.generator import scenario_of
+from tests.simulation.shrinker import kind_of, shrunk
+from tests.simulation.world.world import run
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("an archive counts a key twice", "a resolver answers not found while an archive is silent")
@@ -44,7 +44,8 @@ def test_the_same_seed_is_the_same_world_whatever_came_before() -> None:
 
 @pytest.mark.long
 def test_it_is_the_same_in_a_process_that_hashes_otherwise() -> None:
-    line = "from tests.simulation.author import *; from tests.simulation.world import *; "
+    line = "from tests.simulation.scenarios.generator import scenario_of; "
+    line += "from tests.simulation.world.world import run; "
     line += "print([run(scenario_of(seed)).digest for seed in range(3)])"
     said = [
         subprocess.run(  # noqa: S603  # this very program

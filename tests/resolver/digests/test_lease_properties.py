@@ -15,7 +15,7 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from ibi.resolver.digests import log_follower
-from tests.simulation.virtual_time import VirtualLoop
+from tests.simulation.world.virtual_time import VirtualLoop
 from tests.support.scenes.redirect_leases import ARCHIVE, LABELS, ROWS, Scene
 
 Act: TypeAlias = tuple[str, str, float, float]

@@ -15,7 +15,7 @@ from ibi.resolver.digests.log_follower import PARTS, SLICE, LogFollower
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
-from tests.simulation.virtual_time import VirtualLoop
+from tests.simulation.world.virtual_time import VirtualLoop
 from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.values.resolutions import FIRST, archive
 

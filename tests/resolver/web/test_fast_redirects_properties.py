@@ -18,7 +18,7 @@ from ibi.model.item import ContentType, State
 from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
 from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.web.fast_redirects import LONGEST_TARGET, FastRedirects
-from tests.simulation.virtual_time import VirtualLoop
+from tests.simulation.world.virtual_time import VirtualLoop
 from tests.support.scenes.fast_redirects import (
     HOT,
     HOT_ONLY,

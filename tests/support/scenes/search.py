@@ -22,7 +22,7 @@ from ibi.resolver.search.recorder import SearchRecorder
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
-from tests.simulation.virtual_time import VirtualLoop
+from tests.simulation.world.virtual_time import VirtualLoop
 from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.doubles.resolver_store import KEY, MemoryResolverStore, until
 from tests.support.values.archive_answers import unknown

@@ -1,0 +1,65 @@
+"""Somebody who reads an item while it is changed: each file is whole, the old or the new one."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import Self
+from urllib.parse import quote
+
+import urllib3
+
+from tests.faults.archive.expected_state import State
+from tests.faults.archive.operations import Act, Deposit
+from tests.faults.archive.server_process import GONE, FaultyArchive
+from tests.faults.figures import Violation
+
+
+class Reader:
+    """Reads the files that an act replaces or removes, again and again, until it is told to end."""
+
+    def __init__(self, archive: FaultyArchive, state: State, act: Act) -> None:
+        """Take those files."""
+        known = state.items.get(act.label)
+        before = known.files if known is not None else {}
+        after = act.files if isinstance(act, Deposit) else {}
+        removed = act.wanted.get("remove", []) if isinstance(act, Deposit) else [*before]
+        self._allowed = {
+            path: (before[path], after.get(path, before[path]))
+            for path in before
+            if path in after or path in removed
+        }
+        self._stays = {path for path in self._allowed if path not in removed}
+        self._base = f"{archive.address}/col/{act.label}/doc/"
+        self._end = Event()
+        self._found = ""
+        self._thread = Thread(target=self._read)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._end.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Complain of what was read."""
+        if self._found:
+            raise Violation(self._found)
+
+    def _read(self) -> None:
+        with urllib3.PoolManager(retries=False) as http:
+            while self._allowed and not self._found and not self._end.is_set():
+                for path, allowed in self._allowed.items():
+                    try:
+                        answer = http.request("GET", self._base + quote(path), timeout=10)
+                    except GONE:
+                        continue
+                    whole = answer.status == 200 and answer.data in allowed
+                    if not whole and (answer.status == 200 or path in self._stays):
+                        what = f"{answer.status}, {len(answer.data)} bytes"
+                        self._found = f"read half-way: {self._base}{path}: {what}"
+                    if self._end.is_set():
+                        return

@@ -1,0 +1,228 @@
+"""ARCHIVE DISK: a disk that fails or is full under an archive that goes on.
+
+Whoever deposits is told (507, 503), whoever reads notices nothing. Nothing that was acknowledged is
+lost, what was refused is there whole or not at all, and with the disk everything works again, in
+the same process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Timer
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from ibi.wire import pairlist
+from tests.faults.archive.disk_checks import check_reading
+from tests.faults.archive.failpoint import BROKEN, NO_SPACE
+from tests.faults.archive.operations import Act, Refused, expect
+from tests.faults.archive.process_kills import LIFE, Campaign
+from tests.faults.archive.server_process import GONE
+from tests.faults.archive.session import Session
+from tests.faults.archive.twins import UNHEALED
+from tests.faults.figures import PATIENCE, Figures, Violation
+from tests.faults.minting.disk_failures import NO_MOUNT, press
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.support.clients.http import PROBLEM, Answer
+
+_TMPFS: Final = "size=96m"
+_FULL, _FAILED = 507, 503
+_OFFERED: Final = ("contenttype", "ibi", "state", "url", "urlkey")
+"""What a resolver repeats of an answer when it has sent a reader there."""
+
+
+class Hardship(Session):
+    """A session on a disk that fails."""
+
+    def suffer(self, act: Act) -> bool:
+        """Do something that may be refused; tell whether it was."""
+        self.interrupted = act
+        try:
+            act.prepare(self.archive)
+            answer = expect(act.finish(self.archive), 200, 201)
+        except Refused as refused:
+            self._check_refusal(refused.answer)
+            return True
+        except GONE as failure:
+            raise Violation(f"{act.kind}: the archive is gone: {failure}") from failure
+        self._acknowledge(act, answer)
+        self.interrupted = None
+        return False
+
+    def _check_refusal(self, answer: Answer) -> None:
+        """See that it is clear."""
+        if answer.status not in {_FULL, _FAILED} or answer.headers["content-type"] != PROBLEM:
+            raise Violation(f"an unclear refusal: {answer.status} {answer.body[:500]!r}")
+        problem = answer.json()
+        if not problem.get("detail") or problem["status"] != answer.status:
+            raise Violation(f"an unclear refusal: {problem}")
+        self.judged[f"{answer.status}"] += 1
+
+    def check_readers(self) -> None:
+        """See that the disk is no matter to those who read, nor to a resolver that asks."""
+        quiet = [label for label in self.state.originals() if label != self._touched]
+        labels = self.chance.sample(quiet, min(2, len(quiet)))
+        check_reading(self.archive, self.state, labels, self.chance)
+        for label in labels:
+            client = {"clientinformation.ipaddress": "192.0.2.1"}
+            status, asked = self._ask("urlRequest", **client, **{"parsedibiurl.ibi": label})
+            if status != 200 or label not in asked.get("ibi", ""):
+                raise Violation(f"a resolver is answered {status} {asked}")
+            offered = {name: asked[name] for name in _OFFERED}
+            offered["url.persistent"] = f"{self.archive.address}/{label}"
+            status, answer = self._ask("acknowledgment", **client, **offered)
+            refused = answer.get("status.error") == "storage"
+            if (status, refused) not in {(200, False), (_FAILED, True)}:
+                raise Violation(f"an acknowledgment is answered {status} {answer}")
+            self.judged[f"{status} to a resolver"] += 1
+
+    def _ask(self, subject: str, **pairs: str) -> tuple[int, dict[str, str]]:
+        """Be a resolver; whatever the disk does, it is answered by a pair list."""
+        query = urlencode({"servicesubject": subject, **pairs}, quote_via=quote, safe="")
+        answer = self.archive.get(f"/{self.archive.service}?{query}")
+        if answer.headers["content-type"] != "text/plain":
+            raise Violation(f"a resolver is answered {answer.status} {answer.body[:300]!r}")
+        return answer.status, dict(pairlist.decode(answer.body))
+
+    @property
+    def _touched(self) -> str:
+        return self.interrupted.label if self.interrupted is not None else ""
+
+    def recover(self) -> None:
+        """Go on, as the disk does: by the next act, or else by the next start."""
+        if self.chance.random() < 0.8:
+            self.quiet(self.wishes.act("deposit", self.state))
+        else:
+            self.archive.end()
+            self.archive.revive()
+        self.judge()
+
+
+def fail_disk(site: Site, size: int, seed: int, say: Say, twin: str = "") -> Figures:
+    """ENOSPC and EIO at a step of an act, once, or from there on until the disk is mended."""
+    campaign = Campaign(site, seed, twin, Hardship)
+    failures = 0
+    while failures < size:
+        with campaign.session() as session:
+            assert isinstance(session, Hardship)
+            for _ in range(min(LIFE, size - failures)):
+                _fail_once(session)
+                failures += 1
+                say(
+                    f"{failures} of {size} failures, {campaign.judged['acknowledged']} acknowledged"
+                )
+    figures = campaign.report()
+    figures.notes = f"{size} failures: ENOSPC and EIO at a random step; {figures.notes}"
+    return figures
+
+
+def _fail_once(session: Hardship) -> None:
+    chance, trap = session.chance, session.archive.trap
+    act = session.wishes.any(session.state)
+    lasting = chance.random() < 0.5
+    trap.set(chance.randint(1, 100), chance.choice([NO_SPACE, BROKEN]), lasting=lasting)
+    session.suffer(act)
+    if lasting:
+        session.check_readers()
+    trap.open()
+    session.recover()
+
+
+def fail_unhealed(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that goes on after a failure as if nothing had been decided."""
+    try:
+        return fail_disk(site, size, seed, say, UNHEALED)
+    except Violation as caught:
+        return Figures(labels=1, found=caught.brief)
+
+
+def lose_server(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """A PostgreSQL server that is killed in the middle of an act, and comes back."""
+    assert isinstance(site, PostgresSite)
+    campaign = Campaign(site, seed, "", Hardship)
+    with campaign.session() as session:
+        assert isinstance(session, Hardship)
+        for number in range(1, size + 1):
+            site.close()  # the judge asks the server too
+            timer = Timer(session.chance.uniform(0, 0.08), site.server.kill)
+            timer.start()
+            try:
+                while not session.suffer(session.wishes.any(session.state)):
+                    pass
+            finally:
+                timer.join()
+                site.server.start()  # other tests need it too
+            session.recover()
+            say(f"{number} of {size} kills of the server")
+    figures = campaign.report()
+    figures.notes = f"{size} kills of the server; {figures.notes}"
+    return figures
+
+
+def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """A file system that is really full; in a mount namespace, so that nothing is left behind."""
+    assert isinstance(site, SqliteSite)
+    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+    inside = [
+        sys.executable,
+        "-m",
+        "tests.faults.archive.disk_failures",
+        str(site.folder),
+        str(size),
+        str(seed),
+    ]
+    done = subprocess.run(  # noqa: S603
+        ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * (size + 2),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
+        return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")
+    if done.returncode:
+        raise Violation(done.stderr)
+    found = json.loads(done.stdout)
+    say(f"{size} of {size} times full, {found['labels']:,} labels")
+    notes = f"{size} times full: a real tmpfs of 96 MB; {found['notes']}"
+    return Figures(labels=found["labels"], kills=found["kills"], notes=notes)
+
+
+def _fill(folder: Path, size: int, seed: int) -> Figures:
+    """Fill the disk up and empty it again, under an archive that works on it."""
+    campaign = Campaign(SqliteSite(folder), seed, "", Hardship)
+    ballast = folder / "ballast"
+    with campaign.session() as session:
+        assert isinstance(session, Hardship)
+        for _ in range(size):
+            press(ballast, session.chance.choice([0, 20_000, 200_000]))
+            while not session.suffer(session.wishes.any(session.state)):
+                press(ballast)
+            session.check_readers()
+            ballast.unlink()
+            session.recover()
+    return campaign.report()
+
+
+def main() -> int:
+    """Run inside the mount namespace."""
+    folder, size, seed = sys.argv[1:]
+    disk = Path(folder) / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", _TMPFS, "ibi-faults", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, check=False).returncode:  # noqa: S603
+        return NO_MOUNT
+    figures = _fill(disk, int(size), int(seed))
+    facts = {"labels": figures.labels, "kills": figures.kills, "notes": figures.notes}
+    json.dump(facts, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

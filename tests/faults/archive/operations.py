@@ -1,0 +1,246 @@
+"""What depositors do, at random; each act knows what it makes of an archive."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+from tests.faults.archive.expected_state import State
+from tests.faults.figures import Violation
+from tests.support.clients.http import Answer
+from tests.support.servers.archive import ArchiveServer
+
+LANGUAGES: Final = ("de", "en", "es", "fr", "it", "pt")
+FOLDERS: Final = ("", "a/", "a/b/", "Relatório ção/", "x/y/z/")
+SWAPPED: Final = ("swap", "swap/inner")
+"""A file that becomes a folder, and back."""
+
+
+class Act(Protocol):
+    """Something that a depositor wants of an archive."""
+
+    kind: str
+    label: str
+    """The item that it is about; of a deposit, when it is known."""
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Do what nobody sees yet."""
+        ...
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Do it."""
+        ...
+
+    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+        """Say what there must be afterwards."""
+        ...
+
+
+class Deposit:
+    """A new item, or new files for one."""
+
+    def __init__(self, kind: str, wanted: dict[str, Any], files: dict[str, bytes]) -> None:
+        """Want it."""
+        self.kind = kind
+        self.wanted = wanted
+        self.files = files
+        self.label = wanted.get("item", "")
+        self.id = ""
+        self.sent: set[str] = set()
+        """Files of which the archive said that it has them."""
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Open it, and send the files."""
+        self.id = str(expect(archive.api("POST", "deposits", self.wanted), 201).json()["id"])
+        for path in self.files:
+            self.send(archive, path)
+
+    def send(self, archive: ArchiveServer, path: str, offset: int = 0) -> None:
+        """Send a file, or the rest of one."""
+        place = f"deposits/{self.id}/files/{quote(path)}"
+        headers = {"Upload-Offset": str(offset)} if offset else {}
+        method, data = "PATCH" if offset else "PUT", self.files[path][offset:]
+        expect(archive.api(method, place, data, **headers), 201)
+        self.sent.add(path)
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Complete it."""
+        return archive.api("POST", f"deposits/{self.id}/completion")
+
+    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+        """Make the item, or change it."""
+        if self.kind == "revise":
+            state.revise(self.label, self.wanted, self.files)
+        else:
+            self.label = answer["rep"]
+            state.deposit(self.label, answer["metadata"]["rep"], self.wanted, self.files)
+
+
+class Describe:
+    """Another title, and whether the list of files is public: two items change at once."""
+
+    def __init__(self, label: str, amendment: dict[str, Any]) -> None:
+        """Want it."""
+        self.kind = "describe"
+        self.label = label
+        self._amendment = amendment
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Nothing comes before."""
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Say it."""
+        return archive.api("PATCH", f"items/{self.label}", self._amendment)
+
+    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+        """Change what is said."""
+        del answer
+        state.amend(self.label, self._amendment)
+
+
+class Delete:
+    """The end of an item."""
+
+    def __init__(self, label: str, reason: str, *, with_metadata: bool) -> None:
+        """Want it."""
+        self.kind = "delete with metadata" if with_metadata else "delete"
+        self.label = label
+        self._body = {"reason": reason, "with_metadata": with_metadata}
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Nothing comes before."""
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Delete it."""
+        return archive.api("POST", f"items/{self.label}/deletion", self._body)
+
+    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+        """Bury it."""
+        del answer
+        with_metadata = bool(self._body["with_metadata"])
+        state.delete(self.label, str(self._body["reason"]), with_metadata=with_metadata)
+
+
+class Reserve:
+    """Labels for later."""
+
+    def __init__(self, count: int) -> None:
+        """Want so many."""
+        self.kind = "reserve"
+        self.label = ""
+        self.count = count
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Nothing comes before."""
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Reserve them."""
+        return archive.api("POST", "reservations", {"count": self.count})
+
+    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+        """Keep them."""
+        state.reserved |= {each["rep"] for each in answer["labels"]}
+
+
+class Refused(Violation):
+    """An archive that said no where it had to say yes; its disk may have a reason."""
+
+    def __init__(self, answer: Answer, what: str) -> None:
+        """Keep what it said."""
+        super().__init__(what)
+        self.answer = answer
+
+
+def expect(answer: Answer, *statuses: int) -> Answer:
+    """Return an answer that is as it must be."""
+    if answer.status not in statuses:
+        what = f"answered {answer.status}, not {statuses}: {answer.body[:500]!r}"
+        raise Refused(answer, what)
+    return answer
+
+
+class Wishes:
+    """Thinks of acts that an archive must not refuse."""
+
+    def __init__(self, seed: int) -> None:
+        """Think by a seed."""
+        self.chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        self._number = 0
+
+    KINDS: Final = (
+        *("deposit", "deposit", "revise", "revise", "revise", "describe"),
+        *("edition", "translation", "delete", "delete with metadata", "reserve", "reserved"),
+    )
+
+    def any(self, state: State) -> Act:
+        """Return some act."""
+        return self.act(self.chance.choice(self.KINDS), state)
+
+    def act(self, kind: str, state: State) -> Act:
+        """Return an act of a kind, or a deposit where there is nothing to do it to."""
+        self._number += 1
+        originals = state.originals()
+        if kind == "reserve":
+            return Reserve(self.chance.randint(1, 3))
+        label = self.chance.choice(originals) if originals else ""
+        if label and kind == "revise":
+            return self._revise(label, state)
+        if label and kind == "describe":
+            return Describe(label, self._description() | {"list_public": self._coin()})
+        if label and kind.startswith("delete"):
+            return Delete(label, self._text(), with_metadata=kind != "delete")
+        return self._related(kind, label, state)
+
+    def _related(self, kind: str, label: str, state: State) -> Deposit:
+        """Return a deposit that has to do with what is there, if something is."""
+        newest = [one for one in state.originals() if not state.items[one].next]
+        free = set(LANGUAGES) - state.languages(label) if label else set()
+        if kind == "edition" and newest:
+            return self._deposit(kind, edition_of=newest[-1])
+        if kind == "translation" and free:
+            return self._deposit(kind, translation_of=label, language=min(free))
+        if kind == "reserved" and state.reserved:
+            return self._deposit(kind, label=min(state.reserved))
+        return self._deposit("deposit")
+
+    def _deposit(self, kind: str, **more: str) -> Deposit:
+        files = {self._path(): self._content() for _ in range(self.chance.randint(1, 20))}
+        if self.chance.random() < 0.3:
+            files[self.chance.choice(SWAPPED)] = self._content()
+        wanted = {"target": self.chance.choice([*files]), "language": self._language()}
+        return Deposit(kind, {**self._description(), **wanted, **more}, files)
+
+    def _revise(self, label: str, state: State) -> Deposit:
+        before = state.items[label].files
+        removed = [path for path in before if self.chance.random() < 0.3]
+        replaced = [path for path in before if path not in removed and self._coin()]
+        files = {path: self._content() for path in replaced}
+        files |= {self._path(): self._content() for _ in range(self.chance.randint(1, 5))}
+        for one, other in (SWAPPED, SWAPPED[::-1]):
+            if one in before and one not in files and self._coin():
+                removed = [*{*removed, one}]
+                files[other] = self._content()
+        after = [*(set(before) - set(removed)), *files]
+        wanted = {"item": label, "remove": removed, "target": self.chance.choice(sorted(after))}
+        return Deposit("revise", wanted, files)
+
+    def _description(self) -> dict[str, Any]:
+        return {"metadata": {"titles": [self._text()]}}
+
+    def _text(self) -> str:
+        return f"Título {self._number}"
+
+    def _path(self) -> str:
+        self._number += 1
+        return f"{self.chance.choice(FOLDERS)}{self._number}.dat"
+
+    def _content(self) -> bytes:
+        return self.chance.randbytes(self.chance.choice([0, 1, 700, 9_000, 9_000, 200_000]))
+
+    def _language(self) -> str:
+        return self.chance.choice(LANGUAGES)
+
+    def _coin(self) -> bool:
+        return self.chance.random() < 0.5

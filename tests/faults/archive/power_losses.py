@@ -1,0 +1,46 @@
+"""ARCHIVE POWER: what a power loss leaves of an archive, at any step of its work."""
+
+from __future__ import annotations
+
+import shutil
+
+from tests.faults.archive.failpoint import POWER
+from tests.faults.archive.power_loss_tree import SURVIVORS
+from tests.faults.archive.process_kills import LIFE, Campaign
+from tests.faults.archive.session import Session
+from tests.faults.archive.twins import CARELESS, POWERED
+from tests.faults.figures import Figures, Violation
+from tests.faults.sites import Say, Site
+
+
+def lose_power(site: Site, size: int, seed: int, say: Say, nature: str = POWERED) -> Figures:
+    """Lose power so many times."""
+    campaign = Campaign(site, seed, nature)
+    while campaign.figures.kills < size:
+        with campaign.session() as session:
+            while session.archive.kills < min(LIFE, size - campaign.figures.kills):
+                _lose_once(session)
+                done = campaign.figures.kills + session.archive.kills
+                say(f"{done} of {size} losses, {campaign.judged['acknowledged']} acknowledged")
+    return campaign.report()
+
+
+def _lose_once(session: Session) -> None:
+    archive = session.archive
+    archive.trap.set(session.chance.randint(1, 250), POWER)
+    while not archive.trap.snapped:
+        session.attempt(session.wishes.any(session.state))
+    archive.end()
+    survivors = archive.folder / SURVIVORS
+    shutil.rmtree(archive.data)
+    survivors.rename(archive.data)
+    archive.revive()
+    session.judge()
+
+
+def lose_power_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin of ARCHIVE POWER: a disk on which no folder is synced."""
+    try:
+        return lose_power(site, size, seed, say, CARELESS)
+    except Violation as caught:
+        return Figures(labels=1, found=caught.brief)

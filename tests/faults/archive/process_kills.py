@@ -1,0 +1,196 @@
+"""ARCHIVE KILL: an archive that is killed at any point of any act, and started again.
+
+By time: the command as it is, or a forked one, some milliseconds after an act or its last request
+began. By step: at each change of the disk that an act makes, one after the other; and now and then
+a second time, at a step of the recovery.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from tests.faults.archive.concurrent_reader import Reader
+from tests.faults.archive.failpoint import KILL
+from tests.faults.archive.operations import Wishes
+from tests.faults.archive.server_process import FaultyArchive
+from tests.faults.archive.session import Session
+from tests.faults.archive.twins import HASTY, IN_PLACE, NO_JOURNAL
+from tests.faults.figures import Figures, Violation
+from tests.faults.sites import PostgresSite, Say, Site
+
+LIFE: Final = 40
+"""Kills of one archive; then another one is begun, so that all of it can be looked at each time."""
+
+MOST_STEPS: Final = 400
+"""More than any act makes."""
+
+KINDS: Final = (
+    *("deposit", "revise", "describe", "edition", "translation"),
+    *("delete", "delete with metadata", "reserve", "reserved"),
+)
+
+
+class Campaign:
+    """Archives of one site, one after the other, to which something happens."""
+
+    def __init__(
+        self, site: Site, seed: int, twin: str = "", kind: type[Session] = Session
+    ) -> None:
+        """Get ready."""
+        self._kind = kind
+        self.figures = Figures()
+        self.judged: Counter[str] = Counter()
+        self._site = site
+        self._seed = seed
+        self._twin = twin
+        self._number = 0
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Lend an archive that runs, with something in it; count what happened to it."""
+        self._number += 1
+        seed = self._seed * 1_000_003 + self._number
+        if isinstance(self._site, PostgresSite):
+            self._site.renew()
+        with FaultyArchive(self._site, f"archive-{self._number}", self._twin) as archive:
+            session = self._kind(archive, seed, self.judged)
+            try:
+                for _ in range(3):
+                    session.quiet(session.wishes.act("deposit", session.state))
+                yield session
+            except Violation as found:
+                what = (
+                    f"{found}\n [seed {self._seed}, archive {self._number}, kill {archive.kills}]"
+                )
+                raise Violation(what) from found
+            finally:
+                self.figures.kills += archive.kills
+                self.figures.labels += 2 * len(session.state.items) + len(session.state.reserved)
+
+    def report(self) -> Figures:
+        """Say what was done."""
+        self.figures.notes = ", ".join(
+            f"{count} {what}" for what, count in self.judged.most_common()
+        )
+        return self.figures
+
+
+WAYS: Final = ("act", "last request", "step", "step of all", "answer")
+"""After the begin of what the archive dies, or at which step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which acts are disturbed, and how."""
+
+    kinds: tuple[str, ...] = Wishes.KINDS
+    ways: tuple[str, ...] = WAYS
+    twin: str = ""
+
+
+def kill_at_random(
+    site: Site,
+    size: int,
+    seed: int,
+    say: Say,
+    plan: Plan = Plan(),  # noqa: B008  # it is frozen
+) -> Figures:
+    """Kill at random moments."""
+    campaign = Campaign(site, seed, plan.twin)
+    while campaign.figures.kills < size:
+        with campaign.session() as session:
+            while session.archive.kills < min(LIFE, size - campaign.figures.kills):
+                _kill_once(session, plan)
+                done = campaign.figures.kills + session.archive.kills
+                say(f"{done} of {size} kills, {campaign.judged['acknowledged']} acknowledged")
+    return campaign.report()
+
+
+def _kill_once(session: Session, plan: Plan) -> None:
+    archive, chance = session.archive, session.chance
+    for _ in range(chance.randint(0, 2)):
+        session.quiet()
+    act = session.wishes.act(chance.choice(plan.kinds), session.state)
+    with Reader(archive, session.state, act) as reader:
+        match chance.choice(plan.ways):
+            case "act":
+                archive.strike_in(chance.uniform(0, 0.06))
+                session.attempt(act)
+            case "last request":
+                session.attempt(act, lambda: archive.strike_in(chance.uniform(0, 0.012)))
+            case "step":
+                session.attempt(act, lambda: archive.trap.set(chance.randint(1, 90), KILL))
+            case "step of all":
+                archive.trap.set(chance.randint(1, 150), KILL)
+                session.attempt(act)
+            case _:
+                session.attempt(act)
+        archive.end()
+    reader.check()
+    again = chance.randint(1, 30) if chance.random() < 0.25 else 0
+    # The command itself, once in a while: it takes a second to start.
+    archive.trap.open()
+    archive.revive(forked=bool(plan.twin) or chance.random() < 0.9, again=again)
+    session.judge()
+
+
+def kill_at_every_step(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """Kill at each step of the last request of each kind of act; `size` is how many apart."""
+    campaign = Campaign(site, seed)
+    steps: dict[str, int] = {}
+    for kind in KINDS:
+        step = 1 + seed % size
+        while step < MOST_STEPS:
+            with campaign.session() as session:
+                while step < MOST_STEPS and session.archive.kills < LIFE:
+                    reached = _kill_at(session, kind, step)
+                    kills = campaign.figures.kills + session.archive.kills
+                    say(f"{kind}, step {step}, {kills} kills")
+                    if not reached:
+                        steps[kind], step = step - 1, MOST_STEPS
+                    step += size
+    report = campaign.report()
+    report.notes += "; steps: " + ", ".join(f"{count} {kind}" for kind, count in steps.items())
+    return report
+
+
+def _kill_at(session: Session, kind: str, step: int) -> bool:
+    """Kill at one step of an act; False if it does not make as many."""
+    session.quiet(session.wishes.act("deposit", session.state))
+    if kind == "reserved":
+        session.quiet(session.wishes.act("reserve", session.state))
+    act = session.wishes.act(kind, session.state)
+    session.attempt(act, lambda: session.archive.trap.set(step, KILL))
+    reached = session.archive.trap.snapped
+    session.archive.trap.open()
+    session.archive.end()
+    session.archive.revive(again=session.chance.choice([0, 0, 0, 1, 3, 8, 15]))
+    session.judge()
+    return reached
+
+
+def _caught(site: Site, size: int, seed: int, say: Say, plan: Plan) -> Figures:
+    """Run a twin until it is caught."""
+    try:
+        return kill_at_random(site, size, seed, say, plan)
+    except Violation as caught:
+        return Figures(labels=1, found=caught.brief)
+
+
+def kill_without_journal(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that decides without a journal."""
+    return _caught(site, size, seed, say, Plan(("revise", "edition"), ("step",), NO_JOURNAL))
+
+
+def kill_hasty(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that acknowledges before it is done."""
+    return _caught(site, size, seed, say, Plan(("describe", "delete"), ("answer",), HASTY))
+
+
+def kill_in_place(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that writes over files."""
+    return _caught(site, size, seed, say, Plan(("revise",), ("answer",), IN_PLACE))

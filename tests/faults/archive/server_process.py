@@ -1,0 +1,149 @@
+"""An archive that can be killed and broken: `ibi archive serve`, in a process of its own.
+
+Either the command as it is, or, as a start of the command takes a second, the same command in a
+process forked from one that has imported everything, with a trap (`archive_trap`) in its way to the
+disk, on a disk whose power can be lost (`archive_power`), or as a twin (`archive_twins`).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import select
+import sys
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import Timer
+from typing import Final, Self
+from unittest.mock import patch
+
+import urllib3
+
+from ibi.cli import ibi
+from ibi.minting.storage.machine_folder import FOLDER
+from tests.faults.archive.failpoint import KILL, Trap, lay
+from tests.faults.archive.power_loss_tree import lay_powered
+from tests.faults.archive.twins import CARELESS, POWERED, TWINS
+from tests.faults.figures import PATIENCE, Violation
+from tests.faults.fork_server import PRELOADED, die_with_the_harness
+from tests.faults.sites import PostgresSite, Site
+from tests.support.processes.environment import ENVIRONMENT, own_environment
+from tests.support.servers.archive import IP, ArchiveServer
+
+GONE: Final = (urllib3.exceptions.HTTPError, OSError)
+"""What a client gets of a server that is killed."""
+
+
+class FaultyArchive(ArchiveServer):
+    """One archive, started again and again."""
+
+    def __init__(self, site: Site, name: str, nature: str = "", ip: str = IP) -> None:
+        """Make it; its nature is what is special about it."""
+        folder = site.machine.parent / name
+        folder.mkdir()
+        on = site.ledger if isinstance(site, PostgresSite) else ""
+        options = [f"--{part}={on}" for part in ("catalogue", "ledger") if on]
+        super().__init__(folder, *options, ip=ip)
+        self.site = site
+        self.trap = Trap(folder / "trap")
+        self.kills = 0
+        self._nature = nature
+        self._forked: BaseProcess | None = None
+        self._striking: Timer | None = None
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        # The server imports by its environment, not by our path, which pytest has extended.
+        with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))):
+            forkserver.ensure_running()
+
+    def fork(self) -> bool:
+        """Start it in a forked process; False if it fell into the trap before it was ready."""
+        reading, writing = self._context.Pipe(duplex=False)
+        self._forked = self._context.Process(
+            target=_serve, args=(self.folder, self.data, self._nature, writing), daemon=True
+        )
+        self._forked.start()
+        writing.close()
+        said = b""
+        while not said.endswith(b"\n"):
+            ready, _, _ = select.select([reading], [], [], PATIENCE)
+            chunk = os.read(reading.fileno(), 4096) if ready else b""
+            if not chunk:
+                self.end()
+                reading.close()
+                if self.trap.snapped:
+                    return False
+                raise Violation(f"the archive does not start: {self.log()[-3000:]}")
+            said += chunk
+        self._pipe = reading
+        return True
+
+    def strike_in(self, seconds: float) -> None:
+        """Kill its process so long from now; `end` waits for it."""
+        process = self._forked or self.process
+        assert process is not None
+        self._striking = Timer(seconds, process.kill)
+        self._striking.start()
+
+    def end(self) -> None:
+        """Wait for the end of its process, which is killed if it still runs."""
+        self.kills += 1
+        if self._striking is not None:
+            self._striking.join()
+            self._striking = None
+        self._end()
+
+    def _end(self) -> None:
+        if self._forked is None:
+            self.kill()
+            return
+        self.close()
+        self._forked.kill()
+        self._forked.join(PATIENCE)
+        self._forked = None
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        self.fork()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Kill it, if it is still there."""
+        self._end()
+
+    def revive(self, *, forked: bool = True, again: int = 0) -> Self:
+        """Start it after a kill; if so wished, killed once more at a step of its recovery."""
+        if again:
+            self.trap.set(again, KILL)
+            if not self.fork():
+                self.trap.open()
+                self.fork()
+        elif forked:
+            self.fork()
+        else:
+            self.start()
+        self.trap.open()
+        return self
+
+
+def _serve(folder: Path, data: Path, nature: str, pipe: Connection) -> None:
+    """Be `ibi archive serve`."""
+    die_with_the_harness()
+    os.dup2(pipe.fileno(), 1)
+    with (folder / "log").open("ab") as log:
+        os.dup2(log.fileno(), 2)
+    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
+    pipe.close()
+    os.environ[FOLDER] = own_environment(folder)[FOLDER]
+    for name in ENVIRONMENT:
+        os.environ.pop(name, None)
+    trap = Trap(folder / "trap")
+    if nature in {POWERED, CARELESS}:
+        lay_powered(trap, data, careless=nature == CARELESS)
+    else:
+        lay(trap)
+        TWINS.get(nature, lambda: None)()
+    ibi.main(["archive", "serve", "--data", str(data)], prog_name="ibi", standalone_mode=False)

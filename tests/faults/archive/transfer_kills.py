@@ -1,0 +1,275 @@
+"""ARCHIVE TRANSFER: Originals go to and fro between two archives that are killed all the time.
+
+Either is killed some moment after a transfer began, or at a step of its disk, now and then both,
+and again while it recovers; and somebody undoes what was begun. A watcher asks both all the time.
+Once the receiver said that it has the Original the giver must never say so again; the giver
+is readable whenever it answers; and in the end there is one Original, whole, without any help.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Any, Final, Self
+
+import urllib3
+
+from tests.faults.archive.failpoint import KILL
+from tests.faults.archive.operations import Wishes, expect
+from tests.faults.archive.server_process import GONE, FaultyArchive
+from tests.faults.archive.twins import FORGETFUL, SELFISH
+from tests.faults.figures import PATIENCE, Figures, Violation
+from tests.faults.sites import Say, Site
+
+LIFE: Final = 60
+"""Kills of one pair; then another one is begun."""
+_ITEMS: Final = 3
+_NEXT: Final = 0.02
+_MOMENT: Final = 3.0
+"""Seconds for a step that may never be reached."""
+_ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Who is killed, and how."""
+
+    victims: tuple[str, ...] = ("giver", "receiver", "receiver", "both")
+    ways: tuple[str, ...] = ("time", "step")
+    undo: float = 0.3
+    twin: str = ""
+
+
+class Watcher:
+    """Asks giver and receiver without a pause who has the Original."""
+
+    def __init__(self, giver: str, receiver: str, label: str) -> None:
+        """Watch one item."""
+        self._giver, self._receiver, self._label = giver, receiver, label
+        self._ending = Event()
+        self._received = 0.0
+        """When the receiver first said that it has it."""
+        self.found = ""
+        self.asked = 0
+        self._thread = Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._ending.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        with urllib3.PoolManager(retries=False) as http:
+            while not self._ending.is_set() and not self.found:
+                for address in (self._giver, self._receiver):
+                    with suppress(*GONE):
+                        self._ask(http, address)
+
+    def _ask(self, http: urllib3.PoolManager, address: str) -> None:
+        asked = time.monotonic()
+        answer = http.request(
+            "GET", f"{address}/{self._label}{_ORIGINAL}", redirect=False, timeout=10
+        )
+        self.asked += 1
+        is_original = answer.status == 302
+        if address == self._receiver:
+            if is_original and not self._received:
+                self._received = time.monotonic()
+        elif is_original and self._received and asked > self._received:
+            self.found = f"two Originals of {self._label}: the giver claims it again"
+        elif answer.status not in {302, 404} or b"no item" in answer.data:
+            self.found = f"the giver answers {answer.status}: {answer.data[:200]!r}"
+
+
+class Pair:
+    """Two archives, their items, and who has the Original of each."""
+
+    def __init__(self, archives: list[FaultyArchive], seed: int, judged: Counter[str]) -> None:
+        """Let them trust each other, and deposit something in both."""
+        self.archives = archives
+        self.chance = Wishes(seed).chance
+        self.judged = judged
+        self.tokens = {each.address: each.add_token("friend", "receive") for each in archives}
+        self.files: dict[str, dict[str, bytes]] = {}
+        self.owners: dict[str, FaultyArchive] = {}
+        for number in range(_ITEMS):
+            owner = archives[number % 2]
+            files = {"a.txt": b"a", "in/b.bin": self.chance.randbytes(1 << 18)}
+            label = owner.deposit(files, target="a.txt", list_public=False)["rep"]
+            self.files[label], self.owners[label] = files, owner
+
+    def disturb(self, plan: Plan) -> None:
+        """Begin a transfer, kill somebody, and see how it ends."""
+        label = self.chance.choice(sorted(self.files))
+        giver = self.owners[label]
+        [receiver] = [each for each in self.archives if each is not giver]
+        parties = {"giver": [giver], "receiver": [receiver], "both": [giver, receiver]}
+        victims = parties[self.chance.choice(plan.victims)]
+        with Watcher(giver.address, receiver.address, label) as watcher:
+            self._kill_meanwhile(plan, label, giver, receiver, victims)
+            self._await_end(label)
+        self.judged["looks"] += watcher.asked
+        if watcher.found:
+            raise Violation(watcher.found)
+        self._judge(label, giver, receiver)
+
+    def _kill_meanwhile(
+        self,
+        plan: Plan,
+        label: str,
+        giver: FaultyArchive,
+        receiver: FaultyArchive,
+        victims: list[FaultyArchive],
+    ) -> None:
+        is_timed = self.chance.choice(plan.ways) == "time"
+        for victim in victims:
+            if is_timed:
+                victim.strike_in(self.chance.uniform(0, 0.3))
+            else:
+                victim.trap.set(self.chance.randint(1, 160), KILL)
+        body = {"items": [label], "to": receiver.address, "token": self.tokens[receiver.address]}
+        with suppress(*GONE):
+            expect(giver.api("POST", "transfers", body), 202)
+        if self.chance.random() < plan.undo:
+            time.sleep(self.chance.uniform(0, 0.15))
+            self._undo(self.chance.choice([giver, receiver]))
+        if not is_timed:
+            self._wait_for_step(victims)
+        for victim in victims:
+            victim.end()
+        for victim in victims:
+            again = self.chance.randint(1, 60) if self.chance.random() < 0.25 else 0
+            victim.trap.open()
+            victim.revive(forked=bool(plan.twin) or self.chance.random() < 0.95, again=again)
+
+    def _undo(self, archive: FaultyArchive) -> None:
+        with suppress(*GONE):
+            for each in archive.api("GET", "transfers?state=open").json()["transfers"]:
+                answer = archive.api("DELETE", f"transfers/{each['id']}")
+                expect(answer, 202, 409)
+                self.judged["undoings"] += 1
+
+    def _wait_for_step(self, victims: list[FaultyArchive]) -> None:
+        """Wait until all are killed, or until it is over, as they make fewer steps for it."""
+        until = time.monotonic() + _MOMENT
+        while time.monotonic() < until:
+            snapped = [victim.trap.snapped for victim in victims]
+            if any(snapped):
+                self.judged["killed at a step"] += sum(snapped)
+                return
+            with suppress(*GONE):
+                if not any(map(_open, self.archives)):
+                    return
+            time.sleep(_NEXT)
+
+    def _await_end(self, label: str) -> None:
+        """Wait until it has ended; sometimes nobody helps, not even by asking to try now."""
+        helps = self.chance.random() < 0.8
+        until = time.monotonic() + PATIENCE
+        while rows := [(each, row) for each in self.archives for row in _open(each)]:
+            if time.monotonic() > until:
+                raise Violation(f"the transfer of {label} does not end: {rows}")
+            for archive, row in rows:
+                if helps and row["role"] == "giving":
+                    expect(archive.api("POST", f"transfers/{row['id']}"), 202, 409)
+            time.sleep(_NEXT)
+
+    def _judge(self, label: str, giver: FaultyArchive, receiver: FaultyArchive) -> None:
+        states = {each.address: _states(each, label) for each in self.archives}
+        owners = [each for each in self.archives if states[each.address][:1] == ["Original"]]
+        if len(owners) != 1:
+            raise Violation(f"the Original of {label} is in {len(owners)} archives: {states}")
+        for archive in self.archives:
+            found = states[archive.address]
+            if len(set(found)) > 1 or (not found and archive is giver):
+                raise Violation(f"{label} is there by halves: {states}")
+            for path, content in self.files[label].items() if found else ():
+                answer = archive.get(f"/col/{label}/doc/{path}")
+                if (answer.status, answer.body) != (200, content):
+                    raise Violation(f"{path} of {label} is not what it was: {answer.status}")
+        moved = owners[0] is receiver
+        last = giver.api("GET", "transfers?limit=1").json()["transfers"]
+        if moved and (not last or last[0]["state"] != "done"):
+            raise Violation(f"{label} moved, and the giver does not know: {last}")
+        self.judged["moved" if moved else "stayed"] += 1
+        self.owners[label] = owners[0]
+
+
+def _open(archive: FaultyArchive) -> list[dict[str, Any]]:
+    answer = expect(archive.api("GET", "transfers?state=open"), 200)
+    found: list[dict[str, Any]] = answer.json()["transfers"]
+    return found
+
+
+def _states(archive: FaultyArchive, label: str) -> list[str]:
+    """Return the state of an item and of what describes it; nothing if it is not there."""
+    answer = expect(archive.api("GET", f"items/{label}"), 200, 404)
+    if answer.status == 404:
+        return []
+    metadata = answer.json()["metadata"]["rep"]
+    return [archive.item(each)["state"] for each in (label, metadata)]
+
+
+@contextmanager
+def _pair(site: Site, number: int, seed: int, twin: str, judged: Counter[str]) -> Iterator[Pair]:
+    with ExitStack() as stack:
+        archives = []
+        for ip in ("150.163.34.1", "150.163.34.2"):  # or one label may be given in both
+            archive = FaultyArchive(site, f"transfers-{number}-{ip}", twin, ip)
+            archive.set(allowed_networks=["127.0.0.0/8"])
+            archives.append(stack.enter_context(archive))
+        yield Pair(archives, seed * 1_000_003 + number, judged)
+
+
+def kill_transfers(
+    site: Site,
+    size: int,
+    seed: int,
+    say: Say,
+    plan: Plan = Plan(),  # noqa: B008  # it is frozen
+) -> Figures:
+    """Kill both sides of transfers."""
+    figures, judged, number = Figures(), Counter[str](), 0
+    while figures.kills < size:
+        number += 1
+        with _pair(site, number, seed, plan.twin, judged) as pair:
+            kills = 0
+            while kills < min(LIFE, size - figures.kills):
+                try:
+                    pair.disturb(plan)
+                except Violation as found:
+                    what = f"{found}\n [seed {seed}, pair {number}, kill {kills}]"
+                    raise Violation(what) from found
+                kills = sum(each.kills for each in pair.archives)
+                say(f"{figures.kills + kills} of {size} kills, {judged['moved']} moved")
+            figures.kills += kills
+            figures.labels += len(pair.files)
+    figures.notes = ", ".join(f"{count} {what}" for what, count in judged.most_common())
+    return figures
+
+
+def _caught(site: Site, size: int, seed: int, say: Say, twin: str) -> Figures:
+    """Run a twin until it is caught."""
+    try:
+        return kill_transfers(site, size, seed, say, Plan(("receiver",), ("step",), 0, twin))
+    except Violation as caught:
+        return Figures(labels=1, found=caught.brief)
+
+
+def kill_selfish(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that takes back what it handed over when nobody answers."""
+    return _caught(site, size, seed, say, SELFISH)
+
+
+def kill_forgetful(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin that does not remember what it accepted."""
+    return _caught(site, size, seed, say, FORGETFUL)

@@ -1,0 +1,32 @@
+"""The server process from which workers and archives are forked."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from typing import Final
+
+PRELOADED: Final = [
+    *(
+        "tests.faults.minting.worker",
+        "tests.faults.minting.forks",
+        "tests.faults.archive.server_process",
+    ),
+    "ibi.archive.cli",
+    *(
+        "ibi.foundation.sql.postgres",
+        "ibi.archive.peers.resolver_client",
+        "ibi.archive.storage.unpack.unpack",
+    ),
+    *("ibi.archive.web.app", "ibi.archive.web.item_pages"),
+]
+"""What the server that processes are forked from imports, once for all phases."""
+
+_PR_SET_PDEATHSIG: Final = 1
+
+
+def die_with_the_harness() -> None:
+    """End when the server that forked this ends, which ends with the harness, however that ends."""
+    if hasattr(os, "pidfd_open"):  # Linux
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,180 @@
+"""DISK: a ledger that cannot be written for a while.
+
+Minting stops with LedgerUnavailableError, gives out nothing that is not covered by the mark, and
+goes on by itself, in the same process, when the disk or the server does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from ibi.minting.rules.reservation import ReservationLimits
+from tests.faults.figures import PATIENCE, Figures, Violation
+from tests.faults.minting.worker import FINE
+from tests.faults.minting.worker_pool import Crowd
+from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.sqlite_disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAILS
+
+LIMITS: Final = ReservationLimits(stretch=200_000_000)
+STRETCH: Final = 0.3
+"""Seconds after which no minter has anything left of a stretch."""
+
+_TMPFS: Final = "size=2m"
+
+
+def fail_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """EIO at sync, EIO at write, and ENOSPC, from a disk that is told to."""
+    with _two(site, seed, failing_disk=True) as crowd:
+        for number in range(1, size + 1):
+            site.control.fault = crowd.chance.choice([SYNC_FAILS, WRITE_FAILS, DISK_FULL])
+            _check_stands_still(crowd)
+            site.control.fault = WORKING
+            _check_goes_on(crowd)
+            say(f"{number} of {size} failures, {crowd.figures.labels:,} labels")
+    crowd.figures.notes = f"{size} failures: EIO at sync, EIO at write, ENOSPC"
+    return crowd.figures
+
+
+def stop_server(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """A PostgreSQL server that is stopped, stopped at once, or killed, and comes back."""
+    assert isinstance(site, PostgresSite)
+    server = site.server
+    with _two(site, seed) as crowd:
+        for number in range(1, size + 1):
+            how = crowd.chance.choice(["stop", "immediate", "kill"])
+            try:
+                if how == "kill":
+                    server.kill()
+                else:
+                    server.stop(immediate=how == "immediate")
+                _check_stands_still(crowd)
+            finally:
+                server.start()  # other tests need it too
+            _check_goes_on(crowd)
+            say(f"{number} of {size} stops of the server, {crowd.figures.labels:,} labels")
+    crowd.figures.notes = f"{size} stops of the server: orderly, immediate, kill"
+    return crowd.figures
+
+
+def _two(site: Site, seed: int, *, failing_disk: bool = False) -> Crowd:
+    """Return two workers on a ledger, with something to lose."""
+    crowd = Crowd(
+        site, seed, limits=LIMITS, granularities=FINE, rest=0.002, failing_disk=failing_disk
+    )
+    try:
+        hands = [crowd.start(slot) for slot in range(2)]
+        crowd.pump_until(lambda: all(hand.given for hand in hands), "a label from both")
+    except BaseException as failure:
+        crowd.__exit__(type(failure))
+        raise
+    return crowd
+
+
+def _check_stands_still(crowd: Crowd) -> None:
+    """See that both workers are refused, and when their stretches are over nothing comes."""
+    before = {hand.number: hand.refusals["LedgerUnavailableError"] for hand in crowd.hands}
+    crowd.pump_until(
+        lambda: all(
+            hand.refusals["LedgerUnavailableError"] > before[hand.number] for hand in crowd.hands
+        ),
+        "a refusal of the ledger",
+    )
+    crowd.pump(STRETCH)
+    labels = crowd.figures.labels
+    crowd.pump(0.1)
+    if crowd.figures.labels > labels:
+        raise Violation(f"{crowd.figures.labels - labels} labels without a ledger")
+
+
+def _check_goes_on(crowd: Crowd) -> None:
+    before = {hand.number: hand.given for hand in crowd.hands}
+    crowd.pump_until(
+        lambda: all(hand.given > before[hand.number] for hand in crowd.hands),
+        "a label from each on the mended ledger",
+    )
+
+
+def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """A file system that is really full; in a mount namespace, so that nothing is left behind."""
+    assert isinstance(site, SqliteSite)
+    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+    inside = [
+        sys.executable,
+        "-m",
+        "tests.faults.minting.disk_failures",
+        str(site.folder),
+        str(size),
+        str(seed),
+    ]
+    done = subprocess.run(  # noqa: S603
+        ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE * (size + 1),
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
+        return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")
+    if done.returncode:
+        raise Violation(done.stderr)
+    found = json.loads(done.stdout)
+    say(f"{size} of {size} times full, {found['labels']:,} labels")
+    figures = Figures(labels=found["labels"], notes=f"{size} times full: a real tmpfs of 2 MB")
+    figures.refusals.update(found["refusals"])
+    return figures
+
+
+NO_MOUNT: Final = 77
+
+
+def _fill(folder: Path, size: int, seed: int) -> Figures:
+    """Fill the disk up and empty it again, while two workers mint on it."""
+    ballast = folder / "ballast"
+    with _two(SqliteSite(folder), seed) as crowd:
+        for _ in range(size):
+            before = crowd.figures.refusals["LedgerUnavailableError"]
+
+            def refused(before: int = before) -> bool:
+                # Again and again: a ledger that cannot grow puts its log in order, and so makes
+                # itself a little room.
+                press(ballast)
+                return crowd.figures.refusals["LedgerUnavailableError"] > before + 5
+
+            crowd.pump_until(refused, "a refusal of the full disk")
+            ballast.unlink()
+            _check_goes_on(crowd)
+    return crowd.figures
+
+
+def press(ballast: Path, room: int = 0) -> None:
+    """Let a file grow until the disk is full, or all but so many bytes are."""
+    with ballast.open("ab", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)) == 4096:
+                pass
+        except OSError:
+            file.truncate(max(0, file.tell() - room))
+
+
+def main() -> int:
+    """Run inside the mount namespace."""
+    folder, size, seed = sys.argv[1:]
+    disk = Path(folder) / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", _TMPFS, "ibi-faults", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, check=False).returncode:  # noqa: S603
+        return NO_MOUNT
+    figures = _fill(disk, int(size), int(seed))
+    json.dump({"labels": figures.labels, "refusals": figures.refusals}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

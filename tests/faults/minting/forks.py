@@ -1,0 +1,102 @@
+"""FORK: parent and children with one minter, which the parent had warmed up.
+
+os.fork copies the stretch that the parent holds. The minter notices, and a child begins anew; the
+twin does not notice.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Final
+
+from ibi.minting.minter import Minter
+from ibi.minting.rules.reservation import ReservationLimits
+from ibi.minting.stretch_allocator import StretchAllocator
+from tests.faults.figures import Figures
+from tests.faults.fork_server import die_with_the_harness
+from tests.faults.minting.worker import Assignment, Worker
+from tests.faults.minting.worker_pool import Body, Crowd
+from tests.faults.sites import Say, Site
+
+CHILDREN: Final = 3
+CALLS: Final = 6
+LIMITS: Final = ReservationLimits(stretch=300_000_000)
+"""Shorter than by default: four who share a ledger wait for each other's stretches."""
+_ENOUGH: Final = 100_000_000
+"""Nanoseconds that are left of the stretch when the children come."""
+
+
+def found_family(assignment: Assignment, pipe: Connection) -> None:
+    """Warm a minter up, fork, and mint with it in all processes at once; again and again."""
+    die_with_the_harness()
+    worker = Worker(assignment, pipe)
+    minter = worker.open()
+    while True:
+        _warm_up(worker, minter)
+        children = []
+        for _ in range(CHILDREN):
+            child = os.fork()
+            if not child:
+                _live(worker, minter)
+            children.append(child)
+        _work(worker, minter)
+        for child in children:
+            if os.waitpid(child, 0)[1]:
+                raise RuntimeError("a child failed")
+        worker.report.say("round")
+
+
+def found_careless_family(assignment: Assignment, pipe: Connection) -> None:
+    """The same with a minter that does not notice the fork."""
+    setattr(StretchAllocator, "forget", lambda _: None)  # noqa: B010  # the type checker knows better
+    found_family(replace(assignment, twin=""), pipe)
+
+
+def _warm_up(worker: Worker, minter: Minter) -> None:
+    """Mint until a stretch is reserved: a child must have something to inherit."""
+    mark = 0
+    while mark < time.time_ns() + _ENOUGH:
+        worker.serve(minter)
+        mark = minter.health().mark or 0
+
+
+def _live(worker: Worker, minter: Minter) -> None:
+    try:
+        _work(worker, minter)
+    except BrokenPipeError:
+        os._exit(0)  # the harness has seen enough
+    except BaseException:  # noqa: BLE001  # whatever it is, a child must not become a parent
+        traceback.print_exc(file=sys.stderr)
+        os._exit(1)
+    os._exit(0)
+
+
+def _work(worker: Worker, minter: Minter) -> None:
+    for _ in range(CALLS):
+        worker.serve(minter)
+
+
+def fork(site: Site, size: int, seed: int, say: Say, body: Body = found_family) -> Figures:
+    """A family of four, founded again and again."""
+    careless = body is found_careless_family
+    twin = {"twin": "careless"} if careless else {}
+    with Crowd(site, seed, granularities=("auto", "0.001"), limits=LIMITS, **twin) as crowd:
+        hand = crowd.start(body=body)
+        while hand.rounds < size:
+            rounds = hand.rounds
+            crowd.pump_until(lambda rounds=rounds: hand.rounds > rounds, "a family's end")  # type: ignore[misc]
+            say(f"{hand.rounds} of {size} families, {crowd.figures.labels:,} labels")
+            if careless and crowd.figures.duplicates:
+                break
+    crowd.figures.notes = f"{CHILDREN * hand.rounds} children"
+    return crowd.figures
+
+
+def fork_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+    """The twin of FORK."""
+    return fork(site, size, seed, say, found_careless_family)

@@ -1,0 +1,225 @@
+"""Starts workers, hurts them, and judges every label that a client saw.
+
+Workers are forked from a server process that has imported everything: real processes, with a start
+of some milliseconds, each with a minter of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, Self
+from unittest.mock import patch
+
+from ibi.minting.rules.label_generator import LabelGenerator
+from tests.faults.figures import PATIENCE, Figures, Violation
+from tests.faults.fork_server import PRELOADED
+from tests.faults.minting import worker
+from tests.faults.minting.worker import SUBSYSTEM, Assignment
+from tests.faults.sites import Site
+
+Body = Callable[[Assignment, Connection], None]
+
+
+@dataclass(slots=True)
+class Hand:
+    """One process at work, and what a client saw of it."""
+
+    number: int
+    slot: int
+    process: BaseProcess
+    pipe: Connection
+    started: float
+    rest: bytes = b""
+    given: int = 0
+    refusals: Counter[str] = field(default_factory=Counter)
+    ready: int | None = None
+    rounds: int = 0
+    confirmed: bool = False
+    last: dict[str, int] = field(default_factory=dict)
+    """The last instant of each process in it: forked children write to the same pipe."""
+
+
+class Crowd:
+    """Workers on one ledger; they end with the `with`, however that ends."""
+
+    def __init__(self, site: Site, seed: int, **assignment: Any) -> None:  # noqa: ANN401  # fields of Assignment
+        """Get ready; `assignment` says what is special about these workers."""
+        self.site = site
+        self.figures = Figures()
+        self.hands: list[Hand] = []
+        self.chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        self._seed = seed
+        self._tolerant = bool(assignment.get("twin"))
+        self._assignment = replace(
+            Assignment(str(site.ledger), str(site.machine), str(site.control_file), seed),
+            **assignment,
+        )
+        self._seen: dict[int, int] = {}
+        self._refused: set[int] = set()
+        self._latest = "nobody was refused"
+        self._number = 0
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(PRELOADED)
+        # The server imports by its environment, not by our path, which pytest has extended.
+        with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parents[3])):
+            forkserver.ensure_running()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Kill everyone, and judge what they said last, unless something failed already."""
+        for hand in self.hands:
+            hand.process.kill()
+        while self.hands:
+            hand = self.hands.pop()
+            hand.process.join(PATIENCE)
+            if kind is None:
+                self._drain(hand)
+                self._judge_mark(hand)
+            hand.pipe.close()
+
+    def start(self, slot: int = 0, body: Body = worker.mint) -> Hand:
+        """Start a process."""
+        self._number += 1
+        reading, writing = self._context.Pipe(duplex=False)
+        task = replace(self._assignment, seed=self._seed * 1_000_003 + self._number)
+        process = self._context.Process(target=body, args=(task, writing), daemon=True)
+        process.start()
+        writing.close()
+        os.set_blocking(reading.fileno(), False)
+        hand = Hand(self._number, slot, process, reading, time.monotonic())
+        self.hands.append(hand)
+        return hand
+
+    def kill(self, hand: Hand, *, judged: bool = True) -> None:
+        """Kill a process, and hold what it gave out against what its ledger kept."""
+        hand.process.kill()
+        hand.process.join(PATIENCE)
+        self._drain(hand)
+        hand.pipe.close()
+        self.hands.remove(hand)
+        self.figures.kills += 1
+        if judged:
+            self._judge_mark(hand)
+
+    def pump(self, seconds: float) -> None:
+        """Listen for so long."""
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            ready = wait([hand.pipe for hand in self.hands], max(0.0, left))
+            for hand in [hand for hand in self.hands if hand.pipe in ready]:
+                self._listen(hand)
+            if left <= 0:
+                return
+
+    def pump_until(self, reached: Callable[[], bool], what: str) -> float:
+        """Listen until something has come, and return how long that took."""
+        start = time.monotonic()
+        while not reached():
+            if time.monotonic() - start > PATIENCE:
+                raise self._violation(f"{what} did not come within {PATIENCE} s; {self._latest}")
+            self.pump(0.005)
+        return time.monotonic() - start
+
+    def signal(self, hands: Iterable[Hand], number: signal.Signals) -> None:
+        """Send a signal to processes."""
+        for hand in hands:
+            if hand.process.pid is not None:
+                os.kill(hand.process.pid, number)
+
+    def set_clock(self, offset: int, *, refused: bool = False) -> None:
+        """Set the workers' clock; a call that begins and ends by a refused one gives no label."""
+        if refused:
+            self._refused.add(offset)
+        self.site.control.offset = offset
+
+    def _drain(self, hand: Hand) -> None:
+        while self._listen(hand):
+            pass
+
+    def _listen(self, hand: Hand) -> bool:
+        """Read what there is; False when there is nothing and never will be."""
+        try:
+            data = os.read(hand.pipe.fileno(), 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            if hand.process.exitcode not in {None, -signal.SIGKILL, 0}:
+                raise self._violation(f"worker {hand.number} failed by itself")
+            if hand.process.is_alive():
+                time.sleep(0.001)  # it is ending
+            return False
+        *lines, hand.rest = (hand.rest + data).split(b"\n")
+        for line in lines:
+            self._hear(hand, line.decode("ascii").split())
+        return True
+
+    def _hear(self, hand: Hand, words: list[str]) -> None:
+        match words:
+            case ["given", pid, highest, before, after, *instants]:
+                self._judge(hand, pid, int(highest), list(map(int, instants)))
+                if before == after and int(before) in self._refused and instants:
+                    raise self._violation(f"given at a clock {before} ns off: {instants[0]}")
+            case ["refused", _, reason, *message]:
+                hand.refusals[reason] += 1
+                self.figures.refusals[reason] += 1
+                self._latest = f"worker {hand.number} said last: {' '.join(message)}"
+            case ["ready", _, nanoseconds]:
+                hand.ready = int(nanoseconds)
+                self.figures.ready.append(hand.ready / 1e9)
+            case ["round", _]:
+                hand.rounds += 1
+            case ["confirmed", _]:
+                hand.confirmed = True
+            case _:
+                raise self._violation(f"worker {hand.number} said {words}")
+
+    def _judge(self, hand: Hand, pid: str, highest: int, instants: list[int]) -> None:
+        """Look for what must not be: a label given twice, out of order, or from the future."""
+        if not instants:
+            return
+        hand.given += len(instants)
+        self.figures.labels += len(instants)
+        self.figures.by_slot[hand.slot] += len(instants)
+        for instant in instants:
+            other = self._seen.get(instant)
+            if other is None:
+                self._seen[instant] = hand.number
+            if other is not None or instant <= hand.last.get(pid, 0):
+                self.figures.duplicates += 1
+                where = f"{self._label(instant)}: workers {other} and {hand.number} (pid {pid})"
+                self.figures.examples.append(where)
+                if not self._tolerant:
+                    raise self._violation(f"given twice, or out of order: {where}")
+            if instant > highest:
+                raise self._violation(f"from the future: {self._label(instant)}, pid {pid}")
+            hand.last[pid] = instant
+
+    def _judge_mark(self, hand: Hand) -> None:
+        if hand.last and not self._tolerant:
+            mark = self.site.mark()
+            latest = max(hand.last.values())
+            if latest > mark:
+                label = self._label(latest)
+                raise self._violation(f"{label} of worker {hand.number} is above the mark {mark}")
+
+    @staticmethod
+    def _label(instant: int) -> str:
+        return f"{LabelGenerator(SUBSYSTEM).label(instant).rep} ({instant} ns)"
+
+    def _violation(self, what: str) -> Violation:
+        return Violation(f"{what} [{self.site.kind}, seed {self._seed}]")

@@ -1,0 +1,40 @@
+"""A phase of the fault suite: its name, its function, and how often it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from tests.faults.figures import Figures, Violation
+from tests.faults.sites import Grounds, Say, Site
+
+Scene = Callable[[Site, int, int, Say], Figures]
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+BOTH: Final = (SQLITE, POSTGRES)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One kind of fault; a twin must find what the phase must not."""
+
+    name: str
+    scene: Scene
+    full: int
+    short: int
+    """How often in `make test`; 0 leaves it out."""
+    kinds: tuple[str, ...] = BOTH
+    twin: bool = False
+
+    def run(self, grounds: Grounds, kind: str, size: int, seed: int, say: Say) -> Figures:
+        """Run it on a new ledger."""
+        with closing(grounds.site(kind)) as site:
+            figures = self.scene(site, size, seed, say)
+        caught = figures.duplicates + figures.above_mark or figures.found
+        if self.twin and not caught and not figures.skipped:
+            raise Violation(
+                f"{self.name} on {kind} found nothing: the suite is blind (seed {seed})"
+            )
+        return figures

@@ -1,0 +1,286 @@
+"""The aftermath: no fault any more, and everything that is promised comes true.
+
+Clocks are right, disks and the network work, every program runs, and administrators tell their
+archives where the others are by now. Then all that was begun ends, every item is found, and
+whatever readers were told of is told to the archives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from ibi.errors import IbiError
+from ibi.model.item import State
+from ibi.model.registration import ArchiveState
+from tests.simulation.actors.people import FILE
+from tests.simulation.judge.access_counts import Counts
+from tests.simulation.judge.judge import READ
+from tests.simulation.programs.archive_host import ArchiveHost
+from tests.simulation.programs.archive_transport import place_of
+from tests.simulation.programs.resolver_host import HOT, ResolverHost
+from tests.simulation.world.network import Conditions
+from tests.simulation.world.virtual_time import LATENCY, strand
+
+if TYPE_CHECKING:
+    from tests.simulation.judge.ground_truth import Kept
+    from tests.simulation.world.world import World
+
+_ROUND: Final = 120.0
+_KNOWN_TO_ALL: Final = 15.0
+"""Seconds in which all processes of a resolver hear of the digests that one has read, and some."""
+_PATIENT: Final = 10
+"""Rounds after which an administrator looks at what does not go on."""
+_MOST: Final = 90
+"""Rounds after which what is not as it should be never will be."""
+
+
+class Aftermath:
+    """What comes after the last event."""
+
+    def __init__(self, world: World) -> None:
+        """See to a world."""
+        self._world = world
+        self._judge = world.judge
+
+    async def see(self) -> None:
+        """Heal everything, wait, and look."""
+        self._heal()
+        for round_ in range(_MOST):
+            await asyncio.sleep(_ROUND)
+            await self._readdress()
+            if round_ > _PATIENT:
+                await self._abandon()
+            unmet = self._unmet()
+            if not unmet:
+                break
+            if round_ == _MOST - 1:
+                self._world.violate(f"it never becomes so that {unmet[0]}")
+                return
+        sent, told, counted = self._accesses()
+        await self._read_all()
+        await asyncio.sleep(_ROUND)
+        self._check_counts(sent, told, counted)
+        for label, known in self._judge.known.items():
+            if label not in self._judge.contested:
+                self._check_owner(known)
+
+    def _heal(self) -> None:
+        world = self._world
+        world.trace.say("JUDGE", "no fault any more")
+        world.network.conditions = Conditions()
+        world.network.cut_off = frozenset()
+        for host in world.hosts.values():
+            host.disk.is_broken = False
+            host.disk.writes_left = None
+            host.clock.error = 0
+            host.latency = LATENCY
+            host.start_after(0.0)
+
+    async def _readdress(self) -> None:
+        """Tell archives whose transfers wait where the others are."""
+        for host in self._world.archives:
+            if host.process is None:
+                continue
+            for id_, peer in host.catalogue_disk.look(
+                "SELECT id, peer FROM archive_exchange WHERE state = 'open' AND role = 'giving'"
+            ):
+                to = self._now_at(host, id_, peer)
+                if to:
+                    host.say(f"is told that {peer} is {to}")
+                    await host.process.spawn(self._resume(host, id_, to))
+
+    def _now_at(self, host: ArchiveHost, id_: str, peer: str) -> str:
+        """Return where the receiver of a transfer is now, if it is not where it was.
+
+        Where it was others may have been before; of those who have heard nothing of it, nobody
+        can tell which was meant.
+        """
+        place = place_of(peer)
+        heard = "SELECT id FROM archive_exchange WHERE id = $1 AND role = 'receiving'"
+        for other in self._world.archives:
+            if other.catalogue_disk.look(heard, id_):
+                return other.base if place != other.address else ""
+        for other in self._world.archives:
+            if other is not host and place in other.addresses and place != other.address:
+                return other.base
+        return ""
+
+    async def _abandon(self) -> None:
+        """Let go of what was to come, and nobody gives any more.
+
+        That happens only where an archive is at an address that was another's before, or where a
+        giver was told not to wait until the receiver has heard that it was undone.
+        """
+        people = self._world.people
+        look = "SELECT id FROM archive_exchange WHERE state = 'open' AND role = $1"
+        archives = self._world.archives
+        given = {id_ for host in archives for (id_,) in host.catalogue_disk.look(look, "giving")}
+        for host in archives:
+            for (id_,) in host.catalogue_disk.look(look, "receiving"):
+                is_known = people.has_swapped or id_ in people.forced
+                if is_known and id_ not in given and host.process is not None:
+                    host.say(f"is told that nothing will come of transfer {id_[:6]}")
+                    await host.process.spawn(self._undo(host, id_))
+
+    @staticmethod
+    async def _undo(host: ArchiveHost, id_: str) -> None:
+        try:
+            await strand(host.transfers.undo, id_, "me")
+        except IbiError as fault:
+            host.say(f"refuses (undo): {fault}")
+
+    @staticmethod
+    async def _resume(host: ArchiveHost, id_: str, to: str) -> None:
+        try:
+            await strand(host.transfers.resume, id_, "", to)
+        except IbiError as fault:
+            host.say(f"refuses (resume): {fault}")
+
+    def _unmet(self) -> list[str]:
+        """Return what is not yet as it should be."""
+        world = self._world
+        down = [f"{host.name} is up" for host in world.hosts.values() if not host.is_up]
+        if down:
+            return down
+        unmet = [f"item {each} is kept" for each in sorted(world.people.depositing)]
+        for host in world.archives:
+            [(count,)] = host.catalogue_disk.look(
+                "SELECT count(*) FROM archive_exchange WHERE state = 'open'"
+            )
+            if count:
+                unmet.append(f"{host.name} has ended its {count} open transfers")
+        for resolver in world.resolvers:
+            for host in world.archives:
+                known = resolver.registry.find(host.id)
+                if known is None or known.state is not ArchiveState.INCLUDED:
+                    unmet.append(f"{resolver.name} has {host.name} included")
+                elif known.address != host.address:
+                    unmet.append(f"{resolver.name} knows where {host.name} is")
+            read = resolver.database.look(READ)
+            unmet += [
+                f"{resolver.name} has read the digest of {host.name}"
+                for host in world.archives
+                if (host.id,) not in read
+            ]
+            [(rows,)] = resolver.database.look("SELECT count(*) FROM resolver_acknowledgment")
+            waiting = max(rows, resolver.acknowledging.waiting)
+            if waiting:
+                unmet.append(f"{resolver.name} has told of {waiting} accesses, or given them up")
+        return unmet
+
+    async def _read_all(self) -> None:
+        """Every item is found, and found to be what it was."""
+        for host in self._world.archives:
+            self._judge.check_files(host)
+        self._judge.look_at_digests()
+        await asyncio.sleep(HOT + _KNOWN_TO_ALL)
+        for label, known in self._judge.known.items():
+            if label in self._judge.contested:
+                await self._read_contested(known)
+            else:
+                self._check_content(known)
+                await self._read(known)
+
+    def _accesses(self) -> tuple[Counts, Counts, Counts]:
+        """Return how many readers were sent, were told of, and are counted."""
+        accesses = self._judge.accesses
+        counted: Counts = Counter()
+        for host in self._world.archives:
+            counted += accesses.counted(host)
+        return accesses.sent.copy(), accesses.told.copy(), counted
+
+    def _check_counts(self, *before: Counts) -> None:
+        """While all is well, every access is told of and counted: at most once, and once."""
+        sent, told, counted = (
+            after - since for after, since in zip(self._accesses(), before, strict=True)
+        )
+        for (host, label), count in sent.items():
+            what = f"{count} readers were sent to {host} for {self._judge.name(label)}"
+            for act, found in (("was told of", told), ("counted", counted)):
+                if found[host, label] != count:
+                    self._world.violate(
+                        f"all is well, and {what}, which {act} {found[host, label]}"
+                    )
+
+    async def _read(self, known: Kept) -> None:
+        owner = self._judge.original(known.label.canonical)
+        deleted = [
+            host
+            for host, each in self._judge.holdings[known.label.canonical].items()
+            if each.state is State.DELETED
+        ]
+        expected = {"Redirect"} if owner else {"Gone"}
+        if deleted and not owner:
+            expected = {"Gone", "Redirect"}  # a Copy of it may be anywhere
+        for number, resolver in enumerate(self._world.resolvers):
+            for original in (False, True):
+                outcome = await self._world.people.read(known.label, number, 0, original=original)
+                if outcome == "Alert" and self._is_settled_otherwise(resolver, known):
+                    continue
+                if outcome not in expected:
+                    which = "the Original of " if original else ""
+                    self._world.violate(
+                        f"all is well, and {resolver.name} says of {which}item {known.number}: "
+                        f"{outcome}"
+                    )
+
+    def _is_settled_otherwise(self, resolver: ResolverHost, known: Kept) -> bool:
+        """Tell whether an operator's word was for one who has given the Original away since.
+
+        Only the operator's next word is for another (docs/adr/0018).
+        """
+        label = known.label.canonical
+        settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
+        is_settled = (resolver.base, label) in self._judge.settling
+        return is_settled and settled != self._judge.original(label)
+
+    async def _read_contested(self, known: Kept) -> None:
+        label = known.label.canonical
+        holdings = self._judge.holdings[label].items()
+        originals = [host for host, each in holdings if each.state is State.ORIGINAL]
+        for number, resolver in enumerate(self._world.resolvers):
+            outcome = await self._world.people.read(known.label, number, 0, original=True)
+            settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
+            expected = {"Alert"} if len(originals) > 1 else {outcome}
+            if settled in originals:
+                expected = {"Redirect"}
+            elif (resolver.base, label) in self._judge.settling:
+                expected = {outcome}  # perhaps for one who has it no more
+            if outcome not in expected:
+                self._world.violate(
+                    f"all is well, {' and '.join(originals)} claim item {known.number}, and "
+                    f"{resolver.name} says of its Original: {outcome}"
+                )
+            await asyncio.sleep(5.0)
+            on_record = resolver.database.look(
+                "SELECT count(*) FROM resolver_conflict WHERE label = $1", label
+            )
+            if len(originals) > 1 and on_record == [(0,)]:
+                both = " and ".join(originals)
+                self._world.violate(
+                    f"{both} claim item {known.number}, and {resolver.name} has no record of it"
+                )
+
+    def _check_owner(self, known: Kept) -> None:
+        """Who has an Original that somebody wanted is on record at all who were asked for it."""
+        owner = self._judge.original(known.label.canonical)
+        for resolver in self._world.resolvers if owner else ():
+            rows = resolver.database.look(
+                "SELECT archive FROM resolver_owner WHERE label = $1", known.label.canonical
+            )
+            is_on_record = rows == [(self._world.archive(owner).id,)]
+            if not is_on_record and not self._is_settled_otherwise(resolver, known):
+                self._world.violate(
+                    f"{resolver.name} does not have on record that {owner} has item {known.number}"
+                )
+
+    def _check_content(self, known: Kept) -> None:
+        label = known.label.canonical
+        owner = self._judge.original(label)
+        if owner:
+            files = self._world.archive(owner).tree.items.get(known.label.spelling, {})
+            stored = files.get(FILE)
+            if stored is None or stored.octets not in known.contents:
+                self._world.violate(f"{owner} has item {known.number}, and not what it was")

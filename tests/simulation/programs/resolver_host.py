@@ -1,0 +1,284 @@
+"""A resolver of the simulated world: the real one, but for its machine and its wires."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.errors import IbiError
+from ibi.foundation.web.client_address import ClientAddresses
+from ibi.foundation.web.rate_limit import RateLimit
+from ibi.identifier.label import Label
+from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.archive_record import RegistrationKey
+from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.fetcher import DigestFetcher
+from ibi.resolver.digests.locations import Locations
+from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.ports.store import Owner
+from ibi.resolver.registry.health_check import HealthCheck
+from ibi.resolver.registry.inclusion import InclusionService
+from ibi.resolver.registry.registration_key import KeyGuessLimit
+from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
+from ibi.resolver.search.conflicts import Conflicts
+from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.pool import SearchPool
+from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.web.fast_redirects import FastRedirects
+from ibi.resolver.web.protocol import InclusionEndpoint
+from ibi.resolver.wiring.background import BackgroundServices
+from ibi.resolver.workers.change_feed import ChangeFeed
+from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
+from ibi.wire import requests, responses
+from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
+from ibi.wire.responses import InclusionStatus
+from tests.simulation.programs.instrumented_resolver import (
+    WatchedDoor,
+    WatchedRegistry,
+    WatchedResolving,
+)
+from tests.simulation.programs.resolver_transport import WiredArchives
+from tests.simulation.world.disks import MemoryDatabase
+from tests.simulation.world.machines import Host
+
+if TYPE_CHECKING:
+    from tests.simulation.programs.archive_host import ArchiveHost
+    from tests.simulation.world.world import World
+
+HOT: Final = 20.0
+"""Seconds for which an answer is remembered."""
+LASTING: Final = 90.0
+"""Seconds for which it lasts, where the log of the archive is read."""
+ABSENT: Final = 2.0
+ASK: Final = 2.0
+FOLLOW: Final = 5.0
+"""Seconds between two looks at what another process has put on record."""
+_BEAT: Final = 8.0
+_TICK: Final = 15.0
+_RATE: Final = 1000
+_MOST: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a reader is told."""
+
+    location: str
+    """Where to go; empty if nowhere."""
+    outcome: str
+    """What it came to, in a word."""
+
+
+class ResolverHost(Host):
+    """A machine on which a process of a resolver runs; two may share a database."""
+
+    def __init__(self, world: World, number: int, shared: ResolverHost | None = None) -> None:
+        """Stand there with an empty disk, or beside another that has one."""
+        super().__init__(world, f"r{number}", f"r{number}.example.net")
+        self.is_second = shared is not None
+        own = MemoryDatabase(f"{self.name}/db", RESOLVER_MIGRATIONS) if shared is None else None
+        self.database: MemoryDatabase = own or shared.database  # type: ignore[union-attr]  # one of them is
+        self.base: str = f"http://{self.address}" if shared is None else shared.base
+        self._leaving = asyncio.Event()
+        self._left: asyncio.Task[None] | None = None
+        if own is not None:
+            world.judge.inclusions.watch(own)
+
+    def open(self) -> None:
+        """Open what is on the disk; the parts as `ibi.resolver.wiring.builders` has them."""
+        clock, chance = self.clock, self.world.chance
+        self.store = store = SqlResolverStore(self.database, quick=True)
+        self.registry = registry = WatchedRegistry(
+            store,
+            clock,
+            chance.of(f"jitter/{self.name}").random,
+            lambda archive, shown: self.world.judge.shown(self, archive, shown),
+        )
+        client = WiredArchives(self.world.network, self)
+        lasting = LastingRedirects()
+        owners = Owners(store.owners, quick=store.quick)
+        locations = Locations(
+            store.locations, clock, quick=store.quick, on_change=lasting.note_change
+        )
+        log_follower = LogFollower(
+            client, registry, locations, lasting.note_change, seconds=HOT, longest=LASTING
+        )
+        memory = RedirectCache(
+            lambda: registry.version,
+            hot_seconds=HOT,
+            absent_seconds=ABSENT,
+            lasting=lasting,
+            leases=log_follower,
+        )
+
+        def settled(label: str, owner: Owner) -> None:
+            owners.learn(label, owner)
+            memory.forget(label)
+
+        self.conflicts = Conflicts(store.conflicts, registry, clock, settled)
+        recorder = SearchRecorder(owners, self.conflicts, registry, clock, memory.forget)
+        searching = SearchPool(
+            registry,
+            client,
+            owners,
+            recorder.learn,
+            seconds=ASK,
+            locations=locations,
+            chance=chance.of(f"searching/{self.name}").random,
+        )
+        clients = ClientAddresses((), "network")
+        identity = WorkerIdentity()
+        self.acknowledging = acknowledging = AcknowledgmentSender(
+            store.acknowledgments, client, registry, clock, lambda: identity.name
+        )
+        duties = WorkerLeases(
+            store.processes,
+            clock,
+            _BEAT,
+            identity=identity,
+            on_adoption=acknowledging.adopted,
+        )
+        self.warm = FastRedirects(memory.drop_stale, acknowledging.note_known, clients, most=_MOST)
+        following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
+        self.door = WatchedDoor(
+            self.base,
+            WatchedResolving(
+                searching, following, lambda found: self.world.judge.resolved(self, found)
+            ),
+            memory,
+            self.warm,
+            acknowledging,
+            clients,
+            RateLimit(clock, _RATE, 10 * _RATE),
+        )
+        guesses = KeyGuessLimit(lambda: duties.processes)
+        service = InclusionService(registry, client, guesses, clock)
+        self.inclusion = InclusionEndpoint(service, DEFAULT_SERVICE, clients)
+        digests = DigestFetcher(
+            registry,
+            client,
+            store.locations,
+            locations,
+            clock,
+            on_duty=lambda: duties.holds(DIGESTS),
+            tick=_TICK,
+        )
+        self._parts = BackgroundServices(
+            registry,
+            duties,
+            following,
+            searching,
+            owners,
+            self.conflicts,
+            recorder,
+            acknowledging,
+            HealthCheck(registry, client, clock, _TICK, on_duty=lambda: duties.holds(WATCH)),
+            locations,
+            digests,
+            log_follower,
+            client,
+        )
+
+    async def begin(self) -> None:
+        """Begin to work."""
+        begun = asyncio.Event()
+        self._leaving = asyncio.Event()
+        assert self._running is not None
+        self._left = self._running.spawn(self._work(begun))
+        await asyncio.wait(
+            [self._left, asyncio.ensure_future(begun.wait())], return_when=asyncio.FIRST_COMPLETED
+        )
+        if self._left.done():
+            self._left.result()  # why it could not begin
+
+    async def _work(self, begun: asyncio.Event) -> None:
+        async with self._parts.open():
+            begun.set()
+            await self._leaving.wait()
+
+    async def end(self) -> None:
+        """End in good order."""
+        self._leaving.set()
+        if self._left is not None:
+            await self._left
+
+    async def register(self, archive: ArchiveHost) -> RegistrationKey:
+        """Have the operator register an archive, once."""
+        assert archive.service is not None
+        service = archive.service.label
+        _, key = await self.registry.register(
+            service, None, "me@example.org", (), "operator", "operator"
+        )
+        return key
+
+    # --- what others ask ---
+
+    async def include(self, query: str, peer: str) -> tuple[int, bytes]:
+        """Answer an archive that is on or off."""
+        inclusions, said = self.world.judge.inclusions, requests.decode(query)
+        assert isinstance(said, (InclusionRequest, ExclusionRequest))
+        archive, told = said.record.service.canonical, ""
+        number = inclusions.begin(self.database, archive)
+        try:
+            answer = await self.inclusion.serve(_request("/", query, peer))
+            if isinstance(said, InclusionRequest) and answer.status_code == HTTPStatus.OK:
+                status = responses.decode(bytes(answer.body))
+                is_there = isinstance(status, InclusionStatus) and status.confirmed
+                told = said.record.address if is_there else ""
+        finally:
+            inclusions.end(self.database, archive, number, told)
+        self.world.judge.included(self)
+        return answer.status_code, bytes(answer.body)
+
+    async def find_original(self, label: Label) -> str:
+        """Answer an archive that wants the Original; empty if nobody knows."""
+        reply = await self.read(label, "192.0.2.9", original=True, counted=False)
+        return reply.location
+
+    async def read(
+        self, label: Label, reader: str, *, original: bool = False, counted: bool = True
+    ) -> Reply:
+        """Answer a reader, by what is known or by asking."""
+        wanted = PersistentUrl(label, original_required=original)
+        target = wanted.at("")
+        judge = self.world.judge
+        judge.questioned(self, label.canonical)
+        told = self.warm.told(reader, b"") if counted else None
+        warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
+        if warm is not None and told is not None:
+            self.warm.note(warm, told)
+            judge.redirected(self, label, warm, warm.url.decode(), original=original, reader=told)
+            return Reply(warm.url.decode(), "Redirect")
+        request = _request(target, "", reader, "GET" if counted else "HEAD")
+        try:
+            found = await self.door.answer(request, wanted)
+        except IbiError as fault:
+            return Reply("", type(fault).__name__)
+        if isinstance(found, Response):
+            known, location = self.door.known, found.headers["location"]
+            judge.redirected(self, label, known, location, original=original, reader=told)
+            return Reply(location, "Redirect")
+        judge.replied(self, label, found)
+        return Reply("", type(found.outcome).__name__)
+
+
+def _request(path: str, query: str, peer: str, method: str = "GET") -> Request:
+    target, _, asked = path.partition("?")
+    return Request(
+        {
+            "type": "http",
+            "method": method,
+            "path": target,
+            "raw_path": target.encode(),
+            "query_string": (query or asked).encode(),
+            "headers": [],
+            "client": (peer, 1),
+        }
+    )

@@ -1,0 +1,104 @@
+"""Many worlds at once, as many processes as there are cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.pool import Pool
+from typing import Final
+
+from tests.simulation.planted.all_mutations import MUTATIONS
+from tests.simulation.planted.mutation import Mutation
+from tests.simulation.scenarios.generator import scenario_of
+from tests.simulation.world.world import run
+
+_INTERVAL: Final = 10.0
+"""Seconds between two lines of progress."""
+Result = tuple[int, str, int, int, float]
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[Pool]:
+    """Begin processes that leave it to this one to be interrupted."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as they find it, they keep it
+    try:
+        pool = multiprocessing.get_context("spawn").Pool(count)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with pool:
+        yield pool
+
+
+def _run(seed: int) -> Result:
+    try:
+        outcome = run(scenario_of(seed))
+    except Exception as failure:  # noqa: BLE001  # whatever it is, it is said of which seed
+        return seed, f"the simulation itself failed: {failure!r}", 0, 0, 0.0
+    violation = outcome.violations[0] if outcome.violations else ""
+    return seed, violation, outcome.checks, outcome.messages, outcome.seconds
+
+
+def failing_seeds(
+    first: int, count: int, processes: int, tell: Callable[[int, str], None]
+) -> tuple[list[tuple[int, str]], int, int, float]:
+    """Run worlds; return what failed, how many checks and messages, and their time.
+
+    Of each that fails `tell` is told at once.
+    """
+    progress = _Progress(count)
+    failed: list[tuple[int, str]] = []
+    checks = messages = done = 0
+    seconds = 0.0
+    with _workers(processes) as pool:
+        for seed, violation, checked, sent, lived in pool.imap_unordered(
+            _run, range(first, first + count), chunksize=4
+        ):
+            done += 1
+            checks, messages, seconds = checks + checked, messages + sent, seconds + lived
+            if violation:
+                failed.append((seed, violation))
+                tell(seed, violation)
+            progress.say(f"{done} worlds, {checks:,} checks, {len(failed)} failed")
+    return failed, checks, messages, seconds
+
+
+def found(mutation: Mutation, first: int = 1) -> tuple[int, str]:
+    """Plant a bug; return after how many seeds it was found, and by what."""
+    with mutation.planted():
+        for number in range(mutation.within):
+            _, violation, *_ = _run(first + number)
+            if violation:
+                return number + 1, violation
+    return mutation.within, ""
+
+
+def _found(task: tuple[int, int]) -> tuple[int, int, str]:
+    number, first = task
+    return number, *found(MUTATIONS[number], first)
+
+
+def found_mutations(first: int, processes: int) -> Iterator[tuple[Mutation, int, str]]:
+    """Plant every bug; yield each, after how many seeds it was found, and by what."""
+    tasks = [(number, first) for number in range(len(MUTATIONS))]
+    with _workers(processes) as pool:
+        for number, seeds, violation in pool.imap_unordered(_found, tasks):
+            yield MUTATIONS[number], seeds, violation
+
+
+class _Progress:
+    """Says how far it is, now and then."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._said = time.monotonic()
+
+    def say(self, what: str) -> None:
+        now = time.monotonic()
+        if now - self._said > _INTERVAL:
+            self._said = now
+            sys.stderr.write(f"  {what}, of {self._count}\n")
+            sys.stderr.flush()

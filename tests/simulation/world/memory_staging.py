@@ -1,0 +1,174 @@
+"""Files on their way into a simulated store, as the port promises.
+
+Bytes of a file that is not whole are in no safe place: when the power fails, half are gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.archive.ports.file_store import Staged
+from ibi.errors import ChecksumError, InProgressError, StateError, UnknownError, shown
+from ibi.model.clock import Clock
+from ibi.model.item import File
+from tests.simulation.world.stored_tree import Stored, Tree
+from tests.simulation.world.virtual_time import PROCESS
+
+_ALGORITHMS: Final = ("sha256", "sha512")
+
+
+class MemoryStaging:
+    """The open deposits of a tree, as one process works on them."""
+
+    def __init__(self, tree: Tree, clock: Clock) -> None:
+        """Work on what lies there."""
+        self._tree = tree
+        self._clock = clock
+        self._busy: set[tuple[str, str]] = set()
+        self._sealed: set[str] = set()
+
+    @contextmanager
+    def busy(self, deposit: str, path: str = "") -> Iterator[None]:
+        """Keep others from a file of a deposit, and from sealing it."""
+        key = (deposit, path)
+        if deposit in self._sealed or key in self._busy:
+            raise InProgressError("This deposit is at work already.")
+        self._busy.add(key)
+        try:
+            yield
+        finally:
+            self._busy.discard(key)
+
+    @contextmanager
+    def sealed(self, deposit: str) -> Iterator[None]:
+        """Let nobody change the files of a deposit meanwhile."""
+        if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
+            raise InProgressError("A file of this deposit is on its way: wait for its end.")
+        self._sealed.add(deposit)
+        try:
+            yield
+        finally:
+            self._sealed.discard(deposit)
+
+    def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Reception]:
+        """Take bytes of a file from an offset on; 0 begins it anew."""
+        return self._receiving(deposit, path, offset)
+
+    @contextmanager
+    def _receiving(self, deposit: str, path: str, offset: int) -> Iterator[Reception]:
+        if not deposit.isalnum():
+            raise UnknownError("deposit", deposit)
+        with self.busy(deposit, path):
+            parts = self._tree.parts.setdefault(deposit, {})
+            here = len(parts.get(path, b""))
+            if offset not in {0, here}:
+                msg = f"Of {shown(path)} there are {here} bytes here: go on from there."
+                raise StateError(msg)
+            PROCESS.get().write()
+            if not offset:
+                parts[path] = b""
+            yield Reception(self, deposit, path)
+
+    def append(self, deposit: str, path: str, data: bytes) -> None:
+        """Take some bytes of a file."""
+        PROCESS.get().write()
+        self._tree.parts[deposit][path] += data
+
+    def settle(
+        self, deposit: str, path: str, media_type: str, checksum: tuple[str, str] | None
+    ) -> File:
+        """Make a file whole and durable."""
+        octets = self._tree.parts[deposit][path]
+        sums = {name: hashlib.new(name, octets).hexdigest() for name in _ALGORITHMS}
+        if checksum is not None and sums[checksum[0]] != checksum[1]:
+            del self._tree.parts[deposit][path]
+            raise ChecksumError(path, checksum[1], sums[checksum[0]])
+        modified = self._clock.wall()
+        file = File(path, len(octets), sums["sha256"], sums["sha512"], modified, media_type)
+        PROCESS.get().write()
+        del self._tree.parts[deposit][path]
+        self._tree.whole.setdefault(deposit, {})[path] = Stored(octets, modified), file
+        return file
+
+    def staged(self, deposit: str) -> list[Staged]:
+        """Return the files of an open deposit, in the order of their paths."""
+        PROCESS.get().check()
+        paths = {*self._tree.parts.get(deposit, {}), *self._tree.whole.get(deposit, {})}
+        found = (self.staged_file(deposit, path) for path in sorted(paths))
+        return [each for each in found if each is not None]
+
+    def staged_file(self, deposit: str, path: str) -> Staged | None:
+        """Return one of them."""
+        PROCESS.get().check()
+        part = self._tree.parts.get(deposit, {}).get(path)
+        if part is not None:
+            return Staged(path, len(part), None)
+        whole = self._tree.whole.get(deposit, {}).get(path)
+        return None if whole is None else Staged(path, whole[1].size, whole[1])
+
+    def unfinished(self, deposit: str) -> bool:
+        """Tell whether something of a file has come, and not all."""
+        PROCESS.get().check()
+        return bool(self._tree.parts.get(deposit))
+
+    def unstage(self, deposit: str, path: str) -> bool:
+        """Remove a file of an open deposit; False if it is not there."""
+        with self.busy(deposit, path):
+            PROCESS.get().write()
+            part = self._tree.parts.get(deposit, {}).pop(path, None)
+            whole = self._tree.whole.get(deposit, {}).pop(path, None)
+            return part is not None or whole is not None
+
+    def note_unpacking(self, deposit: str, path: str) -> None:
+        """Note that a file is about to be written by an unpacking."""
+        PROCESS.get().write()
+        self._tree.notes.setdefault(deposit, []).append(path)
+
+    def unpacking(self, deposit: str) -> list[str]:
+        """Return what an unpacking that has not ended may have written."""
+        PROCESS.get().check()
+        return list(self._tree.notes.get(deposit, ()))
+
+    def end_unpacking(self, deposit: str, source: str = "") -> None:
+        """Forget it."""
+        if source:
+            self.unstage(deposit, source)
+        PROCESS.get().write()
+        self._tree.notes.pop(deposit, None)
+
+    def open_staged(self, deposit: str, path: str) -> int:
+        """Nobody here takes a file apart."""
+        raise NotImplementedError(deposit, path)
+
+    def discard(self, deposit: str) -> None:
+        """Remove everything of a deposit."""
+        PROCESS.get().write()
+        self._tree.parts.pop(deposit, None)
+        self._tree.whole.pop(deposit, None)
+        self._tree.notes.pop(deposit, None)
+
+    def deposits(self) -> list[str]:
+        """Return the deposits of which something is here."""
+        PROCESS.get().check()
+        return sorted({*self._tree.parts, *self._tree.whole, *self._tree.notes})
+
+
+@dataclass(slots=True)
+class Reception:
+    """Takes the bytes of one file."""
+
+    _staging: MemoryStaging
+    _deposit: str
+    _path: str
+
+    def write(self, data: bytes) -> None:
+        """Take some."""
+        self._staging.append(self._deposit, self._path, data)
+
+    def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
+        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        return self._staging.settle(self._deposit, self._path, media_type, checksum)
