@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from bench.federation import scale_plots
 from bench.federation.message_sizes import Sizes, measured
 from ibi.identifier.fingerprint import END
-from ibi.resolver.digests.log_follower import MOST as MOST_READ
-from ibi.resolver.digests.log_follower import PARTS
+from ibi.resolver.digests.log_follower import MAX_LOGS, READS_PER_LEASE
 from ibi.resolver.rules.search_progress import MAX_RECORD_ASKS, full_search_share
 from ibi.wire.digest import MAX_FINGERPRINTS, DigestPage, encode
 
@@ -114,7 +113,7 @@ def cost(federation: Federation, sizes: Sizes) -> Cost:
     windows = again / (1 + again * federation.gather_seconds) * counts
     keys = float(windows.sum()) / federation.clicks
     told = (1 - warm) + keys
-    vigils = lasting.archives * PARTS / federation.hot_seconds / federation.clicks
+    vigils = lasting.archives * READS_PER_LEASE / federation.hot_seconds / federation.clicks
     found = (1 - warm) * (1 + federation.copies) * sizes.question
     denied = (asked - (1 - warm) * (1 + federation.copies) + unknown) * sizes.denial
     octets = found + max(0.0, denied) + told * sizes.acknowledgment + keys * sizes.question
@@ -162,7 +161,7 @@ def _lasting(  # noqa: PLR0913, PLR0917  # what they are drawn from
     tail = float((rates[top:] * counts[top:]).sum())
     clicks = np.bincount(homes, rates[:top], len(shares)) + tail * shares
     # The logs of those are read to which most readers are sent.
-    least = np.partition(clicks, -MOST_READ)[-MOST_READ] if len(clicks) > MOST_READ else 0.0
+    least = np.partition(clicks, -MAX_LOGS)[-MAX_LOGS] if len(clicks) > MAX_LOGS else 0.0
     leased = publishes & (clicks >= least)
     share = np.full(len(ranks), float(shares[leased].sum()))
     share[:top] = leased[homes]

@@ -18,7 +18,7 @@ import pytest
 
 from ibi.installation.instance_checks import MAX_DIGEST_AGE_SECONDS, digest_findings
 from ibi.installation.machine_checks import machine_findings
-from ibi.resolver.digests.locations import BOUND, SECOND
+from ibi.resolver.digests.locations import MAX_AGE, SECOND
 from tests.support.processes.shell import Done, Shell, refusal
 from tests.support.servers.archive import files_in
 from tests.support.servers.installation import InstallationServer
@@ -279,4 +279,4 @@ def test_digests_that_are_old_are_named() -> None:
     assert (good.verdict, good.text) == ("ok", "1 of 3 archives")
     [bad] = digest_findings([archive("old", MAX_DIGEST_AGE_SECONDS + 600), archive("new", 0), part])
     assert (bad.verdict, bad.text) == ("warning", "old: old")
-    assert MAX_DIGEST_AGE_SECONDS * SECOND == BOUND
+    assert MAX_DIGEST_AGE_SECONDS * SECOND == MAX_AGE

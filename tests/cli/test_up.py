@@ -22,7 +22,7 @@ from ibi.foundation.processes.server import ServedApp, address_of, listening_at,
 from ibi.foundation.settings_file import written
 from ibi.installation.programs import Installation, opened
 from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
-from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registration_key import matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store
@@ -190,7 +190,7 @@ def link_of(started: Installation, folder: Path) -> Link:
     [link] = started.links.all()
     with closing(open_resolver_store(read_resolver(folder / "resolver"))) as store:
         [archive] = store.archives.archives()
-        assert fits(link.key, archive.key)
+        assert matches(link.key, archive.key)
         assert archive.confirmed
     return link
 

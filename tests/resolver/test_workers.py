@@ -28,7 +28,15 @@ from ibi.resolver.search.owners import Owners
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers import leases as duties_module
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import ACKNOWLEDGE, ALL, BEAT, DIGESTS, HELD, WATCH, WorkerLeases
+from ibi.resolver.workers.leases import (
+    ACKNOWLEDGE,
+    ALL,
+    DIGESTS,
+    HEALTH_CHECK,
+    HEARTBEAT_SECONDS,
+    LEASE_TIME,
+    WorkerLeases,
+)
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import (
@@ -66,7 +74,7 @@ class Machine:
     def fall_silent(self, times: int = MAX_SILENCES) -> None:
         """Let the archive not answer this process."""
         for _ in range(times):
-            self.registry.heard(ID, "nobody answers")
+            self.registry.note_reply(ID, "nobody answers")
 
 
 class House:
@@ -82,10 +90,10 @@ class House:
     async def follow(self) -> None:
         """Let all follow, once what was seen is written."""
         for machine in self.machines:
-            await machine.registry._journal.drain()  # noqa: SLF001  # what else writes in a moment
+            await machine.registry._outages.drain()  # noqa: SLF001  # what else writes in a moment
             await machine.registry.follow([])  # after whatever is being written
         for machine in self.machines:
-            await machine.following.look()
+            await machine.following.apply_all()
 
     @property
     def acts(self) -> list[str]:
@@ -225,15 +233,17 @@ def test_who_missed_too_much_or_sees_an_earlier_state_begins_anew() -> None:
             await one.registry.allow_hosts(ID, ["b.org"], "x")
             version = other.registry.version
             with capture_logs() as logs:
-                await other.following.look()
-            assert [each["event"] for each in logs] == ["news are missing: all is read anew"]
+                await other.following.apply_all()
+            assert [each["event"] for each in logs] == [
+                "changes are missing: all archives are read again"
+            ]
             assert other.archive.hosts == ("b.org",)
             assert other.registry.version > version
             third.registry.followed = 10**6
-            await third.following.look()
+            await third.following.apply_all()
             assert third.registry.followed == at.shelf.newest()
             assert third.archive.hosts == ("b.org",)
-            await third.following.look()
+            await third.following.apply_all()
 
     asyncio.run(run())
 
@@ -259,7 +269,7 @@ def test_while_the_store_is_down_all_go_on_and_then_they_catch_up() -> None:
             refused = at.shelf.refused
             with capture_logs() as logs:
                 await until(lambda: at.shelf.refused > refused + 5)
-            assert [each["event"] for each in logs] == ["news cannot be read"]
+            assert [each["event"] for each in logs] == ["changes cannot be read"]
             assert other.registry.is_asked(ID)
             at.shelf.fails = False
             await one.registry.exclude(ID)
@@ -281,7 +291,7 @@ def test_an_outage_that_one_sees_is_believed_by_all_and_its_end_too() -> None:
             one.fall_silent()
             await at.follow()
             assert [each.registry.is_asked(ID) for each in at.machines] == [False] * 3
-            other.registry.heard(ID, "")
+            other.registry.note_reply(ID, "")
             await at.follow()
             assert [each.registry.is_asked(ID) for each in at.machines] == [True] * 3
             assert at.acts[2:] == ["down", "up"]
@@ -300,7 +310,7 @@ def test_of_many_who_see_an_outage_one_tells() -> None:
             await at.follow()
             assert at.acts[2:] == ["down"]
             for machine in at.machines:
-                machine.registry.heard(ID, "")
+                machine.registry.note_reply(ID, "")
             await at.follow()
             assert at.acts[2:] == ["down", "up"]
             assert at.shelf.archives()[0].outage is None
@@ -315,7 +325,7 @@ def test_who_has_answers_neither_believes_in_an_outage_nor_contradicts() -> None
         async with house() as at:
             one, other, third = at.machines
             for _ in range(20):
-                one.registry.heard(ID, "")
+                one.registry.note_reply(ID, "")
                 other.fall_silent()
                 await at.follow()
             assert at.acts[2:] == ["down"]
@@ -325,7 +335,7 @@ def test_who_has_answers_neither_believes_in_an_outage_nor_contradicts() -> None
             [down] = one.registry.down()
             assert down.outage is not None
             at.clock.true = down.outage.next_try
-            one.registry.returned(ID)
+            one.registry.note_confirmation(ID)
             await at.follow()
             assert at.acts[2:] == ["down", "up"]
             assert third.registry.is_asked(ID)
@@ -337,7 +347,7 @@ def test_who_has_no_answers_any_more_believes_in_the_outage() -> None:
     async def run() -> None:
         async with house() as at:
             one, other, _ = at.machines
-            one.registry.heard(ID, "")
+            one.registry.note_reply(ID, "")
             other.fall_silent()
             await at.follow()
             assert one.registry.is_asked(ID)
@@ -402,7 +412,7 @@ def test_only_who_is_on_duty_watches() -> None:
 def store(tmp_path: Path) -> Iterator[SqlResolverStore]:
     with made(str(tmp_path / "registry.sqlite")) as place:
         opened = place()
-        opened.processes.leave(KEEPER)
+        opened.processes.unregister(KEEPER)
         yield opened
 
 
@@ -421,8 +431,8 @@ def test_who_shows_no_beat_in_so_many_looks_is_gone() -> None:
 
 
 def test_others_wait_for_longer_than_a_duty_is_counted_on() -> None:
-    assert MAX_MISSED_BEATS * BEAT * SECOND >= 1.5 * HELD
-    assert HELD > 3 * BEAT * SECOND
+    assert MAX_MISSED_BEATS * HEARTBEAT_SECONDS * SECOND >= 1.5 * LEASE_TIME
+    assert LEASE_TIME > 3 * HEARTBEAT_SECONDS * SECOND
 
 
 def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(
@@ -434,17 +444,17 @@ def test_of_many_processes_one_has_a_duty_and_the_next_when_it_leaves(
             WorkerLeases(store.processes, clock, beat=3600),
             WorkerLeases(store.processes, clock, beat=3600),
         )
-        assert not one.holds(WATCH)
+        assert not one.holds(HEALTH_CHECK)
         await one.open()
         await other.open()
         assert [one.holds(duty) for duty in ALL] == [True] * 3
         assert [other.holds(duty) for duty in ALL] == [False] * 3
-        await one.attend()
+        await one.heartbeat()
         assert one.processes == other.processes == 2
         await one.close()
-        assert not one.holds(WATCH)
-        await other.attend()
-        assert [other.holds(duty) for duty in (ACKNOWLEDGE, DIGESTS, WATCH)] == [True] * 3
+        assert not one.holds(HEALTH_CHECK)
+        await other.heartbeat()
+        assert [other.holds(duty) for duty in (ACKNOWLEDGE, DIGESTS, HEALTH_CHECK)] == [True] * 3
         assert other.processes == 1
         await other.close()
 
@@ -464,18 +474,22 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
         name = asleep.process
         store.acknowledgments.keep_pending(name, 1, [])
         for _ in range(MAX_MISSED_BEATS + 1):
-            assert asleep.is_there == asleep.holds(WATCH) == (clock.uptime() < began + HELD)
-            await awake.attend()
-            clock.true += int(BEAT * SECOND)
-        assert awake.holds(WATCH)
-        assert not asleep.holds(WATCH)
+            assert (
+                asleep.is_alive
+                == asleep.holds(HEALTH_CHECK)
+                == (clock.uptime() < began + LEASE_TIME)
+            )
+            await awake.heartbeat()
+            clock.true += int(HEARTBEAT_SECONDS * SECOND)
+        assert awake.holds(HEALTH_CHECK)
+        assert not asleep.holds(HEALTH_CHECK)
         assert store.acknowledgments.keep_pending(name, 2, []) is None
-        await asleep.attend()
+        await asleep.heartbeat()
         assert asleep.process != name
-        await asleep.attend()
-        assert asleep.is_there
-        assert not asleep.holds(WATCH)
-        assert awake.holds(WATCH)
+        await asleep.heartbeat()
+        assert asleep.is_alive
+        assert not asleep.holds(HEALTH_CHECK)
+        assert awake.holds(HEALTH_CHECK)
         assert adopted == []
         await asleep.close()
         await awake.close()
@@ -486,7 +500,7 @@ def test_who_stops_to_beat_loses_its_duties_and_its_rows_and_begins_anew(
 
 def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
     async def run() -> None:
-        store.processes.join(KEEPER, ALL)
+        store.processes.register(KEEPER, ALL)
         keep_pending(store, [])
         clock = FakeClock()
         adopted: list[int | None] = []
@@ -495,9 +509,9 @@ def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
         for _ in range(MAX_MISSED_BEATS + 1):
             assert adopted == []
-            await duties.attend()
+            await duties.heartbeat()
         assert adopted == [5]
-        await duties.attend()
+        await duties.heartbeat()
         assert adopted == [5]
         assert store.acknowledgments.count_pending(duties.process) == 5
         await duties.close()
@@ -508,26 +522,26 @@ def test_rows_of_who_is_gone_are_adopted(store: SqlResolverStore) -> None:
 def test_rows_are_told_of_though_nobody_was_told_that_they_were_adopted(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    adopt = store.processes.adopt
+    adopt = store.processes.adopt_pending
 
     def broken_off(process: str) -> int:
         adopt(process)
         raise StorageError("of the resolver", "the connection broke off")
 
     async def run() -> None:
-        store.processes.join(KEEPER, ALL)
+        store.processes.register(KEEPER, ALL)
         adopted: list[int | None] = []
         duties = WorkerLeases(store.processes, FakeClock(), beat=3600, on_adoption=adopted.append)
         await duties.open()
         keep_pending(store, [PendingAcknowledgment(0, "a", "q", "k", 5, 1)])
-        store.processes.leave(KEEPER)
-        monkeypatch.setattr(store.processes, "adopt", broken_off)
+        store.processes.unregister(KEEPER)
+        monkeypatch.setattr(store.processes, "adopt_pending", broken_off)
         with pytest.raises(StorageError):
-            await duties.attend()
+            await duties.heartbeat()
         assert store.acknowledgments.count_pending(duties.process) == 5
-        monkeypatch.setattr(store.processes, "adopt", adopt)
+        monkeypatch.setattr(store.processes, "adopt_pending", adopt)
         for _ in range(2):
-            await duties.attend()
+            await duties.heartbeat()
         assert adopted == [None]
         await duties.close()
 
@@ -568,7 +582,7 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
             assert len(logs) == 1
             handle.database.close()
             handle.database = database
-            await one.attend()
+            await one.heartbeat()
             assert one.process == name
             await one.close()
             await other.close()
@@ -579,7 +593,7 @@ def test_a_store_that_is_down_makes_nobody_seem_gone(tmp_path: Path) -> None:
 def test_beats_go_on_by_themselves(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duties_module, "HELD", 10**18)
+    monkeypatch.setattr(duties_module, "LEASE_TIME", 10**18)
 
     async def run() -> None:
         one, other = (
@@ -588,7 +602,7 @@ def test_beats_go_on_by_themselves(
         )
         await other.open()
         await one.open()
-        await until(lambda: one.holds(WATCH))  # the other never beats again
+        await until(lambda: one.holds(HEALTH_CHECK))  # the other never beats again
         await other.close()
         await one.close()
 

@@ -27,7 +27,7 @@ from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
 from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.metadata.json_record import record_from
-from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registration_key import matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules import scopes as resolver_scopes
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
@@ -154,7 +154,7 @@ async def _link(
     key = own[0].key if own else new_registration_key(secrets.randbelow)
     # A key that the operator revoked must not be restored silently.
     if registered is not None and registered.confirmed and registered.key:
-        own = [link for link in links.all() if fits(link.key, registered.key)]
+        own = [link for link in links.all() if matches(link.key, registered.key)]
         key = own[0].key if own else await registry.rotate(registered.id, _WHO)
     link = Link(address, key, settings.service_label, since=archive.clock.wall())
     # The archive's side first: a registration that is still missing is made by the next start.

@@ -189,11 +189,11 @@ def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> 
         assert len(noted) == noted.total == 0
         for each in items:
             noted.note(each, READER)
-        for _ in range(outbox.OFTEN):
+        for _ in range(outbox.OWN_ROW_COUNT):
             noted.note(items[0], OTHER)
-        assert noted.total == len(items) + outbox.OFTEN
+        assert noted.total == len(items) + outbox.OWN_ROW_COUNT
         taken = await noted.take(NOW)
-        assert taken.referrals == [(items[0].referral(OTHER), outbox.OFTEN)]
+        assert taken.referrals == [(items[0].referral(OTHER), outbox.OWN_ROW_COUNT)]
         assert sum(row.count for row in taken.sheets) == len(items)
         assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
 
@@ -216,7 +216,7 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "MOST", 2)
+    monkeypatch.setattr(outbox, "MAX_COUNTED", 2)
     noted = PendingAccesses()
     for number in (1, 2, 3, 3):
         noted.note(known(number), READER)

@@ -242,7 +242,7 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
             store.acknowledgments, client, registry, SystemClock(), lambda: identity.name
         )
         duties = WorkerLeases(
-            store.processes, SystemClock(), identity=identity, on_adoption=telling.adopted
+            store.processes, SystemClock(), identity=identity, on_adoption=telling.add_adopted
         )
         await duties.open()
         telling.open()
@@ -250,7 +250,7 @@ def test_a_resolver_on_a_real_database_tells_all_after_a_restart(
         for _ in range(readers):
             telling.note(first)
         if not readers:
-            await reached(lambda: telling.accesses_told == 5)
+            await reached(lambda: telling.accesses_reported == 5)
         await telling.close()
         await client.close()
         waiting = store.acknowledgments.count_pending(duties.process)

@@ -71,7 +71,7 @@ def test_one_row_grows_while_its_archive_is_out() -> None:
             queue.note(REFERRAL.without_key, 3)
             await queue.flush()
         assert [row.count for row in store.rows.values()] == [15]
-        clock.true += outbox.GROWING
+        clock.true += outbox.GROWING_TIME
         queue.note(REFERRAL.without_key, 2)
         await queue.flush()
         assert [row.count for row in store.rows.values()] == [15, 2]
@@ -107,7 +107,7 @@ def test_a_row_that_grew_since_it_was_read_is_told_whole() -> None:
 
 
 def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "MOST_NOTED", 2)
+    monkeypatch.setattr(outbox, "MAX_NOTED", 2)
 
     async def run() -> None:
         store = MemoryStore(fails_before=1)
@@ -127,7 +127,7 @@ def test_memory_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.Monke
 
 def test_no_disk_is_filled_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody can read what is known faster than archives can be told."""
-    monkeypatch.setattr(outbox, "MOST_ROWS", 3)
+    monkeypatch.setattr(outbox, "MAX_ROWS", 3)
 
     async def run() -> None:
         store = MemoryStore()

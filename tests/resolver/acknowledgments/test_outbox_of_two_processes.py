@@ -216,7 +216,7 @@ class Process:
             if not after:
                 return
             line = rows
-            while line and not self.queue.are_others:
+            while line and not self.queue.rows_moved:
                 row = line.pop(0)
                 if not is_keyed(row):
                     await self.moment()
@@ -281,12 +281,12 @@ async def _run(a: tuple[Fate, int], b: tuple[Fate, int], store: Store) -> Run:
     first, second = Process(store, archive, *a), Process(store, archive, *b)
     working = asyncio.create_task(_work(first))
     await _until(first, working)
-    second.queue.adopted(store.adopt(second.name, first.name))
+    second.queue.add_adopted(store.adopt(second.name, first.name))
     helping = asyncio.create_task(_work(second, OTHERS))
     await _until(second, helping)
     if b[1] % 2:  # whether it hears first that it is gone, or finds out
         first.rejoin()
-    first.queue.adopted(store.adopt(first.name, second.name))
+    first.queue.add_adopted(store.adopt(first.name, second.name))
     for process in (first, second):
         process.awake.set()
     await asyncio.gather(working, helping, return_exceptions=True)

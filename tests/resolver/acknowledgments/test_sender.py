@@ -13,7 +13,7 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
-from ibi.resolver.acknowledgments.sender import LONGEST_REST, MOST_ARCHIVES, AcknowledgmentSender
+from ibi.resolver.acknowledgments.sender import MAX_ARCHIVES, MAX_REST, AcknowledgmentSender
 from ibi.resolver.rules.acknowledgment import KEY_LIFETIME, MAX_WAIT, SECOND
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
@@ -73,7 +73,7 @@ def test_hot_accesses_are_told_together_to_our_own_archives() -> None:
     client = CountingArchives()
     telling, store = work(client, act, OURS)
     assert sorted(accesses for _, accesses in client.told.values()) == [1, 500, 1000, 1000]
-    assert (telling.sent, telling.accesses_told, telling.given_up) == (4, 2501, 0)
+    assert (telling.sent, telling.accesses_reported, telling.given_up) == (4, 2501, 0)
     assert (telling.waiting, telling.lost, store.rows) == (0, 0, {})
 
 
@@ -86,7 +86,7 @@ def test_foreign_archives_are_told_of_each_access_by_its_own_key() -> None:
     telling, store = work(client, act, FOREIGN)
     assert [accesses for _, accesses in client.told.values()] == [1] * 7
     assert len(set(client.acknowledged)) == len(client.acknowledged) == 7
-    assert (telling.sent, telling.accesses_told, store.rows) == (7, 7, {})
+    assert (telling.sent, telling.accesses_reported, store.rows) == (7, 7, {})
 
 
 def test_a_url_that_is_listed_no_more_is_given_up() -> None:
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
             ],
         )
         telling.note(REFERRAL)
-        await reached(lambda: telling.given_up == 3 and telling.accesses_told == 1)
+        await reached(lambda: telling.given_up == 3 and telling.accesses_reported == 1)
 
     client = CountingArchives()
     telling, store = work(client, act, OURS, clock=FakeClock(NOW))
@@ -121,7 +121,7 @@ def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
 def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sender, "RETURN", SECOND // 100)
+    monkeypatch.setattr(sender, "ABSENCE_TIME", SECOND // 100)
 
     async def run() -> None:
         client, store, registry = CountingArchives(), MemoryStore(), Registry()
@@ -160,7 +160,7 @@ def test_an_acknowledgment_that_fails_is_sent_again_with_the_same_key_and_no_oth
         telling.note(REFERRAL.without_key, 3)
         for sent in range(1, 4):
             await reached(lambda sent=sent: client.acknowledged.count(first) >= sent)  # type: ignore[misc]
-            clock.true += LONGEST_REST
+            clock.true += MAX_REST
             # Wakes it up. Each has a URL of its own: two of one URL that are written together would
             # share one key, and the second would have to ask for another.
             telling.note(replace(REFERRAL, url=f"http://a.example.org/b{sent}"))
@@ -193,7 +193,7 @@ def test_neither_silent_nor_hanging_archives_hold_up_others() -> None:
     telling, store = work(client, act, *found)
     assert {archive for archive, _ in client.told.values()} == {each.id for each in found[4:]}
     assert (telling.waiting, store.total()) == (40, 40)
-    assert (client.most_at_one, client.most_under_way <= MOST_ARCHIVES) == (1, True)
+    assert (client.most_at_one, client.most_under_way <= MAX_ARCHIVES) == (1, True)
 
 
 def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
@@ -206,7 +206,7 @@ def test_a_store_that_fails_for_a_while_loses_nothing() -> None:
 
     client = CountingArchives()
     telling, store = work(client, act, OURS)
-    assert (client.total(), telling.accesses_told, store.rows) == (15, 15, {})
+    assert (client.total(), telling.accesses_reported, store.rows) == (15, 15, {})
 
 
 def test_what_is_noted_until_the_end_is_kept() -> None:

@@ -19,7 +19,7 @@ from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests import fetcher as module
 from ibi.resolver.digests.fetcher import DigestFetcher
-from ibi.resolver.digests.locations import BOUND, Locations
+from ibi.resolver.digests.locations import MAX_AGE, Locations
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
 from ibi.resolver.registry.registry import Registry
@@ -438,7 +438,7 @@ def test_silence_leaves_what_is_here_until_it_is_old(store: SqlResolverStore) ->
         asked = len(desk.log(1).asked)
         await until(lambda: len(desk.log(1).asked) > asked + 1)
         assert desk.locations.publishes(name)
-        desk.clock.sleep(BOUND + 1_000_000_000 * 60)
+        desk.clock.sleep(MAX_AGE + 1_000_000_000 * 60)
         assert not desk.locations.publishes(name)
         desk.log(1).pages.clear()
         await until(lambda: desk.locations.publishes(name))
@@ -450,10 +450,10 @@ def test_many_are_fetched_at_once_but_not_all(store: SqlResolverStore) -> None:
     async def story(desk: Desk) -> None:
         desk.archives.held = asyncio.Event()
         names = [await desk.include(number, page(1)) for number in range(12)]
-        await until(lambda: desk.archives.under_way == module.MOST_AT_ONCE)
+        await until(lambda: desk.archives.under_way == module.MAX_CONCURRENT)
         desk.archives.held.set()
         await until(lambda: all(map(desk.locations.publishes, names)))
-        assert desk.archives.most_under_way == module.MOST_AT_ONCE
+        assert desk.archives.most_under_way == module.MAX_CONCURRENT
         assert await desk.locations.holders(LABEL) == frozenset()
 
     play(store, story)
@@ -500,7 +500,7 @@ def test_that_nothing_changed_is_written_down_now_and_then(
         name = await desk.include(1, page(1))
         await until(lambda: len(desk.log(1).asked) > 3)
         assert len(written) == 1
-        desk.clock.sleep(module.CONFIRMED)
+        desk.clock.sleep(module.CONFIRM_INTERVAL)
         await until(lambda: len(written) == 2)
         [kept] = store.locations.digests()
         assert kept.confirmed == written[1]
@@ -557,10 +557,10 @@ def test_a_digest_that_is_not_whole_is_none(store: SqlResolverStore) -> None:
     clock = FakeClock()
     locations = Locations(store.locations, clock, quick=True)
     kept = DigestProgress("a", 1, EPOCH, 10, whole=True, confirmed=clock.wall())
-    locations.take([kept, replace(kept, archive="b", number=2, whole=False)])
+    locations.replace_all([kept, replace(kept, archive="b", number=2, whole=False)])
     assert (locations.publishes("a"), locations.publishes("b")) == (True, False)
     assert locations.publishes("c") is False
-    locations.learn(replace(kept, confirmed=clock.wall() - BOUND - 1))
+    locations.put(replace(kept, confirmed=clock.wall() - MAX_AGE - 1))
     assert not locations.publishes("a")
     locations.forget("a")
     assert [each.archive for each in locations.digests()] == ["b"]

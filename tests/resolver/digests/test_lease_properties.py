@@ -172,7 +172,7 @@ def test_of_too_many_the_first_in_are_the_first_out() -> None:
 def test_who_is_asked_more_takes_the_place_of_who_is_asked_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(log_follower, "MOST", 1)
+    monkeypatch.setattr(log_follower, "MAX_LOGS", 1)
 
     async def run(scene: Scene) -> None:
         def lasts(name: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests import log_follower as module
-from ibi.resolver.digests.log_follower import PARTS, SLICE, LogFollower
+from ibi.resolver.digests.log_follower import FORGET_BATCH, READS_PER_LEASE, LogFollower
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import DigestProgress
 from ibi.wire.digest import DigestPage
@@ -139,8 +139,8 @@ def test_a_log_is_read_often_enough_and_never_waited_for_too_long() -> None:
     async def work(log_follower: LogFollower) -> None:
         await begun(log_follower)
         await asyncio.sleep(3 * HOT)
-        assert len(desk.asked) == 3 * PARTS + 1
-        assert {seconds for _, _, seconds in desk.asked} == {HOT / PARTS}
+        assert len(desk.asked) == 3 * READS_PER_LEASE + 1
+        assert {seconds for _, _, seconds in desk.asked} == {HOT / READS_PER_LEASE}
 
     run(desk, work)
 
@@ -151,14 +151,14 @@ def test_readers_get_their_turn_while_a_long_page_is_gone_through() -> None:
 
     def forget(print_: int, now: float) -> None:
         desk.forgotten[print_] = now
-        if len(desk.forgotten) % SLICE == 1:
+        if len(desk.forgotten) % FORGET_BATCH == 1:
             asyncio.get_running_loop().call_soon(lambda: turns.append(len(desk.forgotten)))
 
     async def work(log_follower: LogFollower) -> None:
         await begun(log_follower)
-        desk.say = lambda after: page(after, 9, tuple(range(4 * SLICE)))
-        await asyncio.sleep(HOT / PARTS)
-        assert turns == [SLICE, 2 * SLICE, 3 * SLICE, 4 * SLICE]
+        desk.say = lambda after: page(after, 9, tuple(range(4 * FORGET_BATCH)))
+        await asyncio.sleep(HOT / READS_PER_LEASE)
+        assert turns == [FORGET_BATCH, 2 * FORGET_BATCH, 3 * FORGET_BATCH, 4 * FORGET_BATCH]
 
     desk.forget = forget  # type: ignore[method-assign]
     run(desk, work)
@@ -171,7 +171,7 @@ def test_all_pages_that_there_are_are_read_in_one_go() -> None:
         await begun(log_follower)
         desk.asked.clear()
         desk.say = lambda after: page(after, min(after + 1, 10), (after,), more=after < 9)
-        await asyncio.sleep(HOT / PARTS)
+        await asyncio.sleep(HOT / READS_PER_LEASE)
         assert [after for _, after, _ in desk.asked] == [7, 8, 9]
         assert desk.forgotten.keys() == {7, 8, 9}
 
@@ -187,7 +187,7 @@ def test_a_log_without_an_end_is_read_a_part_at_a_time_and_nothing_lasts() -> No
         desk.say = lambda after: page(after, after + 1, (after,), more=True)
         await asyncio.sleep(HOT + 2)
         assert not lasts(log_follower)
-        assert 0 < len(desk.asked) - before <= (PARTS + 1) * module.MAX_PAGES
+        assert 0 < len(desk.asked) - before <= (READS_PER_LEASE + 1) * module.MAX_PAGES
 
     run(desk, work)
 
@@ -208,14 +208,14 @@ def test_what_was_given_ends_at_once_with_what_it_was_given_for(what: str) -> No
             desk.archive = replace(desk.archive, inclusion=None)
         else:
             desk.say = lambda after: None if what == "refuses" else page(0, after)
-        await asyncio.sleep(HOT / PARTS + 0.1)
+        await asyncio.sleep(HOT / READS_PER_LEASE + 0.1)
         assert lease.until == 0
         before = len(desk.asked)
         # Who is refused does not ask again at once, but for those who read later.
         assert not lasts(log_follower)
         await asyncio.sleep(1)
         assert len(desk.asked) == before
-        await asyncio.sleep(HOT / PARTS)
+        await asyncio.sleep(HOT / READS_PER_LEASE)
         assert not len(log_follower)
 
     run(desk, work)
@@ -297,8 +297,8 @@ def test_all_that_was_given_can_be_ended_and_is_when_it_closes() -> None:
 def test_how_often_others_were_wanted_is_not_remembered_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST", 1)
-    monkeypatch.setattr(module, "_MOST_WANTED", 3)
+    monkeypatch.setattr(module, "MAX_LOGS", 1)
+    monkeypatch.setattr(module, "_MAX_WANTED", 3)
     desk = Desk(page)
 
     async def work(log_follower: LogFollower) -> None:

@@ -26,8 +26,8 @@ from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry import domain_proof
 from ibi.resolver.registry.domain_proof import (
-    LIFE,
-    MOST_OPEN,
+    CHALLENGE_SECONDS,
+    MAX_CHALLENGES,
     DomainProof,
     host_of,
     http_proof,
@@ -149,7 +149,7 @@ def test_a_challenge_says_what_to_show_and_where(world: World) -> None:
     challenge = world.begin()
     assert challenge.service == SERVICE.canonical
     assert (challenge.host, challenge.administrator) == (HOST, ADMINISTRATOR)
-    assert challenge.until - challenge.made == LIFE * SECOND == 3600 * SECOND
+    assert challenge.until - challenge.made == CHALLENGE_SECONDS * SECOND == 3600 * SECOND
     assert len(challenge.token) == 43
     token = shown_of(challenge)
     assert challenge.token not in token
@@ -277,7 +277,7 @@ def test_a_challenge_that_nobody_gave_out(world: World) -> None:
 def test_a_challenge_lives_for_an_hour(world: World) -> None:
     challenge = world.begin()
     world.show(challenge)
-    world.clock.true += LIFE * SECOND + 1
+    world.clock.true += CHALLENGE_SECONDS * SECOND + 1
     with pytest.raises(NotOnRecordError):
         world.complete(challenge)
     assert world.hosts.asked == []
@@ -301,8 +301,8 @@ def fill(world: World, count: int) -> None:
 
 
 def test_so_many_are_open_and_no_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_OPEN == 1000
-    monkeypatch.setattr(domain_proof, "MOST_OPEN", 10)  # a thousand take seconds to write
+    assert MAX_CHALLENGES == 1000
+    monkeypatch.setattr(domain_proof, "MAX_CHALLENGES", 10)  # a thousand take seconds to write
     fill(world, 8)
 
     async def at_once() -> list[Challenge | BaseException]:

@@ -15,7 +15,7 @@ from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry import registration_key
-from ibi.resolver.registry.health_check import QUIET, HealthCheck
+from ibi.resolver.registry.health_check import MAX_IDLE, HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
@@ -170,7 +170,7 @@ def test_a_wrong_key_costs_the_same_whoever_it_is_tried_on(
 ) -> None:
     looks: list[str] = []
 
-    def fits(key: RegistrationKey, kept: str) -> bool:
+    def matches(key: RegistrationKey, kept: str) -> bool:
         del key
         looks.append(kept)
         return False
@@ -184,7 +184,7 @@ def test_a_wrong_key_costs_the_same_whoever_it_is_tried_on(
                 await at.registry.rotate(ID, "x")
             elif state == "revoked":
                 await at.registry.revoke(ID, "x")
-            monkeypatch.setattr("ibi.resolver.registry.inclusion.fits", fits)
+            monkeypatch.setattr("ibi.resolver.registry.inclusion.matches", matches)
             with pytest.raises(RegistrationKeyError):
                 await at.serve(InclusionRequest(replace(RECORD, service=service), WRONG))
 
@@ -201,7 +201,7 @@ def test_who_guesses_is_shut_out_before_the_key_is_looked_at(
                 with pytest.raises(RegistrationKeyError):
                     await at.serve(InclusionRequest(RECORD, WRONG))
             with monkeypatch.context() as patch:
-                patch.delattr("ibi.resolver.registry.inclusion.fits")
+                patch.delattr("ibi.resolver.registry.inclusion.matches")
                 with pytest.raises(TooManyRequestsError) as refused:
                     await at.serve(ON)
             assert refused.value.retry_after >= 1
@@ -240,7 +240,7 @@ def test_the_addresses_of_one_network_guess_together(
 
 
 def test_a_flood_of_keys_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ibi.resolver.registry.inclusion.MOST_WAITING", 4)
+    monkeypatch.setattr("ibi.resolver.registry.inclusion.MAX_WAITING", 4)
     services = [parse(f"a.br/b/{year}/01.01.00.00") for year in range(2000, 2020)]
 
     async def run() -> None:
@@ -408,12 +408,12 @@ def test_silences_from_before_a_confirmation_do_not_count() -> None:
         async with resolver() as at:
             await at.serve(ON)
             for _ in range(MAX_SILENCES - 1):
-                at.registry.heard(ID, "x")
+                at.registry.note_reply(ID, "x")
             await at.serve(ON)
-            at.registry.heard(ID, "x")
+            at.registry.note_reply(ID, "x")
             assert at.registry.is_asked(ID)
-            at.registry.heard(ID, "x")
-            at.registry.heard(ID, "x")
+            at.registry.note_reply(ID, "x")
+            at.registry.note_reply(ID, "x")
             assert not at.registry.is_asked(ID)
 
     asyncio.run(run())
@@ -424,7 +424,7 @@ def test_an_inclusion_ends_an_outage() -> None:
         async with resolver() as at:
             await at.serve(ON)
             for _ in range(MAX_SILENCES):
-                at.registry.heard(ID, "x")
+                at.registry.note_reply(ID, "x")
             assert not at.registry.is_asked(ID)
             at.archives.there.clear()
             await at.serve(ON)
@@ -442,7 +442,7 @@ def test_an_archive_that_is_down_is_asked_until_it_is_up() -> None:
             await at.serve(ON)
             at.archives.there.clear()
             for _ in range(MAX_SILENCES):
-                at.registry.heard(ID, "x")
+                at.registry.note_reply(ID, "x")
             at.archives.asked.clear()
             async with watched(at):
                 for tries in (1, 2, 3):
@@ -468,11 +468,11 @@ def test_an_archive_that_nobody_asks_is_asked() -> None:
             await at.serve(ON)
             at.archives.asked.clear()
             async with watched(at):
-                at.clock.true += QUIET
+                at.clock.true += MAX_IDLE
                 await until(lambda: len(at.archives.asked) == 1)
                 assert at.registry.is_asked(ID)
                 at.archives.there.clear()
-                at.clock.true += QUIET
+                at.clock.true += MAX_IDLE
                 await until(lambda: not at.registry.is_asked(ID))
                 assert len(at.archives.asked) == 1 + MAX_SILENCES
 
@@ -490,8 +490,8 @@ def test_an_archive_that_searches_ask_is_left_alone() -> None:
             at.archives.asked.clear()
             async with watched(at):
                 for count in range(1, 6):
-                    at.clock.true += QUIET
-                    at.registry.heard(ID, "")
+                    at.clock.true += MAX_IDLE
+                    at.registry.note_reply(ID, "")
                     await until(lambda count=count: len(at.archives.asked) == count)  # type: ignore[misc]
             assert all("stranger" in each for each in at.archives.asked)
 
@@ -506,12 +506,12 @@ def test_those_that_nobody_asks_are_not_asked_all_at_once() -> None:
                 await at.register(service)
                 record = replace(RECORD, service=service)
                 await at.registry.include(service.canonical, record, confirmed=True)
-            at.clock.true += QUIET
+            at.clock.true += MAX_IDLE
             seen: list[int] = []
             watch = HealthCheck(at.registry, at.archives, at.clock, tick=0.001)
             task = asyncio.create_task(watch.run())
             for turns in range(1, 6):
-                at.clock.true += QUIET // 5 + 1
+                at.clock.true += MAX_IDLE // 5 + 1
                 await until(lambda turns=turns: len(at.archives.asked) == turns)  # type: ignore[misc]
                 seen.append(len(set(at.archives.asked)))
             assert seen == [1, 2, 3, 4, 5]
@@ -530,9 +530,9 @@ def test_turns_come_round_again() -> None:
                     await at.register(service)
                 record = replace(RECORD, service=service)
                 await at.registry.include(service.canonical, record, confirmed=True)
-            at.clock.true += QUIET
+            at.clock.true += MAX_IDLE
             async with watched(at):
-                for step, asked in ((2 * QUIET // 3 + 1, 2), (QUIET, 5), (QUIET, 8)):
+                for step, asked in ((2 * MAX_IDLE // 3 + 1, 2), (MAX_IDLE, 5), (MAX_IDLE, 8)):
                     await asyncio.sleep(0)
                     at.clock.true += step
                     await until(lambda asked=asked: len(at.archives.asked) == asked)  # type: ignore[misc]
@@ -545,7 +545,7 @@ def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> 
         async with resolver() as at:
             await at.serve(ON)
             for _ in range(MAX_SILENCES):
-                at.registry.heard(ID, "x")
+                at.registry.note_reply(ID, "x")
             at.archives.there = {ELSEWHERE.address}
             at.archives.free[RECORD.address] = asyncio.Event()
             at.archives.asked.clear()
@@ -554,7 +554,7 @@ def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> 
                 await until(lambda: len(at.archives.asked) == 1)
                 await at.serve(InclusionRequest(ELSEWHERE, KEY))
                 for _ in range(MAX_SILENCES - 1):
-                    at.registry.heard(ID, "x")
+                    at.registry.note_reply(ID, "x")
                 at.archives.free[RECORD.address].set()
                 for _ in range(10):  # no thread is in it: the answer goes all its way
                     await asyncio.sleep(0)
@@ -568,7 +568,7 @@ def test_a_watch_does_not_die_of_an_error(monkeypatch: pytest.MonkeyPatch) -> No
         async with resolver() as at:
             await at.serve(ON)
             for _ in range(MAX_SILENCES):
-                at.registry.heard(ID, "x")
+                at.registry.note_reply(ID, "x")
             at.archives.asked.clear()
 
             async def confirm(*_: object) -> str:
@@ -582,8 +582,8 @@ def test_a_watch_does_not_die_of_an_error(monkeypatch: pytest.MonkeyPatch) -> No
                     at.clock.true += 64 * SECOND
                     await until(lambda: len(at.archives.asked) > 1)
             assert {each["event"] for each in logs} == {
-                "the watch failed",
-                "an archive could not be watched",
+                "the health check failed",
+                "an archive could not be checked",
             }
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Registration keys: kept so that nobody can read them, and not guessed (threats, row 3)."""
+"""Registration keys: stored as hashes, and protected against guessing (threats, row 3)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.registry.registration_key import (
     ALLOWED_BY_ARCHIVE,
     ALLOWED_BY_CLIENT,
-    FORGIVEN_AFTER,
-    HOMES,
-    LONGEST_WAIT,
-    MOST_REMEMBERED,
+    FAILURE_SECONDS,
+    MAX_ENTRIES,
+    MAX_KNOWN_CLIENTS,
+    MAX_WAIT_SECONDS,
     KeyGuessLimit,
-    fits,
+    hashed,
     issue,
-    kept,
+    matches,
 )
 
 SECOND = 1_000_000_000
@@ -40,29 +40,29 @@ def test_an_issued_key_has_39_random_digits() -> None:
 
 
 def test_what_is_kept_fits_its_key_and_no_other() -> None:
-    text = kept(KEY)
-    assert fits(KEY, text)
-    assert not fits(OTHER, text)
+    text = hashed(KEY)
+    assert matches(KEY, text)
+    assert not matches(OTHER, text)
     assert KEY.text not in text
 
 
 def test_what_is_kept_is_scrypt_as_it_says() -> None:
-    name, n, r, p, salt, derived = kept(KEY).split("$")
+    name, n, r, p, salt, derived = hashed(KEY).split("$")
     assert (name, n, r, p) == ("scrypt", "16384", "8", "1")
     expected = hashlib.scrypt(b"1234567890", salt=b64decode(salt), n=2**14, r=8, p=1, dklen=32)
     assert b64decode(derived) == expected
 
 
 def test_one_key_is_never_kept_the_same_twice() -> None:
-    assert kept(KEY) != kept(KEY)
+    assert hashed(KEY) != hashed(KEY)
 
 
 def test_another_cost_can_be_read() -> None:
     salt = "AAAAAAAAAAAAAAAAAAAAAA=="
     derived = hashlib.scrypt(b"1234567890", salt=bytes(16), n=2**10, r=4, p=2, dklen=32)
     text = f"scrypt$1024$4$2${salt}${b64encode(derived).decode()}"
-    assert fits(KEY, text)
-    assert not fits(OTHER, text)
+    assert matches(KEY, text)
+    assert not matches(OTHER, text)
 
 
 SALT_AND_HASH = "AAAAAAAAAAAAAAAAAAAAAA==$" + "A" * 43 + "="
@@ -92,7 +92,7 @@ def test_what_is_malformed_fits_nothing_and_costs_as_much(
         return derived
 
     monkeypatch.setattr(hashlib, "scrypt", counted)
-    assert not fits(KEY, text)
+    assert not matches(KEY, text)
     assert costs == [(2**14, 8, 1)]
 
 
@@ -144,7 +144,12 @@ def test_who_goes_on_waits_twice_as_long_each_time_up_to_an_hour() -> None:
         assert guesses.admit(STRANGER, ARCHIVE, now + wait * SECOND - 1) == 1
         now += wait * SECOND
         assert tries(guesses, STRANGER, ARCHIVE, now, 1) == 1
-    assert waits == [*(2**n for n in range(12)), LONGEST_WAIT, LONGEST_WAIT, LONGEST_WAIT]
+    assert waits == [
+        *(2**n for n in range(12)),
+        MAX_WAIT_SECONDS,
+        MAX_WAIT_SECONDS,
+        MAX_WAIT_SECONDS,
+    ]
 
 
 def test_the_wait_begins_when_the_key_was_found_wrong() -> None:
@@ -158,14 +163,14 @@ def test_the_wait_begins_when_the_key_was_found_wrong() -> None:
 def test_a_day_forgives() -> None:
     guesses = KeyGuessLimit()
     tries(guesses, STRANGER, ARCHIVE, NOW, ALLOWED_BY_CLIENT)
-    later = NOW + (FORGIVEN_AFTER + 1) * SECOND
+    later = NOW + (FAILURE_SECONDS + 1) * SECOND
     assert tries(guesses, STRANGER, ARCHIVE, later, 100) == ALLOWED_BY_CLIENT
 
 
 def test_a_clock_that_was_set_back_shuts_nobody_out_for_long() -> None:
     guesses = KeyGuessLimit()
     tries(guesses, STRANGER, ARCHIVE, NOW, 100)
-    assert guesses.admit(STRANGER, ARCHIVE, NOW // 2) == LONGEST_WAIT
+    assert guesses.admit(STRANGER, ARCHIVE, NOW // 2) == MAX_WAIT_SECONDS
 
 
 def test_strangers_do_not_keep_an_archive_out() -> None:
@@ -221,19 +226,19 @@ def test_good_keys_of_strangers_leave_nothing_against_an_archive() -> None:
 
 def test_what_is_remembered_has_a_bound() -> None:
     guesses = KeyGuessLimit()
-    for n in range(MOST_REMEMBERED + 100):
+    for n in range(MAX_ENTRIES + 100):
         guesses.admit(f"home-{n}", f"good-{n}", NOW)
         guesses.good(f"home-{n}", f"good-{n}")
-    for n in range(MOST_REMEMBERED + 100):
+    for n in range(MAX_ENTRIES + 100):
         tries(guesses, f"client-{n}", f"archive-{n}", NOW, 1)
-    assert len(guesses) == 3 * MOST_REMEMBERED
+    assert len(guesses) == 3 * MAX_ENTRIES
 
 
 def test_those_that_failed_longest_ago_are_forgotten_first() -> None:
     guesses = KeyGuessLimit()
     tries(guesses, "new", "archive-b", NOW, ALLOWED_BY_CLIENT - 1)
     tries(guesses, "old", "archive-a", NOW, 100)
-    for n in range(MOST_REMEMBERED - 2):
+    for n in range(MAX_ENTRIES - 2):
         tries(guesses, f"client-{n}", f"archive-{n}", NOW, 1)
     # The last failure of this one makes it the newest, and the next one drives out the oldest.
     tries(guesses, "new", "archive-b", NOW, 1)
@@ -244,10 +249,12 @@ def test_those_that_failed_longest_ago_are_forgotten_first() -> None:
 
 def test_an_archive_has_few_homes_the_newest() -> None:
     guesses = KeyGuessLimit()
-    for n in range(HOMES + 1):
+    for n in range(MAX_KNOWN_CLIENTS + 1):
         guesses.admit(f"home-{n}", ARCHIVE, NOW)
         guesses.good(f"home-{n}", ARCHIVE)
     for n in range(ALLOWED_BY_ARCHIVE):
         tries(guesses, f"client-{n}", ARCHIVE, NOW, 1)
     assert guesses.admit("home-0", ARCHIVE, NOW) > 0
-    assert all(guesses.admit(f"home-{n}", ARCHIVE, NOW) == 0 for n in range(1, HOMES + 1))
+    assert all(
+        guesses.admit(f"home-{n}", ARCHIVE, NOW) == 0 for n in range(1, MAX_KNOWN_CLIENTS + 1)
+    )

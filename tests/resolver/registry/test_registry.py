@@ -18,7 +18,7 @@ from ibi.identifier.label import Label, parse
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
-from ibi.resolver.registry.registration_key import fits
+from ibi.resolver.registry.registration_key import matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_roster import Roster, homes_for, places_of
 from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
@@ -78,7 +78,7 @@ class Desk:
     def fall_silent(self, times: int = MAX_SILENCES) -> None:
         """Let the archive not answer."""
         for _ in range(times):
-            self.registry.heard(ID, "nobody answers")
+            self.registry.note_reply(ID, "nobody answers")
 
 
 @asynccontextmanager
@@ -202,8 +202,8 @@ def test_a_wish_overwrites_nothing_and_keeps_nobody_out() -> None:
             )
             assert at.archive == at.kept == good
             assert good.state is ArchiveState.EXCLUDED
-            assert fits(key, good.key)
-            assert not fits(KEY, good.key)
+            assert matches(key, good.key)
+            assert not matches(KEY, good.key)
 
     asyncio.run(run())
 
@@ -227,7 +227,7 @@ def test_a_key_is_issued_and_only_a_digest_of_it_is_kept() -> None:
         async with desk() as at:
             archive, key = await at.registry.register(SERVICE, None, "", [], "operator", "x")
             assert len(key.text) == 39
-            assert fits(key, archive.key)
+            assert matches(key, archive.key)
             assert key.text not in f"{at.kept!r}{at.shelf.history!r}"
 
     asyncio.run(run())
@@ -241,7 +241,7 @@ def test_the_key_before_a_rotation_is_good_for_a_day() -> None:
             key = await at.registry.rotate(ID, "operator")
             after = at.archive
             assert after == at.kept
-            assert fits(key, after.key)
+            assert matches(key, after.key)
             assert good_keys(after, now + KEY_GRACE - 1) == (after.key, before.key)
             assert good_keys(after, now + KEY_GRACE) == (after.key, "")
             await at.registry.rotate(ID, "operator")
@@ -269,7 +269,7 @@ def test_who_loses_the_key_is_out_at_once() -> None:
             assert at.registry.included() == ()
             key = await at.registry.rotate(ID, "operator")
             assert good_keys(at.archive, 0) == (at.archive.key, "")
-            assert fits(key, at.archive.key)
+            assert matches(key, at.archive.key)
 
     asyncio.run(run())
 
@@ -408,7 +408,7 @@ def test_an_outage_is_seen_at_once_and_survives_a_restart() -> None:
             await at.reopen()
             assert at.archive.outage == at.kept.outage
             assert not at.registry.is_asked(ID)
-            at.registry.heard(ID, "")
+            at.registry.note_reply(ID, "")
             assert at.registry.is_asked(ID)
             assert at.registry.down() == ()
             await until(lambda: at.kept.outage is None)
@@ -425,7 +425,7 @@ def test_an_answer_between_keeps_an_archive_up() -> None:
             await at.include()
             for _ in range(10):
                 at.fall_silent(MAX_SILENCES - 1)
-                at.registry.heard(ID, "")
+                at.registry.note_reply(ID, "")
             assert at.registry.is_asked(ID)
             writes = at.shelf.writes
             await at.registry.close()
@@ -652,6 +652,6 @@ def test_a_key_of_the_administrators_choice_is_taken() -> None:
             chosen = RegistrationKey("1234567890-1234567890")
             archive, key = await at.registry.register(SERVICE, chosen, "", [], "mail", "mail")
             assert key is chosen
-            assert fits(chosen, archive.key)
+            assert matches(chosen, archive.key)
 
     asyncio.run(run())

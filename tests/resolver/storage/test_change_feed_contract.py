@@ -189,31 +189,31 @@ def test_two_who_see_one_rivalry_record_one_conflict(place: ResolverDatabase) ->
 
 
 def test_who_joins_is_there_until_it_leaves(store: SqlResolverStore) -> None:
-    store.processes.join("other", DUTIES)
-    assert store.processes.beat("other", {}) == WorkerList(
+    store.processes.register("other", DUTIES)
+    assert store.processes.heartbeat("other", {}) == WorkerList(
         {KEEPER: 1, "other": 2}, frozenset(DUTIES)
     )
-    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 2, "other": 2})
-    store.processes.leave("other")
-    assert store.processes.beat("other", {}) is None
-    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 3}, frozenset(DUTIES))
-    assert store.processes.beat("stranger", {}) is None
+    assert store.processes.heartbeat(KEEPER, {}) == WorkerList({KEEPER: 2, "other": 2})
+    store.processes.unregister("other")
+    assert store.processes.heartbeat("other", {}) is None
+    assert store.processes.heartbeat(KEEPER, {}) == WorkerList({KEEPER: 3}, frozenset(DUTIES))
+    assert store.processes.heartbeat("stranger", {}) is None
 
 
 def test_duties_of_who_is_gone_are_anothers(store: SqlResolverStore) -> None:
-    assert store.processes.beat(KEEPER, {}) == WorkerList({KEEPER: 2}, frozenset(DUTIES))
-    store.processes.join("other", [*DUTIES, "digests"])
-    roll = store.processes.beat("other", {})
+    assert store.processes.heartbeat(KEEPER, {}) == WorkerList({KEEPER: 2}, frozenset(DUTIES))
+    store.processes.register("other", [*DUTIES, "digests"])
+    roll = store.processes.heartbeat("other", {})
     assert roll is not None
     assert roll.duties == {"digests"}
     # It was heard of since the beat that was seen last.
-    assert store.processes.beat("other", {KEEPER: 1}) == WorkerList(
+    assert store.processes.heartbeat("other", {KEEPER: 1}) == WorkerList(
         {KEEPER: 2, "other": 3}, roll.duties
     )
     everything = frozenset({*DUTIES, "digests"})
-    assert store.processes.beat("other", {KEEPER: 2}) == WorkerList({"other": 4}, everything)
-    assert store.processes.beat(KEEPER, {"other": 4}) is None
-    assert store.processes.beat("other", {}) == WorkerList({"other": 5}, everything)
+    assert store.processes.heartbeat("other", {KEEPER: 2}) == WorkerList({"other": 4}, everything)
+    assert store.processes.heartbeat(KEEPER, {"other": 4}) is None
+    assert store.processes.heartbeat("other", {}) == WorkerList({"other": 5}, everything)
 
 
 def test_a_duty_is_of_one_whoever_beats_at_once(place: ResolverDatabase) -> None:
@@ -221,8 +221,8 @@ def test_a_duty_is_of_one_whoever_beats_at_once(place: ResolverDatabase) -> None
     rolls: dict[int, WorkerList | None] = {}
 
     def begin(number: int) -> None:
-        stores[number].processes.join(f"p{number}", DUTIES)
-        rolls[number] = stores[number].processes.beat(f"p{number}", {})
+        stores[number].processes.register(f"p{number}", DUTIES)
+        rolls[number] = stores[number].processes.heartbeat(f"p{number}", {})
 
     together(begin, 4)
     assert sorted(len(roll.duties) for roll in rolls.values() if roll) == [0, 0, 0, len(DUTIES)]
@@ -233,8 +233,8 @@ def test_who_is_long_gone_is_forgotten(
 ) -> None:
     monkeypatch.setattr(sql_processes, "MAX_GONE_WORKERS", 2)
     for number in range(5):
-        store.processes.join(f"p{number}", [])
-    assert store.processes.beat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None
+        store.processes.register(f"p{number}", [])
+    assert store.processes.heartbeat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None
     known = [store.acknowledgments.last_turn(f"p{number}") for number in range(5)]
     assert known == [None, None, None, 0, 0]
     assert store.acknowledgments.last_turn(KEEPER) == 0
@@ -248,7 +248,7 @@ def row(number: int, count: int = 1, id_: int = 0) -> PendingAcknowledgment:
 
 
 def test_rows_are_read_and_counted_by_their_keeper_alone(store: SqlResolverStore) -> None:
-    store.processes.join("other", [])
+    store.processes.register("other", [])
     [mine] = keep_pending(store, [row(1, 5)])
     other = store.acknowledgments.keep_pending("other", 1, [row(2, 7)])
     assert other
@@ -275,15 +275,15 @@ def test_who_counts_as_gone_writes_nothing_and_its_rows_are_adopted(
     store: SqlResolverStore,
 ) -> None:
     numbers = keep_pending(store, [row(1, 3), row(2, 4)])
-    store.processes.join("other", DUTIES)
-    assert store.processes.adopt("other") == 0
-    assert store.processes.beat("other", {KEEPER: 1})
+    store.processes.register("other", DUTIES)
+    assert store.processes.adopt_pending("other") == 0
+    assert store.processes.heartbeat("other", {KEEPER: 1})
     turn = store.acknowledgments.last_turn(KEEPER)
     assert store.acknowledgments.keep_pending(KEEPER, 99, [row(3), row(1, 9, numbers[0])]) is None
     assert not store.acknowledgments.drop_pending(KEEPER, numbers)
     assert store.acknowledgments.last_turn(KEEPER) == turn
-    assert store.processes.adopt("other") == 7
-    assert store.processes.adopt("other") == 0
+    assert store.processes.adopt_pending("other") == 7
+    assert store.processes.adopt_pending("other") == 0
     assert store.acknowledgments.pending("other", 0, 9) == [
         row(1, 3, numbers[0]),
         row(2, 4, numbers[1]),
@@ -299,26 +299,26 @@ def test_who_counts_as_gone_writes_nothing_and_its_rows_are_adopted(
 def test_rows_of_who_left_or_was_never_there_are_adopted(place: ResolverDatabase) -> None:
     store = place()
     keep_pending(store, [row(1, 3)])
-    store.processes.join("other", [])
-    store.processes.leave(KEEPER)
+    store.processes.register("other", [])
+    store.processes.unregister(KEEPER)
     assert store.acknowledgments.keep_pending(KEEPER, 99, [row(2)]) is None
-    assert store.processes.adopt("other") == 3
+    assert store.processes.adopt_pending("other") == 3
     database = place.database()
     database.transaction(
         lambda execute: execute("UPDATE resolver_acknowledgment SET keeper = ''")
     )  # as from before there were keepers
     database.close()
-    assert store.processes.adopt("other") == 3
+    assert store.processes.adopt_pending("other") == 3
 
 
 def test_of_many_who_adopt_each_row_has_one_keeper(place: ResolverDatabase) -> None:
     stores = [place() for _ in range(3)]
     keep_pending(stores[0], [row(number) for number in range(300)])
     for number in range(3):
-        stores[number].processes.join(f"p{number}", [])
-    stores[0].processes.leave(KEEPER)
+        stores[number].processes.register(f"p{number}", [])
+    stores[0].processes.unregister(KEEPER)
     adopted = []
-    together(lambda number: adopted.append(stores[number].processes.adopt(f"p{number}")), 3)
+    together(lambda number: adopted.append(stores[number].processes.adopt_pending(f"p{number}")), 3)
     assert sum(adopted) == 300
     assert sum(stores[0].acknowledgments.count_pending(f"p{number}") for number in range(3)) == 300
 
@@ -328,7 +328,7 @@ def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(
 ) -> None:
     """Either its write comes first and is adopted with the others, or it is refused."""
     stores = [place() for _ in range(2)]
-    stores[1].processes.join("other", DUTIES)
+    stores[1].processes.register("other", DUTIES)
     written: list[int] = []
 
     def work(number: int) -> None:
@@ -342,10 +342,10 @@ def test_a_keeper_that_writes_while_it_is_declared_gone_loses_nothing(
         else:
             while len(written) < 5:
                 pass
-            stores[1].processes.beat("other", {KEEPER: 1})
+            stores[1].processes.heartbeat("other", {KEEPER: 1})
 
     together(work, 2)
-    assert stores[1].processes.adopt("other") == len(written)
+    assert stores[1].processes.adopt_pending("other") == len(written)
     assert [each.id for each in stores[1].acknowledgments.pending("other", 0, 99_999)] == written
 
 

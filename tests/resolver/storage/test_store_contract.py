@@ -431,13 +431,13 @@ def keep_apart(place: str) -> None:
     """Keep records in a process of its own."""
     store = SqlResolverStore(database(place), quick=True)
     keeper = secrets.token_hex(8)
-    store.processes.join(keeper, DUTIES)
+    store.processes.register(keeper, DUTIES)
     for number in range(20):
         keep(store, archive(number), event())
         store.owners.keep_owners([("x", Owner("a", number)), ("y", Owner("a", number))])
         store.acknowledgments.keep_pending(keeper, number + 1, [pending(number)])
         keep_conflict(store, conflict())
-    store.processes.leave(keeper)
+    store.processes.unregister(keeper)
     store.close()
 
 
@@ -450,7 +450,7 @@ def test_processes_share_one_database(place: ResolverDatabase) -> None:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
     store = place()
-    assert store.processes.adopt(KEEPER) == 40
+    assert store.processes.adopt_pending(KEEPER) == 40
     assert len(store.archives.archives()) == 20
     assert (
         len(store.archives.events(0, 99))
@@ -543,10 +543,10 @@ def calls(store: SqlResolverStore) -> Sequence[Callable[[], object]]:
         lambda: store.acknowledgments.drop_pending(KEEPER, [1]),
         lambda: store.acknowledgments.count_pending(KEEPER),
         lambda: store.acknowledgments.last_turn(KEEPER),
-        lambda: store.processes.join(f"q{next(TURNS)}", ["watch"]),
-        lambda: store.processes.beat(KEEPER, {}),
-        lambda: store.processes.adopt(KEEPER),
-        lambda: store.processes.leave("nobody"),
+        lambda: store.processes.register(f"q{next(TURNS)}", ["watch"]),
+        lambda: store.processes.heartbeat(KEEPER, {}),
+        lambda: store.processes.adopt_pending(KEEPER),
+        lambda: store.processes.unregister("nobody"),
         store.feed.newest,
         lambda: store.feed.news(0, 9),
         lambda: store.archives.note(event(), ["x"]),

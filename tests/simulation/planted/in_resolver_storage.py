@@ -24,7 +24,7 @@ from tests.simulation.world.virtual_time import wait
 
 _next_step: Final = acknowledgment.next_step
 _change_archive: Final = SqlArchives.change_archive
-_join: Final = WorkerLeases._join  # noqa: SLF001  # what is changed
+_register: Final = WorkerLeases._register  # noqa: SLF001  # what is changed
 _take: Final = PendingAccesses.take
 _keyed: Final = access_count_sheet.keyed
 
@@ -114,20 +114,20 @@ def _keyed_and_kept(
     return keyed if len(keyed) > 1 else [row, replace(keyed[0], id=0)]
 
 
-async def _join_once(self: WorkerLeases) -> None:
+async def _register_once(self: WorkerLeases) -> None:
     """Go on under the old name, whatever others say."""
     if not self.process:
-        await _join(self)
+        await _register(self)
 
 
 IN_PROCESSES: Final = (
     Mutation(
         "a process that was declared gone continues under its old name",
-        {"ibi.resolver.workers.leases.WorkerLeases._join": _join_once},
+        {"ibi.resolver.workers.leases.WorkerLeases._register": _register_once},
     ),
     Mutation(
         "changes of the registry are not serialised",
-        {"ibi.resolver.registry.registry.SerialExecutor.take": _at_once},
+        {"ibi.resolver.registry.registry.SerialExecutor.run": _at_once},
     ),
     Mutation(
         "a record of an archive is changed from a stale read",
@@ -143,15 +143,15 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "a process does not follow the change feed",
-        {"ibi.resolver.workers.change_feed.ChangeFeed.look": _deaf},
+        {"ibi.resolver.workers.change_feed.ChangeFeed.apply_all": _deaf},
     ),
     Mutation(
         "a process takes over from one that is alive",
-        {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_all},
+        {"ibi.resolver.storage.processes.SqlProcesses.adopt_pending": _adopt_all},
     ),
     Mutation(
         "no process takes over from one that is gone",
-        {"ibi.resolver.storage.processes.SqlProcesses.adopt": _adopt_none},
+        {"ibi.resolver.storage.processes.SqlProcesses.adopt_pending": _adopt_none},
     ),
     Mutation(
         "accesses that may have been stored are stored again",

@@ -35,7 +35,7 @@ from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
+from ibi.resolver.workers.leases import DIGESTS, HEALTH_CHECK, WorkerIdentity, WorkerLeases
 from ibi.wire import requests, responses
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
@@ -143,7 +143,7 @@ class ResolverHost(Host):
             clock,
             _BEAT,
             identity=identity,
-            on_adoption=acknowledging.adopted,
+            on_adoption=acknowledging.add_adopted,
         )
         self.warm = FastRedirects(memory.drop_stale, acknowledging.note_known, clients, most=_MOST)
         following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
@@ -179,7 +179,7 @@ class ResolverHost(Host):
             self.conflicts,
             recorder,
             acknowledging,
-            HealthCheck(registry, client, clock, _TICK, on_duty=lambda: duties.holds(WATCH)),
+            HealthCheck(registry, client, clock, _TICK, on_duty=lambda: duties.holds(HEALTH_CHECK)),
             locations,
             digests,
             log_follower,

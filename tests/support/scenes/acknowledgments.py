@@ -275,5 +275,5 @@ def archives(*found: RegisteredArchive) -> Registry:
 
 def flush_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have accesses kept at once, and gathered for no while: no test is about either."""
-    monkeypatch.setattr(sender, "FLUSH", 0.01)
-    monkeypatch.setattr(sender, "GATHER", 0)
+    monkeypatch.setattr(sender, "FLUSH_SECONDS", 0.01)
+    monkeypatch.setattr(sender, "COLLECT_TIME", 0)

@@ -58,7 +58,7 @@ def made(place: str) -> Iterator[ResolverDatabase]:
     upgrade(place, RESOLVER_MIGRATIONS, postgresql=is_url(place))
     found = ResolverDatabase(place, partial(database, place))
     with ExitStack() as stack:
-        found().processes.join(KEEPER, DUTIES)
+        found().processes.register(KEEPER, DUTIES)
         yield found
         for store in found.opened:
             stack.callback(store.close)

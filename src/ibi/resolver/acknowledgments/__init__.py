@@ -1,1 +1,1 @@
-"""Acknowledgments of accesses, kept and sent to archives."""
+"""Acknowledgments of accesses: stored, and sent to archives."""

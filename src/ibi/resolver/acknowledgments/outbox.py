@@ -1,11 +1,13 @@
-"""Accesses on their way to archives: noted in memory, and kept in the store from then on.
+"""Accesses on their way to archives: counted in memory, then stored until they are sent.
 
-A row has one keeper, the process that wrote it: it knows of each of its rows what stands there. It
-writes in turns, and the store knows the last: a write of which nobody can say whether it was made
-is made again in the same turn, before any other, and nothing is ever there twice.
+A row has one keeper, the process that wrote it, which keeps track of the content of its rows. A
+keeper numbers its writes as turns, and the store has the number of the last one: a write that may
+or may not have succeeded is repeated in the same turn, before any other, and nothing is stored
+twice.
 
-A process that seemed gone, and was only asleep, finds that its rows are another's. The store takes
-nothing from it under its old name; it begins anew under another, with what it has only noted.
+A process that counted as gone, and was only asleep, finds that its rows belong to another one. The
+store rejects writes under its old name; the process continues under a new name, with the accesses
+that were only in memory.
 """
 
 from __future__ import annotations
@@ -33,61 +35,61 @@ from ibi.resolver.rules.acknowledgment import (
 from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
 from ibi.wire.access_counts import MOST_ACCESSES
 
-MOST: Final = 100_000
-"""Different accesses that wait for the store."""
+MAX_COUNTED: Final = 100_000
+"""Distinct accesses that are counted in memory."""
 SMALL_BATCH: Final = 20
-"""Different ones of which each is kept by itself."""
-OFTEN: Final = 100
-"""So many of the same are worth a row of their own."""
-SLICE: Final = 500
-"""Accesses that are gone through at a time, while readers wait."""
+"""Distinct accesses up to which each gets a row of its own instead of a sheet."""
+OWN_ROW_COUNT: Final = 100
+"""Accesses of the same kind from which on they get a row of their own."""
+YIELD_EVERY: Final = 500
+"""Accesses that are processed before other tasks of the event loop run."""
 
 
 @dataclass(slots=True)
 class TakenAccesses:
-    """What was noted, as it is to be kept."""
+    """The counted accesses, as they are to be stored."""
 
     sheets: list[PendingAcknowledgment] = field(default_factory=list)
     referrals: list[tuple[Referral, int]] = field(default_factory=list)
 
 
 class PendingAccesses:
-    """Counts accesses by what is known and by whom they are; of one event loop."""
+    """Counts accesses by cached redirect and clients; for one event loop."""
 
     def __init__(self) -> None:
-        """Count from nothing."""
+        """Begin with no accesses."""
         self._counts: dict[tuple[CachedRedirect, Clients], int] = {}
         self.lost = 0
-        """Accesses for which there was no room."""
+        """Accesses that were not counted, because the limit was reached."""
 
     def note(self, known: CachedRedirect, clients: Clients) -> None:
         """Count an access."""
         counts = self._counts
         access = known, clients
         count = counts.get(access, 0)
-        if count or len(counts) < MOST:
+        if count or len(counts) < MAX_COUNTED:
             counts[access] = count + 1
         else:
             self.lost += 1
 
     def __len__(self) -> int:
-        """Return how many different ones there are."""
+        """Return the number of distinct accesses."""
         return len(self._counts)
 
     @property
     def total(self) -> int:
-        """How many accesses there are."""
+        """The number of accesses."""
         return sum(self._counts.values())
 
     async def take(self, since: int) -> TakenAccesses:
-        """Return what was noted, and begin anew; readers get their turn in between."""
+        """Return the counted accesses, and begin anew; other tasks run in between."""
         counts, self._counts = self._counts, {}
         taken = TakenAccesses()
         sheets: dict[Terms, OpenSheet] = {}
         written: list[OpenSheet] = []
         are_few = len(counts) <= SMALL_BATCH
         for place, ((known, clients), count) in enumerate(counts.items(), 1):
-            if are_few or count >= OFTEN or known.asked is not None:
+            if are_few or count >= OWN_ROW_COUNT or known.asked is not None:
                 taken.referrals.append((known.referral(clients), count))
             else:
                 sheet = sheets.get(known.terms)
@@ -95,20 +97,22 @@ class PendingAccesses:
                     sheet = sheets[known.terms] = OpenSheet(known.terms)
                     written.append(sheet)
                 sheet.add(known, clients, count)
-            if place % SLICE == 0:
+            if place % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         taken.sheets = [sheet.row(since) for sheet in written]
         return taken
 
 
-MOST_NOTED: Final = 100_000
-"""Different referrals that wait for the store."""
-MOST_GROWING: Final = 100_000
-GROWING: Final = 24 * 3600 * SECOND
-"""Accesses are added to a row for that long: what is given up for its age is not all of a week."""
-MOST_ROWS: Final = 100_000
-"""That wait at a time, of one process: on sheets alone some 10 GB."""
-PAGE: Final = 100
+MAX_NOTED: Final = 100_000
+"""Distinct referrals in memory that wait for the store."""
+MAX_GROWING: Final = 100_000
+"""Rows to which accesses may be added."""
+GROWING_TIME: Final = 24 * 3600 * SECOND
+"""Nanoseconds for which accesses are added to a row. When a row is given up for its age, not all
+accesses of a week are lost with it."""
+MAX_ROWS: Final = 100_000
+"""Stored rows of one process that wait to be sent: if all are sheets, about 10 GB."""
+PAGE_ROWS: Final = 100
 """Rows that are in memory at a time: a sheet may have 100 kB."""
 
 
@@ -119,21 +123,21 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    """What is written in one turn."""
+    """The rows that are written in one turn."""
 
     rows: Sequence[PendingAcknowledgment] = ()
     is_new: bool = False
-    """Whether it tells of accesses that stand nowhere else."""
+    """Whether the rows contain accesses that are stored nowhere else."""
 
 
 _NOTHING: Final = _Write()
 
 
 class AcknowledgmentOutbox:
-    """What was noted, and what the store has of it."""
+    """The accesses in memory, and the rows of this process in the store."""
 
     def __init__(self, store: AcknowledgmentStore, clock: Clock, keeper: Callable[[], str]) -> None:
-        """Begin with whatever the store has of a keeper: `keeper` tells its name as of now."""
+        """Begin with the rows in the store; `keeper` returns the current name of this process."""
         self._store = store
         self._clock = clock
         self._name = keeper
@@ -142,33 +146,35 @@ class AcknowledgmentOutbox:
         self._noted: dict[Referral, _Tally] = {}
         self._noted_since = 0
         self._growing: dict[Subject, PendingAcknowledgment] = {}
-        """Rows without a key, to which more may be added; as they stand in the store."""
+        """Rows without a key, to which more may be added, as they are in the store."""
         self._unsure = _NOTHING
-        """What is being written; more than a moment, if the store failed in the midst of it."""
+        """The rows being written; they stay here for longer if the store failed during the
+        write."""
         self._done: dict[int, int] = {}
-        """Accesses of rows that are to be forgotten, by number."""
+        """Access counts of rows that are to be deleted, by id."""
         self._kept: int | None = None
         self._is_uncounted = False
         self._written = 0
-        """Rows that were written under this name, and are not done."""
+        """Rows that were written under this name, and are not deleted."""
         self._writing = asyncio.Lock()
         self.news = asyncio.Event()
         """Set when there are new rows."""
-        self.are_others = False
-        """Whether the rows that were read last have another keeper by now."""
+        self.rows_moved = False
+        """Whether the rows that were read last belong to another keeper now."""
         self.known = PendingAccesses()
-        """Accesses of what is known."""
+        """Accesses by cached redirects."""
         self._lost = 0
 
     def note(self, referral: Referral, count: int) -> None:
-        """Note accesses; those for which there is no room are lost."""
-        # One look-up for a referral that was noted before: this is on the way of every reader.
+        """Count accesses of a referral; those beyond the limit are lost."""
+        # One look-up for a referral that was counted before: every redirect runs this.
         tally = self._noted.get(referral)
         if tally is not None:
             tally.count += count
-        elif len(self._noted) + len(self._unsure.rows) < MOST_NOTED:
+        elif len(self._noted) + len(self._unsure.rows) < MAX_NOTED:
             if not self._noted:
-                # Later than any before: this is what tells rows apart that were written or not.
+                # Later than any before: the time distinguishes rows that were written from those
+                # that were not.
                 self._noted_since = max(self._clock.wall(), self._noted_since + 1)
             self._noted[referral] = _Tally(count)
         else:
@@ -176,16 +182,16 @@ class AcknowledgmentOutbox:
 
     @property
     def lost(self) -> int:
-        """Accesses for which there was no room."""
+        """Accesses that were not counted, because a limit was reached."""
         return self._lost + self.known.lost
 
     @property
     def waiting(self) -> int:
-        """How many accesses are still to be told."""
+        """The number of accesses that are still to be reported."""
         return (self._kept or 0) + _total(self._noted) + self.known.total
 
     async def flush(self) -> None:
-        """Keep what was noted, and forget what is done; StorageError if that must be repeated."""
+        """Store counted accesses, and delete sent rows; after a StorageError call it again."""
         async with self._writing:
             await self._settle()
             sheets = await self._take_known()
@@ -208,7 +214,7 @@ class AcknowledgmentOutbox:
                 self._kept, self._is_uncounted = kept - sum(self._done.values()), False
 
     async def _take_known(self) -> list[PendingAcknowledgment]:
-        """Note the accesses of what is known that are kept each by itself; return the others."""
+        """Count accesses by cached redirect that get rows of their own; return the sheets."""
         if not len(self.known):
             return []
         taken = await self.known.take(self._clock.wall())
@@ -217,23 +223,23 @@ class AcknowledgmentOutbox:
         return taken.sheets
 
     async def page(self, after: int) -> tuple[int, list[PendingAcknowledgment]]:
-        """Return rows later than `after`, but for those done, and the last number of all; or 0."""
+        """Return unsent rows later than `after`, and the last id of all; 0 if there is none."""
         async with self._writing:
             await self._settle()
-            self.are_others = False
+            self.rows_moved = False
             keeper = self._keeper
-        # Those that are forgotten meanwhile may still be read.
+        # Rows that are deleted meanwhile may still be read.
         done = frozenset(self._done)
-        rows = await asyncio.to_thread(self._store.pending, keeper, after, PAGE)
+        rows = await asyncio.to_thread(self._store.pending, keeper, after, PAGE_ROWS)
         last = rows[-1].id if rows else 0
         return last, [row for row in rows if row.id not in done]
 
     async def key(
         self, row: PendingAcknowledgment, acknowledgment: str, most: int
     ) -> tuple[PendingAcknowledgment | None, PendingAcknowledgment | None]:
-        """Keep a key with as many accesses as it is good for; return them, and the rest if any.
+        """Store a key with as many accesses as it may report; return that row, and the rest if any.
 
-        Neither is there if another keeps the row by now: then the key is good for nothing.
+        Both are None if the row belongs to another keeper now: then the key is of no use.
         """
         async with self._writing:
             await self._settle()
@@ -249,65 +255,68 @@ class AcknowledgmentOutbox:
         return keyed, rest[0] if rest else None
 
     async def divide(self, sheet: PendingAcknowledgment) -> list[PendingAcknowledgment]:
-        """Put rows in the place of a sheet; return those whose numbers are known."""
+        """Replace a sheet by rows; return those whose ids are known."""
         rows = access_count_sheet.divided(sheet)
         async with self._writing:
             await self._settle()
             numbers = await self._replace(rows)
-        return [replace(row, id=number) for row, number in zip(rows, numbers) if number]  # noqa: B905  # none, of a sheet that is another's
+        return [replace(row, id=number) for row, number in zip(rows, numbers) if number]  # noqa: B905  # empty if the sheet belongs to another keeper
 
     async def give_up(self, row: PendingAcknowledgment) -> int:
-        """Tell nobody of a row; return how many accesses that are."""
+        """Give a row up without sending it; return its number of accesses."""
         async with self._writing:
             await self._settle()
-            if self.are_others:
+            if self.rows_moved:
                 return 0
             row = self._taken(row)
             self.done(row)
         return row.count
 
     def done(self, row: PendingAcknowledgment) -> None:
-        """Forget a row soon; should it be read again before, its key is what saves us."""
-        if self.are_others:
+        """Delete a row with the next flush.
+
+        If the process ends before that, the row is sent again, and its key prevents a second count.
+        """
+        if self.rows_moved:
             return
         self._done[row.id] = row.count
         self._kept = (self._kept or 0) - row.count
 
-    def adopted(self, accesses: int | None) -> None:
-        """Count accesses in rows of others that are kept here from now on; None: count anew."""
+    def add_adopted(self, accesses: int | None) -> None:
+        """Add the accesses of rows that were adopted from another process; None: count anew."""
         self._is_uncounted = self._is_uncounted or accesses is None
         if accesses and self._kept is not None:
             self._kept += accesses
         self.news.set()
 
     def _taken(self, row: PendingAcknowledgment) -> PendingAcknowledgment:
-        """Return a row as it stands in the store now, to which nothing is added any more."""
+        """Return a row as it is in the store now, and stop adding accesses to it."""
         growing = self._growing.get(subject(row))
         return row if growing is None or growing.id != row.id else self._growing.pop(subject(row))
 
     def _rows(self, noted: Mapping[Referral, _Tally], since: int) -> list[PendingAcknowledgment]:
-        """Return the rows for what was noted, those first that have a number."""
+        """Return the rows for counted accesses; rows that are stored already come first."""
         counts = ((referral, tally.count) for referral, tally in noted.items())
-        return collected(counts, since, self._growing, GROWING)
+        return collected(counts, since, self._growing, GROWING_TIME)
 
     def _with_room(self, rows: Sequence[PendingAcknowledgment]) -> list[PendingAcknowledgment]:
-        """Leave out new rows for which there is no room: a disk is not filled for their sake."""
+        """Drop new rows beyond the limit, so that they do not fill the disk."""
         new = [row for row in rows if not row.id]
-        room = max(0, MOST_ROWS - self._written)
+        room = max(0, MAX_ROWS - self._written)
         lost = sum(row.count for row in new[room:])
         self._lost += lost
         self._kept = (self._kept or 0) - lost
         return [*(row for row in rows if row.id), *new[:room]]
 
     async def _replace(self, rows: Sequence[PendingAcknowledgment]) -> list[int]:
-        """Put rows in the place of one; return their numbers, none if that is another's by now."""
-        if self.are_others:
+        """Replace a row by others; return their ids, or none if another keeper has the row."""
+        if self.rows_moved:
             return []
         self._unsure = _Write(rows)
         return await self._settle()
 
     async def _settle(self) -> list[int]:
-        """Write what is to be written, once; return its numbers, none if it is for nobody now."""
+        """Complete the pending write; return its ids, or none if another keeper has the rows."""
         if self._keeper != self._name():
             await self._begin_anew()
         if self._kept is None:
@@ -322,7 +331,7 @@ class AcknowledgmentOutbox:
         write = self._store.keep_pending
         numbers = await asyncio.to_thread(write, self._keeper, self._turn, rows)
         if numbers is None:
-            self._tries -= 1  # by this one nothing was written
+            self._tries -= 1  # this attempt wrote nothing
             await self._begin_anew()
             if self._unsure.rows:
                 raise StorageError("of the resolver", "this process counts as gone")
@@ -335,10 +344,10 @@ class AcknowledgmentOutbox:
         return numbers
 
     async def _begin_anew(self) -> None:
-        """Go on under the name that this process has now: all rows are others', but for new ones.
+        """Continue under the current name of this process, with the rows that are not stored yet.
 
-        Of a write that may have been made the store knows the turn. If it does not know either,
-        accesses are lost rather than told twice.
+        Whether the last write succeeded is decided by the last turn in the store. If the store does
+        not have it, accesses are lost rather than reported twice.
         """
         new = self._new_rows()
         if new and self._tries:
@@ -347,7 +356,7 @@ class AcknowledgmentOutbox:
                 self._lost += sum(row.count for row in new)
             if last is None or last >= self._turn:
                 new = []
-        self.are_others = bool(self._keeper)
+        self.rows_moved = bool(self._keeper)
         self._unsure = _Write(new, is_new=True)
         self._keeper, self._turn, self._tries = self._name(), 0, 0
         self._kept, self._written = None, 0
@@ -355,7 +364,7 @@ class AcknowledgmentOutbox:
         self._done.clear()
 
     def _new_rows(self) -> list[PendingAcknowledgment]:
-        """Return what is to be written of accesses that stand nowhere, in rows of its own."""
+        """Return rows for accesses that are not in the store yet, without ids."""
         rows = self._unsure.rows if self._unsure.is_new else ()
         return [replace(row, id=0, count=row.count - self._stands(row)) for row in rows]
 
@@ -363,8 +372,8 @@ class AcknowledgmentOutbox:
         return self._growing[subject(row)].count if row.id else 0
 
     def _follow(self, row: PendingAcknowledgment) -> None:
-        """Let a row grow that has no key; one whose number was not told does not."""
-        has_room = subject(row) in self._growing or len(self._growing) < MOST_GROWING
+        """Remember a row without a key, so that accesses can be added; its id must be known."""
+        has_room = subject(row) in self._growing or len(self._growing) < MAX_GROWING
         if row.id and has_room and not is_sheet(row) and not is_keyed(row):
             self._growing[subject(row)] = row
 

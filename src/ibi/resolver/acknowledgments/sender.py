@@ -1,7 +1,7 @@
-"""Tells archives of accesses, in the background: the rules of `acknowledgment`, carried out.
+"""Reports accesses to archives in the background, by the rules of `rules.acknowledgment`.
 
-A reader never waits for it. What was noted is kept within half a second and told as soon as the
-archive listens; a restart in between loses nothing that was kept.
+A reader never waits for it. Accesses are stored within half a second, and reported as soon as the
+archive answers; a restart in between loses nothing that was stored.
 """
 
 from __future__ import annotations
@@ -38,30 +38,31 @@ from ibi.resolver.rules.acknowledgment import (
 )
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 
-FLUSH: Final = 0.5
-"""Seconds in which accesses are only noted: what a crash can lose."""
-PATIENCE: Final = 5.0
+FLUSH_SECONDS: Final = 0.5
+"""Seconds for which accesses are only in memory, and can be lost by a crash."""
+TIMEOUT_SECONDS: Final = 5.0
 """Seconds that an archive has for its answer."""
-MOST_ARCHIVES: Final = 8
-"""Told at once, each by one request after the other."""
-GATHER: Final = 2 * SECOND
-"""In which accesses of the same are gathered before an archive is asked for a key for them."""
-VISIT: Final = 5 * SECOND
-"""After which an archive makes room for others."""
-RETURN: Final = 10 * SECOND
-"""After which an archive that was not there is looked for again."""
-LONGEST_CLOSE: Final = 2.0
-LONGEST_REST: Final = 60 * SECOND
-"""For an archive or a row that failed time and again."""
-RETRY: Final = Backoff(SECOND, LONGEST_REST)
+MAX_ARCHIVES: Final = 8
+"""Archives that receive acknowledgments at the same time, each one request after the other."""
+COLLECT_TIME: Final = 2 * SECOND
+"""Nanoseconds for which equal accesses are collected before the archive is asked for a key."""
+VISIT_TIME: Final = 5 * SECOND
+"""Nanoseconds after which an archive makes room for others."""
+ABSENCE_TIME: Final = 10 * SECOND
+"""Nanoseconds after which an archive that was not included is looked up again."""
+CLOSE_SECONDS: Final = 2.0
+"""Seconds that open requests have to end when the sender is closed."""
+MAX_REST: Final = 60 * SECOND
+"""Nanoseconds of the longest wait after repeated failures of an archive or a row."""
+RETRY: Final = Backoff(SECOND, MAX_REST)
 FOREIGN_RATE: Final = 50
-"""Requests a second."""
+"""Requests a second to an archive that does not run this software."""
 
 _LOG: Final = structlog.get_logger()
 
 
 class AcknowledgmentSender:
-    """Notes accesses and tells the archives, while it is open."""
+    """Counts accesses and reports them to the archives, while it is open."""
 
     def __init__(
         self,
@@ -71,64 +72,64 @@ class AcknowledgmentSender:
         clock: Clock,
         keeper: Callable[[], str],
     ) -> None:
-        """Get ready; `keeper` tells the name of this process, by which it keeps its rows."""
+        """Create a closed sender; `keeper` returns the name under which it stores its rows."""
         self._queue = AcknowledgmentOutbox(store, clock, keeper)
         self._client = client
         self._registry = registry
         self._clock = clock
-        self._lanes = asyncio.Semaphore(MOST_ARCHIVES)
+        self._lanes = asyncio.Semaphore(MAX_ARCHIVES)
         self._pace = Pace(FOREIGN_RATE)
         self._retries = RetryTimes(RETRY)
         self._failing: dict[str, int] = {}
-        """The row that failed last, by archive, if none was taken since."""
+        """The row that failed last, by archive, unless the archive accepted one since."""
         self._due: int | None = 0
-        """When rows that were left behind are looked at again, if there are any."""
+        """When rows that were left behind are processed again, if there are any."""
         self._closing = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.sent = 0
-        self.accesses_told = 0
+        self.accesses_reported = 0
         self.given_up = 0
-        """Accesses that no archive will ever be told of."""
+        """Accesses that will never be reported."""
 
     def note(self, referral: Referral, count: int = 1) -> None:
-        """Note that readers were sent to a URL; its key is for the first, and later `again`."""
+        """Count readers who were sent to a URL; its key is for the first reader only."""
         self._queue.note(referral, count)
 
     def note_known(self, known: CachedRedirect, clients: tuple[str, ...]) -> None:
-        """Note that a reader was sent to a URL that is known."""
+        """Count a reader who was sent to the URL of a cached redirect."""
         self._queue.known.note(known, clients)
 
     @property
     def lost(self) -> int:
-        """Accesses for which there was no room, because the store failed for long."""
+        """Accesses that were not counted, because the store failed for long."""
         return self._queue.lost
 
     @property
     def waiting(self) -> int:
-        """Accesses that archives are still to be told of."""
+        """Accesses that are still to be reported."""
         return self._queue.waiting
 
-    def adopted(self, accesses: int | None) -> None:
-        """Tell of accesses too that a process kept which is gone; None: nobody knows how many."""
-        self._queue.adopted(accesses)
+    def add_adopted(self, accesses: int | None) -> None:
+        """Report accesses of a process that is gone as well; None if their number is unknown."""
+        self._queue.add_adopted(accesses)
         self._come_back(self._clock.uptime())
 
     def open(self) -> None:
-        """Begin."""
+        """Start the background tasks."""
         self._tasks = [
             asyncio.create_task(self._keep(), name="ibi-accesses"),
-            asyncio.create_task(self._tell_all(), name="ibi-acknowledging"),
+            asyncio.create_task(self._report_all(), name="ibi-acknowledging"),
         ]
 
     async def close(self) -> None:
-        """Keep what was noted, and stop; requests that are under way have a moment to end."""
+        """Store the counted accesses, and stop; open requests have CLOSE_SECONDS to end."""
         self._closing.set()
         self._queue.news.set()
         if not self._tasks:
             return
         keeping, telling = self._tasks
-        await keeping  # never broken off, or what it has in hand would be lost
-        await asyncio.wait({telling}, timeout=LONGEST_CLOSE)
+        await keeping  # never cancelled, or the accesses of its write would be lost
+        await asyncio.wait({telling}, timeout=CLOSE_SECONDS)
         telling.cancel()
         with suppress(asyncio.CancelledError):
             await telling
@@ -137,18 +138,18 @@ class AcknowledgmentSender:
     async def _keep(self) -> None:
         while not self._closing.is_set():
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), FLUSH)
+                await asyncio.wait_for(self._closing.wait(), FLUSH_SECONDS)
             await self._flush()
 
     async def _flush(self) -> None:
         try:
             await self._queue.flush()
         except StorageError as failure:
-            _LOG.warning("accesses not kept", error=str(failure), waiting=self.waiting)
-        except Exception:  # noqa: BLE001  # whatever it is, accesses have to be kept
-            _LOG.exception("accesses not kept")
+            _LOG.warning("accesses not stored", error=str(failure), waiting=self.waiting)
+        except Exception:  # noqa: BLE001  # accesses have to be stored after any failure
+            _LOG.exception("accesses not stored")
 
-    async def _tell_all(self) -> None:
+    async def _report_all(self) -> None:
         after = 0
         while not self._closing.is_set():
             if self._due is not None and self._due <= self._clock.uptime():
@@ -157,12 +158,12 @@ class AcknowledgmentSender:
             try:
                 after = await self._go_through(after)
             except StorageError as failure:
-                _LOG.warning("accesses not told", error=str(failure))
+                _LOG.warning("accesses not reported", error=str(failure))
                 self._come_back(self._clock.uptime() + SECOND)
             await self._nap()
 
     async def _nap(self) -> None:
-        """Wait until there are new rows, or it is time for those that were left behind."""
+        """Wait until there are new rows, or those that were left behind are due."""
         seconds = None
         if self._due is not None:
             seconds = max(0, self._due - self._clock.uptime()) / SECOND
@@ -173,7 +174,7 @@ class AcknowledgmentSender:
         self._due = at if self._due is None else min(self._due, at)
 
     async def _go_through(self, after: int) -> int:
-        """See to all rows later than `after`; return the number of the last."""
+        """Process all rows later than `after`; return the id of the last."""
         while not self._closing.is_set():
             last, rows = await self._queue.page(after)
             if not last:
@@ -193,18 +194,18 @@ class AcknowledgmentSender:
     async def _visit(self, name: str, rows: list[PendingAcknowledgment]) -> None:
         async with self._lanes:
             try:
-                await self._see_to(name, rows)
-            except Exception as failure:  # noqa: BLE001  # or what trips over one archive ends all
-                _LOG.warning("accesses not told", archive=name, error=str(failure))
+                await self._process(name, rows)
+            except Exception as failure:  # noqa: BLE001  # a failure of one archive must not affect others
+                _LOG.warning("accesses not reported", archive=name, error=str(failure))
                 self._retries.failed(name, self._clock.uptime())
                 self._come_back(self._retries.retry_at(name))
 
-    async def _see_to(self, name: str, rows: list[PendingAcknowledgment]) -> None:
-        """See to the rows of an archive, until all have to wait or others want their turn."""
+    async def _process(self, name: str, rows: list[PendingAcknowledgment]) -> None:
+        """Process the rows of an archive, until all have to wait or its time is over."""
         archive = self._registry.find(name)
-        ends = self._clock.uptime() + VISIT
+        ends = self._clock.uptime() + VISIT_TIME
         line = deque(sorted(rows, key=self._turn))
-        while line and not self._closing.is_set() and not self._queue.are_others:
+        while line and not self._closing.is_set() and not self._queue.rows_moved:
             now = self._clock.uptime()
             if now >= ends:
                 self._come_back(now)
@@ -212,22 +213,22 @@ class AcknowledgmentSender:
             row = line.popleft()
             rested = max(self._retries.retry_at(name), self._retries.retry_at(row.id))
             if not is_reachable(archive):
-                rested = max(rested, now + RETURN)
-            rested = max(rested, now + collecting_time_left(row, GATHER, self._clock.wall()))
+                rested = max(rested, now + ABSENCE_TIME)
+            rested = max(rested, now + collecting_time_left(row, COLLECT_TIME, self._clock.wall()))
             step = next_step(row, self._clock.wall(), ready=rested <= now)
             if step is NextStep.GIVE_UP:
                 await self._give_up(row)
             elif step is NextStep.WAIT or archive is None:
                 self._come_back(rested)
             else:
-                # What stood on a sheet is told before the next one is divided.
+                # The lines of a sheet are sent before the next sheet is divided.
                 onto = line.extendleft if is_sheet(row) else line.extend
-                onto(await self._tell(archive, row, step))
+                onto(await self._report(archive, row, step))
 
     def _turn(self, row: PendingAcknowledgment) -> tuple[bool, bool, bool]:
-        """Return what rows are sorted by.
+        """Return the sort key of rows.
 
-        One that failed comes last, or it would keep its archive from the others. A key does not
+        A row that failed comes last, or it would delay the others of its archive. A key does not
         live for long; accesses without one can wait, and those on sheets for the longest.
         """
         asks = next_step(row, self._clock.wall(), ready=True) is NextStep.ASK
@@ -237,17 +238,17 @@ class AcknowledgmentSender:
         self.given_up += await self._queue.give_up(row)
         self._retries.forget(row.id)
 
-    async def _tell(
+    async def _report(
         self, archive: RegisteredArchive, row: PendingAcknowledgment, step: NextStep
     ) -> list[PendingAcknowledgment]:
-        """Send one acknowledgment; return what remains to be told of the row."""
+        """Send one acknowledgment; return the rows that remain to be sent."""
         try:
             if step is NextStep.ASK:
                 return await self._ask(archive, row)
             await self._send(archive, row)
         except StorageError:
             raise
-        except IbiError:  # it cannot be read
+        except IbiError:  # the row cannot be read
             await self._give_up(row)
         return []
 
@@ -259,11 +260,11 @@ class AcknowledgmentSender:
         first = access_count_sheet.first(row) if is_sheet(row) else row
         request = request_of(first)
         await self._wait_for_turn(archive)
-        heard = await self._client.ask(archive, request, PATIENCE)
-        if isinstance(heard, NoReply):
+        reply = await self._client.ask(archive, request, TIMEOUT_SECONDS)
+        if isinstance(reply, NoReply):
             self._failed(archive, row)
             return []
-        acknowledgment = refreshed(first, heard.listed)
+        acknowledgment = refreshed(first, reply.listed)
         if not acknowledgment and is_sheet(row):
             return await self._queue.divide(row)
         if not acknowledgment:
@@ -277,11 +278,11 @@ class AcknowledgmentSender:
     async def _send(self, archive: RegisteredArchive, row: PendingAcknowledgment) -> None:
         request = acknowledgment_of(row)
         await self._wait_for_turn(archive)
-        if await self._client.acknowledge(archive, request, PATIENCE):
+        if await self._client.acknowledge(archive, request, TIMEOUT_SECONDS):
             self._failed(archive, row)
             return
         self.sent += 1
-        self.accesses_told += row.count
+        self.accesses_reported += row.count
         self._queue.done(row)
         self._failing.pop(archive.id, None)
         self._retries.forget(archive.id)
@@ -289,7 +290,7 @@ class AcknowledgmentSender:
 
     def _failed(self, archive: RegisteredArchive, row: PendingAcknowledgment) -> None:
         now = self._clock.uptime()
-        # One row may be at fault; if another fails next, it is the archive.
+        # The fault may be of one row; if another row fails next, it is of the archive.
         if self._failing.get(archive.id, row.id) != row.id:
             self._retries.failed(archive.id, now)
         self._failing[archive.id] = row.id

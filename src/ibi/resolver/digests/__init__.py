@@ -1,1 +1,1 @@
-"""Digests of archives: fetched, kept, and followed while they change."""
+"""Digests of archives: fetched, stored, and followed while they change."""

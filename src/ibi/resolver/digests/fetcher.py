@@ -1,8 +1,7 @@
-"""Fetches the digests of archives, in the background: a page of each in turn, the new ones first.
+"""Fetches the digests of archives in the background: one page of each in turn, new ones first.
 
-Nobody waits for it, and nothing depends on it: an archive whose digest is not here is asked as if
-it had none. So there is time, and each archive gets as little of it as any other: one page, then
-the next archive.
+Nothing waits for it or depends on it: an archive whose digest is not stored is asked as if it had
+none. So there is time, and all archives share it equally: one page, then the next archive.
 """
 
 from __future__ import annotations
@@ -34,27 +33,28 @@ from ibi.resolver.rules.digest_paging import (
 )
 from ibi.wire.digest import DigestPage
 
-PATIENCE: Final = 10.0
+TIMEOUT_SECONDS: Final = 10.0
 """Seconds that an archive has for a page."""
 TICK: Final = 0.5
-"""Seconds between two looks at who is due."""
+"""Seconds between two searches for archives that are due."""
 REFRESH: Final = 10.0
-"""Seconds after which who does not fetch looks at what another process has fetched."""
-CONFIRMED: Final = 900 * SECOND
-"""After which it is written down again that a digest is as it was."""
-MOST_AT_ONCE: Final = 8
-MOST_NAMES: Final = 50_000_000
+"""Seconds after which a process that does not fetch reads what another one has fetched."""
+CONFIRM_INTERVAL: Final = 900 * SECOND
+"""Nanoseconds after which it is stored again that a digest has not changed."""
+MAX_CONCURRENT: Final = 8
+"""Archives from which pages are fetched at the same time."""
+MAX_NAMES: Final = 50_000_000
 """Fingerprints that one archive may list."""
-_TOLD: Final = 2048
-"""News that are told in one go."""
+_NOTIFY_BATCH: Final = 2048
+"""Changes that are passed on before other tasks of the event loop run."""
 
 _LOG: Final = structlog.get_logger()
 
 
 class DigestFetcher:
-    """Fetches digests until it is cancelled; of one event loop."""
+    """Fetches digests until it is cancelled; for one event loop."""
 
-    def __init__(  # noqa: PLR0913  # what it works with
+    def __init__(  # noqa: PLR0913  # its collaborators
         self,
         registry: Registry,
         client: ArchiveClient,
@@ -63,11 +63,11 @@ class DigestFetcher:
         clock: Clock,
         *,
         seconds: float = 60.0,
-        most_names: int = MOST_NAMES,
+        most_names: int = MAX_NAMES,
         on_duty: Callable[[], bool] = lambda: True,
         tick: float = TICK,
     ) -> None:
-        """Ask archives that change every so many seconds; of many processes who is on duty."""
+        """Ask changing archives every `seconds`; of many processes, the one on duty does."""
         self._registry = registry
         self._client = client
         self._store = store
@@ -80,32 +80,32 @@ class DigestFetcher:
         self._turns: dict[str, FetchTurn] = {}
         self._line: list[tuple[float, str]] = []
         self._seen = -1
-        """The version of the registry whose archives stand in line."""
+        """The version of the registry whose archives are in line."""
         self._written: dict[str, int] = {}
-        """When it was last written down that a digest is as it was."""
+        """When it was last stored that a digest has not changed."""
         self._fetching: set[asyncio.Task[None]] = set()
         self._sweeping = 0
         self._was_on_duty = False
         self._refreshed = 0.0
 
     async def run(self) -> None:
-        """Fetch."""
+        """Fetch digests until cancelled."""
         try:
             while True:
                 try:
-                    await self._look()
+                    await self._begin_due_or_read()
                 except IbiError as failure:
-                    _LOG.warning("digests cannot be kept", error=str(failure))
-                except Exception:  # noqa: BLE001  # whatever it is, digests have to be fetched
-                    _LOG.exception("the digests failed")
+                    _LOG.warning("digests cannot be stored", error=str(failure))
+                except Exception:  # noqa: BLE001  # digests have to be fetched after any failure
+                    _LOG.exception("fetching digests failed")
                 await asyncio.sleep(self._tick)
         finally:
             for task in self._fetching:
                 task.cancel()
             await asyncio.gather(*self._fetching, return_exceptions=True)
 
-    async def _look(self) -> None:
-        """Begin to fetch from whoever is due, if that is our duty; else look what others did."""
+    async def _begin_due_or_read(self) -> None:
+        """Begin to fetch from archives that are due, if on duty; else read what others fetched."""
         now = asyncio.get_running_loop().time()
         is_on_duty = self._on_duty()
         if is_on_duty and self._was_on_duty:
@@ -113,12 +113,12 @@ class DigestFetcher:
             self._begin_due(now)
             await self._sweep()
         elif is_on_duty != self._was_on_duty or now >= self._refreshed:
-            self._locations.take(await asyncio.to_thread(self._store.digests))
+            self._locations.replace_all(await asyncio.to_thread(self._store.digests))
             self._refreshed = now + REFRESH
             self._was_on_duty = is_on_duty
 
     async def _line_up(self, now: float) -> None:
-        """Let everybody stand in line who may be asked, and forget who is gone."""
+        """Put all archives in line that may be asked, and remove those that are gone."""
         if self._seen == self._registry.version:
             return
         self._seen = self._registry.version
@@ -133,7 +133,7 @@ class DigestFetcher:
             del self._turns[gone]
 
     def _first_turn(self, archive: str, now: float) -> FetchTurn:
-        """Return the turn of an archive: at once if little or nothing of its digest is here."""
+        """Return the first turn of an archive: before all others if its digest is not complete."""
         return FetchTurn(now) if self._locations.publishes(archive) else FetchTurn()
 
     def _wait(self, archive: str, turn: FetchTurn) -> None:
@@ -141,11 +141,11 @@ class DigestFetcher:
         heappush(self._line, (turn.due, archive))
 
     def _begin_due(self, now: float) -> None:
-        while self._line and self._line[0][0] <= now and len(self._fetching) < MOST_AT_ONCE:
+        while self._line and self._line[0][0] <= now and len(self._fetching) < MAX_CONCURRENT:
             due, name = heappop(self._line)
             turn, archive = self._turns.get(name), self._registry.find(name)
             if turn is None or turn.due != due:
-                continue  # it left the line, or stands in another place
+                continue  # it left the line, or has another place
             if archive is None or not self._registry.is_asked(name):
                 self._wait(name, replace(turn, due=now + self._seconds))
                 continue
@@ -155,14 +155,14 @@ class DigestFetcher:
             task.add_done_callback(self._fetching.discard)
 
     async def _fetch(self, archive: RegisteredArchive, turn: FetchTurn) -> None:
-        """Fetch a page, and let the archive stand in line again."""
+        """Fetch a page, and put the archive in line again."""
         now = asyncio.get_running_loop().time
         next_ = after_failure(turn, now(), self._seconds)
         try:
             next_ = await self._turn_after(archive, turn)
         except IbiError as failure:
-            _LOG.warning("a digest cannot be kept", archive=archive.id, error=str(failure))
-            self._was_on_duty = False  # what is kept is read anew
+            _LOG.warning("a digest cannot be stored", archive=archive.id, error=str(failure))
+            self._was_on_duty = False  # the stored digests are read again
         finally:
             if archive.id in self._turns:
                 self._wait(archive.id, next_)
@@ -171,7 +171,7 @@ class DigestFetcher:
         now = asyncio.get_running_loop().time
         digest = self._locations.digest(archive.id)
         epoch, after = (digest.epoch, digest.last) if digest is not None else ("", 0)
-        page = await self._client.digest(archive, epoch, after, PATIENCE)
+        page = await self._client.digest(archive, epoch, after, TIMEOUT_SECONDS)
         if isinstance(page, NoReply):
             if not page.asked:
                 return replace(turn, due=now() + self._seconds)
@@ -198,44 +198,44 @@ class DigestFetcher:
         return after_page(turn, page, now(), self._seconds, anew=means is PageMeaning.ANEW)
 
     async def _refuse(self, archive: str) -> FetchTurn:
-        _LOG.warning("a digest makes no sense, or has no end", archive=archive)
+        _LOG.warning("a digest is invalid, or has no end", archive=archive)
         await self._drop(archive)
         return after_refusal(asyncio.get_running_loop().time())
 
     async def _begin(self, archive: str) -> DigestProgress | None:
-        """Begin a digest anew; None while as much as one may list waits to be swept away."""
+        """Begin a digest anew; None while too many old fingerprints wait to be deleted."""
         digest = await asyncio.to_thread(self._store.begin_digest, archive, self._most_names)
         if digest is None:
-            _LOG.warning("a digest has to wait until others are swept away", archive=archive)
+            _LOG.warning("a digest waits until old fingerprints are deleted", archive=archive)
             self._written.pop(archive, None)
             self._locations.forget(archive)
         else:
-            self._locations.learn(digest)
+            self._locations.put(digest)
         return digest
 
     async def _keep(self, digest: DigestProgress, page: DigestPage) -> int:
-        """Keep a page, and tell of its news; return how many fingerprints there are."""
+        """Store a page, and pass on its changes; return the number of fingerprints."""
         at = self._clock.wall()
         if self._is_as_written(digest, page, at):
-            self._locations.learn(replace(digest, confirmed=at))
+            self._locations.put(replace(digest, confirmed=at))
             return digest.count
         kept = await asyncio.to_thread(self._store.keep_page, digest, page, at)
         if kept is None:
-            self._locations.take(await asyncio.to_thread(self._store.digests))
+            self._locations.replace_all(await asyncio.to_thread(self._store.digests))
             return 0
         self._written[digest.archive] = at
-        self._locations.learn(kept)
-        await self._tell((*page.held, *page.dropped))
+        self._locations.put(kept)
+        await self._notify((*page.held, *page.dropped))
         return kept.count
 
     def _is_as_written(self, digest: DigestProgress, page: DigestPage, at: int) -> bool:
-        """Return whether a page says nothing that is not written down, or not for long."""
+        """Return whether a page has nothing new, and that was stored recently."""
         is_same = digest.whole and page.last == digest.last
-        return is_same and at - self._written.get(digest.archive, 0) < CONFIRMED
+        return is_same and at - self._written.get(digest.archive, 0) < CONFIRM_INTERVAL
 
-    async def _tell(self, news: tuple[int, ...]) -> None:
-        for start in range(0, len(news), _TOLD):
-            self._locations.tell(news[start : start + _TOLD])
+    async def _notify(self, changed: tuple[int, ...]) -> None:
+        for start in range(0, len(changed), _NOTIFY_BATCH):
+            self._locations.notify(changed[start : start + _NOTIFY_BATCH])
             await asyncio.sleep(0)
 
     async def _drop(self, archive: str) -> None:
@@ -245,5 +245,5 @@ class DigestFetcher:
             await asyncio.to_thread(self._store.drop_digest, archive)
 
     async def _sweep(self) -> None:
-        """Sweep away a little of what is forgotten."""
+        """Delete a part of the fingerprints of dropped digests."""
         self._sweeping = await asyncio.to_thread(self._store.sweep_digests, self._sweeping)

@@ -1,8 +1,9 @@
-"""Where items are, as far as the archives that publish a digest say.
+"""Which archives hold an item, by the digests that archives publish.
 
-A resolver that knows who holds an item asks them first. What stands here is a hint: it may be old,
-and an archive may lie. So nobody is told that an item is nowhere for what stands here, and an
-archive whose digest is not here, or was not confirmed for long, is asked as if there were none.
+A resolver asks the archives first that hold an item. A digest is a hint: it may be old, and an
+archive may publish anything. So a reader is never told on this ground that an item does not exist,
+and an archive whose digest is not stored, or was not confirmed for long, is asked as if it had
+none.
 """
 
 from __future__ import annotations
@@ -21,19 +22,21 @@ from ibi.model.clock import Clock
 from ibi.resolver.ports.store import DigestProgress, LocationStore
 
 SECOND: Final = 1_000_000_000
-BOUND: Final = 7200 * SECOND
-"""After which a digest that was not confirmed counts no more: twice the longest that one waits."""
-MOMENT: Final = 0.5
+MAX_AGE: Final = 7200 * SECOND
+"""Nanoseconds after which a digest that was not confirmed is ignored: twice the longest interval
+between two fetches."""
+READ_TIMEOUT_SECONDS: Final = 0.5
 """Seconds that a reader waits for the store."""
-REST: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 """Seconds for which a store that failed is not asked."""
 THREADS: Final = 4
+"""Threads that read the store, if it is not quick."""
 
 _LOG: Final = structlog.get_logger()
 
 
 class Locations:
-    """The archives that hold an item, by their digests; of one event loop."""
+    """The archives that hold an item, by their digests; for one event loop."""
 
     def __init__(
         self,
@@ -43,9 +46,9 @@ class Locations:
         quick: bool,
         on_change: Callable[[int, float], None] | None = None,
     ) -> None:
-        """Look in a store; `quick` says that it can be read in the thread of the loop.
+        """Read from a store; `quick` if it can be read in the thread of the event loop.
 
-        `on_change` takes each fingerprint that a digest has news of, and the loop's time.
+        `on_change` is called with each fingerprint that changed in a digest, and the loop's time.
         """
         self._on_change = on_change
         self._store = store
@@ -53,22 +56,22 @@ class Locations:
         self._quick = quick
         self._digests: dict[str, DigestProgress] = {}
         self._archives: dict[int, str] = {}
-        """By the numbers of their digests."""
+        """Archives by the numbers of their digests."""
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ibi-locations")
         self._rests_until = 0.0
 
     def publishes(self, archive: str) -> bool:
-        """Return whether the whole digest of an archive is here, and is not old."""
+        """Return whether the whole digest of an archive is stored, and is not old."""
         digest = self._digests.get(archive)
         if digest is None or not digest.whole:
             return False
-        return self._clock.wall() - digest.confirmed <= BOUND
+        return self._clock.wall() - digest.confirmed <= MAX_AGE
 
     async def holders(self, label: Label) -> frozenset[str] | None:
         """Return the archives whose digests have an item; None if that cannot be read.
 
-        Readers are not to blame if the store is down or slow: they wait for a moment, and then for
-        none until a while has passed.
+        If the store is down or slow, a reader waits for READ_TIMEOUT_SECONDS, and the next readers
+        do not wait at all for RETRY_SECONDS.
         """
         wanted = fingerprint(label.canonical)
         loop = asyncio.get_running_loop()
@@ -78,60 +81,60 @@ class Locations:
             if loop.time() < self._rests_until:
                 return None
             reading = loop.run_in_executor(self._threads, self._store.holders, wanted)
-            return self._named(await asyncio.wait_for(reading, MOMENT))
+            return self._named(await asyncio.wait_for(reading, READ_TIMEOUT_SECONDS))
         except (IbiError, TimeoutError) as failure:
-            self._rests_until = loop.time() + REST
+            self._rests_until = loop.time() + RETRY_SECONDS
             _LOG.warning("locations cannot be read", error=str(failure) or "it takes too long")
             return None
 
     def _named(self, numbers: Iterable[int]) -> frozenset[str]:
-        """Name archives; a number that stands for none belonged to a digest that is forgotten."""
+        """Return the ids of archives; an unknown number belonged to a digest that was dropped."""
         return frozenset(self._archives[number] for number in numbers if number in self._archives)
 
     def digest(self, archive: str) -> DigestProgress | None:
-        """Return how much of an archive's digest is here."""
+        """Return how much of an archive's digest is stored."""
         return self._digests.get(archive)
 
     def digests(self) -> tuple[DigestProgress, ...]:
-        """Return how much is here of all."""
+        """Return how much of each digest is stored."""
         return tuple(self._digests.values())
 
     @property
     def whole(self) -> int:
-        """How many digests are here as a whole."""
+        """The number of digests that are complete."""
         return sum(digest.whole for digest in self._digests.values())
 
     @property
     def names(self) -> int:
-        """How many fingerprints are here."""
+        """The number of fingerprints."""
         return sum(digest.count for digest in self._digests.values())
 
     @property
     def age(self) -> float:
-        """Seconds since the digest was confirmed that was not for longest."""
+        """Seconds since the last confirmation of the digest that was confirmed longest ago."""
         confirmed = (digest.confirmed for digest in self._digests.values() if digest.whole)
         now = self._clock.wall()
         return (now - min(confirmed, default=now)) / SECOND
 
-    def take(self, digests: Iterable[DigestProgress]) -> None:
-        """Know these digests, and no others."""
+    def replace_all(self, digests: Iterable[DigestProgress]) -> None:
+        """Replace all digests by these."""
         self._digests = {digest.archive: digest for digest in digests}
         self._archives = {digest.number: archive for archive, digest in self._digests.items()}
 
-    def learn(self, digest: DigestProgress) -> None:
-        """Know one digest as it is by now."""
+    def put(self, digest: DigestProgress) -> None:
+        """Store the current progress of one digest."""
         self.forget(digest.archive)
         self._digests[digest.archive] = digest
         self._archives[digest.number] = digest.archive
 
     def forget(self, archive: str) -> None:
-        """Know the digest of an archive no more."""
+        """Remove the digest of an archive."""
         before = self._digests.pop(archive, None)
         if before is not None:
             self._archives.pop(before.number, None)
 
-    def tell(self, fingerprints: Iterable[int]) -> None:
-        """Tell of fingerprints that a digest has news of."""
+    def notify(self, fingerprints: Iterable[int]) -> None:
+        """Call `on_change` with fingerprints that changed in a digest."""
         if self._on_change is None:
             return
         now = asyncio.get_running_loop().time()
@@ -139,5 +142,5 @@ class Locations:
             self._on_change(each, now)
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,8 @@
-"""Reads on in the logs of archives, so that what is known of their items lasts.
+"""Follows the logs of archives, so that cached redirects to them last.
 
-Each archive of which many answers last is asked every few seconds what has changed. An archive
-that does not answer, or whose log began anew, lets its leases run out: then its readers' questions
-are asked of it again, as those of archives without a log always are.
+Each archive with many cached redirects is asked every few seconds what has changed. If an archive
+does not answer, or its log begins anew, its leases end: then it is asked for every reader again,
+like archives without a log.
 """
 
 from __future__ import annotations
@@ -18,37 +18,38 @@ from ibi.resolver.ports.store import ArchiveLookup, DigestProgress
 from ibi.resolver.rules.redirect_lease import ArchiveLeases, Lease
 from ibi.wire.digest import DigestPage
 
-MOST: Final = 512
-"""Archives whose logs are read: of the others, answers are hot and do not last."""
-PARTS: Final = 3
-"""A log is read so many times in the time that a reading holds."""
-LONGEST: Final = 3600.0
-"""Seconds that an answer lasts, whatever the log says."""
+MAX_LOGS: Final = 512
+"""Archives whose logs are read: redirects to the others are cached for a short time only."""
+READS_PER_LEASE: Final = 3
+"""How often a log is read in the time for which one read extends the leases."""
+MAX_LEASE_SECONDS: Final = 3600.0
+"""Seconds for which a redirect lasts at most, without changes in the log."""
 MAX_PAGES: Final = 4
-"""Read at a time: who has more to say is behind for now."""
-SLICE: Final = 2048
-"""Fingerprints that are forgotten at a time, while readers wait."""
-_MOST_WANTED: Final = 10_000
+"""Pages that are read at a time: an archive with more pages is behind for now."""
+FORGET_BATCH: Final = 2048
+"""Fingerprints that are dropped before other tasks of the event loop run."""
+_MAX_WANTED: Final = 10_000
+"""Archives in memory whose logs are not read, with their number of questions."""
 
 _LOG: Final = structlog.get_logger()
 
 
 class DigestIndex(Protocol):
-    """How far the digests of archives are known."""
+    """How much of the digests of archives is stored."""
 
     def publishes(self, archive: str) -> bool:
-        """Return whether the whole digest of an archive is here."""
+        """Return whether the whole digest of an archive is stored."""
         ...
 
     def digest(self, archive: str) -> DigestProgress | None:
-        """Return how much of it is here."""
+        """Return how much of the digest of an archive is stored."""
         ...
 
 
 class LogFollower:
-    """Reads the logs of some archives; of one event loop."""
+    """Follows the logs of some archives; for one event loop."""
 
-    def __init__(  # noqa: PLR0913  # where it reads, and whom it tells
+    def __init__(  # noqa: PLR0913  # its collaborators
         self,
         client: ArchiveClient,
         archives: ArchiveLookup,
@@ -56,11 +57,11 @@ class LogFollower:
         forget: Callable[[int, float], None],
         *,
         seconds: float,
-        longest: float = LONGEST,
+        longest: float = MAX_LEASE_SECONDS,
     ) -> None:
-        """Read nothing yet; `forget` is told of fingerprints that stand in a log, and when.
+        """Follow no log yet; `forget` is called with each changed fingerprint, and the time.
 
-        Answers hold for `seconds` after each reading, and for no longer than `longest`.
+        Redirects are valid for `seconds` after each read, and for no longer than `longest`.
         """
         self._client = client
         self._archives = archives
@@ -71,7 +72,7 @@ class LogFollower:
         self._read: dict[str, ArchiveLeases] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._wanted: dict[str, int] = {}
-        """How often an archive whose log is not read was asked."""
+        """How often archives were asked whose logs are not read."""
         self.readings = 0
 
     def __len__(self) -> int:
@@ -79,7 +80,7 @@ class LogFollower:
         return len(self._read)
 
     def lease(self, archive: str, asked: float, now: float) -> Lease | None:
-        """Return the lease of an answer; None if it does not last, which later ones may."""
+        """Return the lease of an answer; None if it does not last."""
         if not self._seconds or not self._digests.publishes(archive):
             return None
         leases = self._read.get(archive)
@@ -90,10 +91,10 @@ class LogFollower:
         return None
 
     def _has_room(self, archive: str) -> bool:
-        """Make room for an archive of which more was asked than of one that has it."""
-        if len(self._read) < MOST:
+        """Make room for an archive that was asked more often than one whose log is read."""
+        if len(self._read) < MAX_LOGS:
             return True
-        if len(self._wanted) >= _MOST_WANTED:
+        if len(self._wanted) >= _MAX_WANTED:
             self._wanted.clear()
         wanted = self._wanted[archive] = self._wanted.get(archive, 0) + 1
         least = min(self._read, key=lambda name: self._read[name].answers)
@@ -110,7 +111,7 @@ class LogFollower:
         self._read[archive] = ArchiveLeases(
             digest.epoch, digest.last, now, seconds=self._seconds, longest=self._longest
         )
-        self._tasks[archive] = asyncio.create_task(self._stay(archive), name="ibi-vigil")
+        self._tasks[archive] = asyncio.create_task(self._follow(archive), name="ibi-log-follower")
 
     def _end(self, archive: str) -> None:
         self._read.pop(archive).end()
@@ -122,40 +123,40 @@ class LogFollower:
             leases.release()
 
     async def close(self) -> None:
-        """Read no more, and let nothing last."""
+        """Stop following logs, and end all leases."""
         tasks = list(self._tasks.values())
         for archive in list(self._read):
             self._end(archive)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _stay(self, name: str) -> None:
-        """Read on in the log of an archive, for as long as answers of it last."""
+    async def _follow(self, name: str) -> None:
+        """Follow the log of an archive, while redirects to it are cached."""
         leases = self._read[name]
         loop = asyncio.get_running_loop()
-        pause = self._seconds / PARTS
+        pause = self._seconds / READS_PER_LEASE
         while self._digests.publishes(name):
             began = loop.time()
             try:
                 if not await self._read_on(name, leases):
                     break
-            except Exception:  # noqa: BLE001  # whatever one archive does, it is asked again
+            except Exception:  # noqa: BLE001  # after any failure it is asked again
                 _LOG.exception("a log could not be read")
             if leases.is_idle(began):
                 break
             await asyncio.sleep(began + pause - loop.time())
         leases.end()
-        await asyncio.sleep(pause)  # or it would be asked again at once
+        await asyncio.sleep(pause)  # or it would be followed again at once
         del self._read[name], self._tasks[name]
 
     async def _read_on(self, name: str, leases: ArchiveLeases) -> bool:
-        """Read what is new in a log; False if it does not go on where it was read before."""
+        """Read the new pages of a log; return False if it does not continue the last one."""
         for _ in range(MAX_PAGES):
             archive = self._archives.find(name)
             if archive is None or not archive.address:
                 return False
             began = asyncio.get_running_loop().time()
             page = await self._client.digest(
-                archive, leases.epoch, leases.last, self._seconds / PARTS
+                archive, leases.epoch, leases.last, self._seconds / READS_PER_LEASE
             )
             if not isinstance(page, DigestPage):
                 return page is not None
@@ -169,8 +170,8 @@ class LogFollower:
         return True
 
     async def _forget_all(self, prints: tuple[int, ...]) -> None:
-        for start in range(0, len(prints), SLICE):
+        for start in range(0, len(prints), FORGET_BATCH):
             now = asyncio.get_running_loop().time()
-            for print_ in prints[start : start + SLICE]:
+            for print_ in prints[start : start + FORGET_BATCH]:
                 self._forget(print_, now)
             await asyncio.sleep(0)

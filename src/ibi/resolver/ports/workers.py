@@ -47,21 +47,21 @@ class ProcessStore(Protocol):
     it saw last.
     """
 
-    def join(self, process: str, duties: Sequence[str]) -> None:
+    def register(self, process: str, duties: Sequence[str]) -> None:
         """Begin with a process, by a name that was never used."""
         ...
 
-    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
+    def heartbeat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
         """Say that a process is there, and that others are gone if they were not heard since.
 
         Duties that nobody has are its own from then on. None if it counts as gone itself.
         """
         ...
 
-    def leave(self, process: str) -> None:
+    def unregister(self, process: str) -> None:
         """Forget a process, which is about to end."""
         ...
 
-    def adopt(self, process: str) -> int:
+    def adopt_pending(self, process: str) -> int:
         """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
         ...

@@ -1,1 +1,1 @@
-"""The archives on record: registration, inclusion and availability."""
+"""The registered archives: registration, inclusion and availability."""

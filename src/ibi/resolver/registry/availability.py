@@ -1,9 +1,10 @@
-"""Which of the included archives answer: heard at every question, so it must be quick.
+"""Which of the included archives answer. Every reply updates it, so it must be quick.
 
-What another process has put on record of an archive is believed, down or up. But who has just had
-an answer itself does not believe that the archive is down, nor does it contradict: else two
-machines, of which one reaches the archive, would say down and up in turn for ever. Such an archive
-is disputed: it is asked here, and whoever is on duty tries it, as any that is down.
+An outage, or the end of one, that another process recorded is adopted. But a process that has just
+received an answer does not adopt the outage, nor does it record the contrary: else two machines, of
+which one reaches the archive, would record down and up in turn for ever. Such an archive is
+disputed: searches of this process ask it, and the process that runs the health check tries it like
+any archive that is down.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from ibi.resolver.rules.archive_roster import Roster
 from ibi.resolver.rules.outage import SECOND, Breaker
 
 RECENT: Final = 5 * SECOND
-"""For which an answer that was had here counts more than what others say."""
+"""Nanoseconds for which an answer that this process received counts more than a recorded outage."""
 
 
 class Availability:
-    """Opens and ends outages in a roster; `tell` gets the archive, what happened, and why."""
+    """Begins and ends outages in a roster; `report` gets the archive, what happened, and why."""
 
     def __init__(
         self,
         roster: Roster,
         clock: Clock,
-        tell: Callable[[str, str, str], None],
+        report: Callable[[str, str, str], None],
         jitter: Callable[[], float],
     ) -> None:
-        """Begin without suspicion."""
+        """Begin without silences."""
         self._roster = roster
         self._clock = clock
-        self._tell = tell
+        self._report = report
         self._jitter = jitter
         self._silences: dict[str, Breaker] = {}
-        """Of archives that were silent, and are not down yet."""
+        """Archives that were silent, and are not down yet."""
         self._asked: dict[str, int] = {}
         self._answered: dict[str, int] = {}
         self._disputed: dict[str, Outage] = {}
@@ -49,11 +50,11 @@ class Availability:
         return archive is not None and archive.inclusion is not None and archive.outage is None
 
     def last_asked(self, name: str) -> int:
-        """Return the uptime at which an archive was last heard of, or all this began."""
+        """Return the uptime at which an archive last answered or was silent, or of the start."""
         return self._asked.get(name, self._began)
 
-    def heard(self, name: str, silence: str) -> None:
-        """Note that an archive answered, or by a reason that it did not."""
+    def note_reply(self, name: str, silence: str) -> None:
+        """Record that an archive answered, or the reason for which it did not."""
         archive = self._roster.find(name)
         if archive is None or archive.inclusion is None:
             return
@@ -63,7 +64,7 @@ class Availability:
             self._silences.pop(name, None)
             if archive.outage is not None:
                 self._roster.put(replace(archive, outage=None))
-                self._tell(name, "up", "")
+                self._report(name, "up", "")
             return
         before = self._silences.pop(name, None) or Breaker.of(archive)
         after = before.after_silence(silence, self._clock.wall(), self._jitter())
@@ -71,27 +72,27 @@ class Availability:
             self._silences[name] = after
         elif after.outage != archive.outage:
             self._roster.put(replace(archive, outage=after.outage))
-            if archive.outage is None:  # how often it was tried since is nothing to tell
+            if archive.outage is None:  # later tries are not recorded
                 self._disputed.pop(name, None)
-                self._tell(name, "down", silence)
+                self._report(name, "down", silence)
 
-    def returned(self, name: str) -> None:
-        """Note that an archive that was down confirmed that it is there.
+    def note_confirmation(self, name: str) -> None:
+        """Record that an archive that was down sent its confirmation.
 
-        It is asked again. But what was held against it is, until it answers a question: one that
-        confirms and does not answer would else go up and down all the time.
+        Searches ask it again. But its silences still count until it answers a question: else an
+        archive that confirms and does not answer would go up and down all the time.
         """
         archive = self._roster.find(name)
         failures = archive.outage.failures if archive is not None and archive.outage else 0
         before = self._silences.get(name)
-        self.heard(name, "")
+        self.note_reply(name, "")
         if failures or before is not None:
             self._silences[name] = Breaker(failures or (before.silences if before else 0))
         if self._disputed.pop(name, None) is not None:
-            self._tell(name, "up", "")
+            self._report(name, "up", "")
 
     def down(self) -> tuple[RegisteredArchive, ...]:
-        """Return the archives that are down, here or as others say."""
+        """Return the archives that are down, by this process or by the record."""
         disputed = (
             replace(archive, outage=outage)
             for name, outage in self._disputed.items()
@@ -99,8 +100,8 @@ class Availability:
         )
         return (*self._roster.down(), *disputed)
 
-    def believe(self, archive: RegisteredArchive, *, is_ours: bool) -> None:
-        """Show an archive as it is on record; `is_ours` if our own word is on its way there."""
+    def adopt(self, archive: RegisteredArchive, *, is_ours: bool) -> None:
+        """Adopt the recorded state; `is_ours` if an outage noticed here is still being written."""
         name, mine = archive.id, self._roster.find(archive.id)
         if mine is None or archive.inclusion is None or archive.address != mine.address:
             self.forget(name)
@@ -115,12 +116,12 @@ class Availability:
                 archive = replace(archive, outage=None)
             else:
                 self._silences.pop(name, None)
-        else:  # how often it was tried since is known here alone
+        else:  # the tries since then are in this process only
             archive = replace(archive, outage=mine.outage)
         self._roster.put(archive)
 
     def end_disputes(self) -> None:
-        """Believe what others say of archives that have not answered here of late."""
+        """Adopt the recorded outages of archives that have not answered this process recently."""
         for name, outage in list(self._disputed.items()):
             archive = self._roster.find(name)
             if archive is not None and not self._has_answered(name):
@@ -132,13 +133,13 @@ class Availability:
         answered = self._answered.get(name)
         return answered is not None and self._clock.uptime() - answered < RECENT
 
-    def forgive(self, name: str) -> None:
-        """Hold nothing against an archive any more: it has shown that it is there, or moved."""
+    def reset(self, name: str) -> None:
+        """Discard the silences of an archive: it has confirmed, or moved."""
         self._silences.pop(name, None)
         self._disputed.pop(name, None)
         self._asked[name] = self._clock.uptime()
 
     def forget(self, name: str) -> None:
-        """Forget an archive."""
+        """Remove an archive."""
         for known in (self._silences, self._asked, self._answered, self._disputed):
             known.pop(name, None)

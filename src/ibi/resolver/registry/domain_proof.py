@@ -1,14 +1,15 @@
-"""Registration by whoever controls the domain name that the service's label names.
+"""Registration by proof of control of the domain name in the service's label.
 
-The standard has an operator judge who registers. A label says more: its prefix is the name of a
-host, and whoever can put a text there speaks for it. As for certificates (RFC 8555, 8.3 and 8.4),
-the text is fetched from a fixed place on that host, or looked up in the domain name system:
+The standard leaves it to an operator to judge a registration. A label says more: its prefix is the
+name of a host, and a party that can publish a text there controls it. As for certificates (RFC
+8555, 8.3 and 8.4), the text is fetched from a fixed place on that host, or looked up in the DNS:
 
     http://<host>/.well-known/ibi-registration/<proof>   is   <proof>.<service>
     _ibi-registration.<host>   has the TXT record   ibi-registration=<proof>
 
-The proof is a digest of the token. All the world can read it, and the key goes to whoever comes
-with the token: that stays with whoever began. This draws random tokens, and waits for the world.
+The proof is a digest of the token. The proof is public, and the key is returned to the client that
+presents the token, which only the client that began has. This module draws random tokens, and
+waits for hosts and name servers.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
 from ibi.resolver.ports.store import Challenge, ChallengeStore
 from ibi.wire.mail_address import is_mail_address
 
-MOST_OPEN: Final = 1000
-"""Challenges at one time: there are not so many new archives in an hour."""
-LIFE: Final = 3600
-"""Seconds of a challenge."""
-PATIENCE: Final = 10.0
-"""Seconds for the host, and as many for the name servers."""
+MAX_CHALLENGES: Final = 1000
+"""Open challenges at one time: there are fewer new archives in an hour."""
+CHALLENGE_SECONDS: Final = 3600
+"""Seconds for which a challenge can be met."""
+TIMEOUT_SECONDS: Final = 10.0
+"""Seconds for the reply of the host, and as many for the name servers."""
 _SECOND: Final = 1_000_000_000
 _WELL_KNOWN: Final = "/.well-known/ibi-registration/"
 _TEXT_NAME: Final = "_ibi-registration."
-# Names that mean something else in every network (RFC 6761, 6762 and its appendix G, 8375).
+# Names that have another meaning in each network (RFC 6761, 6762 and its appendix G, 8375).
 _PRIVATE: Final = (
     "localhost",
     "local",
@@ -53,7 +54,7 @@ _PRIVATE: Final = (
 
 
 class Proof(NamedTuple):
-    """What shows control of a host: a text, and where it is looked for."""
+    """A text that proves control of a host, and the place where it is looked for."""
 
     place: str
     text: str
@@ -62,7 +63,7 @@ class Proof(NamedTuple):
 def host_of(service: Label) -> str:
     """Return host and port of the subsystem that a label names, without a port if it is 80.
 
-    A label from before 2009 is decoded only by guess, which proves nothing.
+    A label from before 2009 can only be decoded by guess, which proves nothing.
     """
     if isinstance(service, RepositoryName):
         host = service.host
@@ -76,14 +77,14 @@ def host_of(service: Label) -> str:
 
 
 def http_proof(challenge: Challenge) -> Proof:
-    """Return what the host may show, and at which URL."""
+    """Return the text that the host may serve, and its URL."""
     proof = _digest(challenge.token)
     place = f"http://{challenge.host}{_WELL_KNOWN}{proof}"
     return Proof(place, f"{proof}.{challenge.service}")
 
 
 def text_proof(challenge: Challenge) -> Proof | None:
-    """Return the TXT record that the domain name may have instead; an IP address has none."""
+    """Return the TXT record that the domain name may have instead; None for an IP address."""
     name = _name(challenge.host)
     if _is_ip(name):
         return None
@@ -91,7 +92,7 @@ def text_proof(challenge: Challenge) -> Proof | None:
 
 
 class DomainProof:
-    """Gives out challenges, and sees whether they are met; for one event loop."""
+    """Issues challenges, and checks whether they are met; for one event loop."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class DomainProof:
         *,
         allow_private: bool = False,
     ) -> None:
-        """Take names and addresses that are not public only if `allow_private`."""
+        """Accept names and addresses that are not public only if `allow_private`."""
         self._store = store
         self._client = client
         self._texts = texts
@@ -111,7 +112,7 @@ class DomainProof:
         self._begins = asyncio.Lock()
 
     async def begin(self, service: Label, administrator: str) -> Challenge:
-        """Return a new challenge, for as many as come: who meets one shows it for that one."""
+        """Return a new challenge; a service may have several, and each is met by its own proof."""
         host = host_of(service)
         if not self._allow_private and not _is_public(_name(host)):
             raise ResolverRequestError(
@@ -123,27 +124,27 @@ class DomainProof:
                 "The administrator cannot be reached: expected an e-mail address."
             )
         now = self._clock.wall()
-        until = now + LIFE * _SECOND
+        until = now + CHALLENGE_SECONDS * _SECOND
         token = secrets.token_urlsafe(32)
         challenge = Challenge(token, service.canonical, host, administrator, now, until)
         async with self._begins:
-            if await asyncio.to_thread(self._store.forget_challenges, now) >= MOST_OPEN:
-                raise OverloadError(LIFE)
+            if await asyncio.to_thread(self._store.forget_challenges, now) >= MAX_CHALLENGES:
+                raise OverloadError(CHALLENGE_SECONDS)
             await asyncio.to_thread(self._store.keep_challenge, challenge)
         return challenge
 
     async def find(self, token: str) -> Challenge:
-        """Return a challenge that can still be met."""
+        """Return a challenge that can still be met; raise NotOnRecordError if there is none."""
         challenge = await asyncio.to_thread(self._store.challenge, token)
         if challenge is None or challenge.until < self._clock.wall():
             raise NotOnRecordError("challenge", token)
         return challenge
 
     async def complete(self, token: str) -> Challenge:
-        """Return a challenge that is met, and forget it.
+        """Return a challenge that is met, and delete it.
 
-        ProofError says what was looked for, where, and what was found there. The challenge can
-        then be tried again, for as long as it lives.
+        Raises ProofError, which says what was looked for, where, and what was found there. The
+        challenge can then be tried again, until it ends.
         """
         challenge = await self.find(token)
         lack = await self._lack_at_host(challenge)
@@ -153,18 +154,18 @@ class DomainProof:
                 raise ProofError(
                     f"Control of {challenge.host} was not shown. {lack} {lack_in_names}"
                 )
-        # Of many who come with one token, one gets it.
+        # Of several requests with one token, one gets the challenge.
         taken = await asyncio.to_thread(self._store.take_challenge, token)
         if taken is None:
             raise NotOnRecordError("challenge", token)
         return taken
 
     async def _lack_at_host(self, challenge: Challenge) -> str:
-        """Say what is not there; empty if the proof is."""
+        """Return what is missing on the host; empty if the proof is there."""
         place, expected = http_proof(challenge)
         try:
             path = _WELL_KNOWN + _digest(challenge.token)
-            found = await self._client.challenge(challenge.host, path, PATIENCE)
+            found = await self._client.challenge(challenge.host, path, TIMEOUT_SECONDS)
         except ProofError as fault:
             return f"At {place} the text {expected} was looked for. {fault}"
         if found.strip() == expected:
@@ -177,7 +178,7 @@ class DomainProof:
             return "An IP address has no texts in the domain name system."
         asked = f"A TXT record {proof.text} of {proof.place} was looked for"
         try:
-            found = await self._texts.texts(proof.place, PATIENCE)
+            found = await self._texts.texts(proof.place, TIMEOUT_SECONDS)
         except ProofError as fault:
             return f"{asked}. {fault}"
         if proof.text in (text.strip() for text in found):
@@ -207,9 +208,10 @@ def _is_ip(name: str) -> bool:
 
 
 def _is_public(name: str) -> bool:
-    """Tell names and addresses that are the same everywhere; the client checks where it connects.
+    """Return whether a name or address is the same everywhere.
 
-    So this is for a clear word at the beginning, and lest the name servers of the house be asked.
+    The client checks the address to which it connects. This check only gives a clear error early,
+    and keeps private names from the local name servers.
     """
     if _is_ip(name):
         return ip_address(name).is_global

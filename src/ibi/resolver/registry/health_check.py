@@ -1,7 +1,7 @@
-"""Looks after archives that nobody asks: whether those that are down are up, and the others down.
+"""Checks archives that no search asks: whether those that are down are up, and the others down.
 
-Searches notice when an archive that they ask falls silent, and do not ask it then. So somebody
-else has to: by the request for a confirmation, which an archive answers at no cost (004, 5.2).
+Searches notice when an archive that they ask falls silent, and do not ask it then. So it is asked
+here, by the request for a confirmation, which costs an archive nothing (004, 5.2).
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import MAX_SILENCES, SECOND, is_due
 
-PATIENCE: Final = 3.0
+TIMEOUT_SECONDS: Final = 3.0
 """Seconds that an archive has for its confirmation."""
 TICK: Final = 0.25
-"""Seconds between two looks; the shortest retry is twice that."""
-QUIET: Final = 600 * SECOND
-"""After which an archive that nobody asked is asked."""
-MOST_AT_ONCE: Final = 64
+"""Seconds between two rounds; the shortest retry is twice that."""
+MAX_IDLE: Final = 600 * SECOND
+"""Nanoseconds without a question after which an archive is checked."""
+MAX_CONCURRENT: Final = 64
+"""Archives that are asked at the same time."""
 _LOG: Final = structlog.get_logger()
 
 
 class HealthCheck:
-    """Asks archives whether they are there, until it is cancelled."""
+    """Asks archives for confirmations, until it is cancelled."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class HealthCheck:
         tick: float = TICK,
         on_duty: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Look at the archives of a registry, so many seconds apart, while it is on duty."""
+        """Check the archives of a registry every `tick` seconds, while `on_duty` returns true."""
         self._registry = registry
         self._client = client
         self._clock = clock
@@ -51,14 +52,14 @@ class HealthCheck:
         self._share = 0.0
 
     async def run(self) -> None:
-        """Watch."""
+        """Check archives in rounds until cancelled."""
         try:
             while True:
                 try:
                     if self._on_duty():
-                        self._look()
-                except Exception:  # noqa: BLE001  # whatever it is, archives have to be watched
-                    _LOG.exception("the watch failed")
+                        self._begin_due()
+                except Exception:  # noqa: BLE001  # archives have to be checked after any failure
+                    _LOG.exception("the health check failed")
                 await asyncio.sleep(self._tick)
         finally:
             tasks = tuple(self._asking.values())
@@ -66,8 +67,8 @@ class HealthCheck:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _look(self) -> None:
-        """Begin to ask whoever is to be asked now."""
+    def _begin_due(self) -> None:
+        """Begin to ask all archives that are due."""
         now = self._clock.wall()
         due = [
             (archive.outage.next_try, archive)
@@ -77,16 +78,16 @@ class HealthCheck:
         for _, archive in sorted(due, key=lambda each: each[0]):
             self._begin(archive, 1)
         for archive in self._next():
-            if self._registry.is_asked(archive.id) and self._is_quiet(archive):
+            if self._registry.is_asked(archive.id) and self._is_idle(archive):
                 self._begin(archive, MAX_SILENCES)
 
     def _next(self) -> tuple[RegisteredArchive, ...]:
-        """Return the archives whose turn it is: each comes once in the time that makes one quiet.
+        """Return the next archives: each comes once in MAX_IDLE.
 
         So they are spread over that time, however many there are.
         """
         included, now = self._registry.included(), self._clock.uptime()
-        self._share += len(included) * (now - self._looked) / QUIET
+        self._share += len(included) * (now - self._looked) / MAX_IDLE
         self._looked = now
         count = min(int(self._share), len(included))
         self._share %= 1
@@ -96,30 +97,32 @@ class HealthCheck:
         self._place = (start + count) % max(1, len(included))
         return turn
 
-    def _is_quiet(self, archive: RegisteredArchive) -> bool:
-        return self._clock.uptime() - self._registry.last_asked(archive.id) >= QUIET
+    def _is_idle(self, archive: RegisteredArchive) -> bool:
+        return self._clock.uptime() - self._registry.last_asked(archive.id) >= MAX_IDLE
 
     def _begin(self, archive: RegisteredArchive, times: int) -> None:
-        # Those left out come again: they are due still, or their turn comes.
-        if archive.id in self._asking or len(self._asking) >= MOST_AT_ONCE:
+        # Archives that are left out come again: they are still due, or come next in turn.
+        if archive.id in self._asking or len(self._asking) >= MAX_CONCURRENT:
             return
         task = asyncio.create_task(self._ask(archive, times))
         self._asking[archive.id] = task
         task.add_done_callback(lambda _: self._asking.pop(archive.id, None))
 
     async def _ask(self, archive: RegisteredArchive, times: int) -> None:
-        """Ask an archive until it answers; one that nobody else asks as often as makes it sure."""
+        """Ask an archive until it answers; an idle one, until it counts as down."""
         try:
             for _ in range(times):
-                silence = await self._client.confirm(archive.address, archive.service, PATIENCE)
+                silence = await self._client.confirm(
+                    archive.address, archive.service, TIMEOUT_SECONDS
+                )
                 now = self._registry.find(archive.id)
                 if now is None or now.address != archive.address:
-                    return  # it has moved, or is gone
+                    return  # it has moved, or was removed
                 if silence == NO_SLOT:
                     return
                 if not silence:
-                    self._registry.returned(archive.id)
+                    self._registry.note_confirmation(archive.id)
                     return
-                self._registry.heard(archive.id, silence)
-        except Exception:  # noqa: BLE001  # as above: it comes again at its turn
-            _LOG.exception("an archive could not be watched", archive=archive.id)
+                self._registry.note_reply(archive.id, silence)
+        except Exception:  # noqa: BLE001  # it is checked again later
+            _LOG.exception("an archive could not be checked", archive=archive.id)

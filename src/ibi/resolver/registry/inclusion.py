@@ -1,7 +1,7 @@
-"""Archives switched on and off: what a resolver does about it (004, section 5.2, Figure 5.1).
+"""Inclusion and exclusion of archives, on their request (004, section 5.2, Figure 5.1).
 
-Our Decision: the figure has the resolver ask for the confirmation before it looks at the key. Then
-anybody could make it call any address; so the key is looked at first (threats, row 1).
+Our Decision: in the figure the resolver asks for the confirmation before it checks the key. Then
+anyone could make it call any address; so the key is checked first (threats, row 1).
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
-from ibi.resolver.registry.registration_key import KeyGuessLimit, fits
+from ibi.resolver.registry.registration_key import KeyGuessLimit, matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import good_keys
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 
-PATIENCE: Final = 3.0
+TIMEOUT_SECONDS: Final = 3.0
 """Seconds that an archive has for its confirmation; it waits for the status meanwhile."""
-KEYS_AT_ONCE: Final = 2
-"""A look at a key costs a core a twentieth of a second, by intention."""
-MOST_WAITING: Final = 32
-"""So that whoever waits for a look is served while it still listens."""
+MAX_KEY_CHECKS: Final = 2
+"""Keys that are checked at the same time: a check takes a twentieth of a second of a core,
+intentionally."""
+MAX_WAITING: Final = 32
+"""Requests that wait for a check: all of them are served before their clients give up."""
 _LOG: Final = structlog.get_logger()
 
 
 class InclusionService:
-    """Serves the requests of archives to be included and excluded; of one event loop."""
+    """Serves the requests of archives to be included and excluded; for one event loop."""
 
     def __init__(
         self, registry: Registry, client: ArchiveClient, guesses: KeyGuessLimit, clock: Clock
     ) -> None:
-        """Serve by a registry."""
+        """Serve requests for the archives of a registry."""
         self._registry = registry
         self._client = client
         self._guesses = guesses
         self._clock = clock
-        self._keys = asyncio.Semaphore(KEYS_AT_ONCE)
+        self._keys = asyncio.Semaphore(MAX_KEY_CHECKS)
         self._waiting = 0
         self._last: dict[str, InclusionRequest] = {}
         """The newest request of archives that are being asked for their confirmation."""
@@ -52,7 +53,7 @@ class InclusionService:
     async def serve(
         self, request: InclusionRequest | ExclusionRequest, peer: str
     ) -> InclusionStatus | ExclusionStatus:
-        """Include or exclude an archive, if its key is right; `peer` is who sent the request."""
+        """Include or exclude an archive, if its key is right; `peer` is the client's address."""
         archive, fitted = await self._admitted(request.record, request.key, peer)
         if isinstance(request, ExclusionRequest):
             self._last.pop(archive.id, None)
@@ -63,13 +64,13 @@ class InclusionService:
     async def _admitted(
         self, record: ArchiveRecord, key: RegistrationKey, peer: str
     ) -> tuple[RegisteredArchive, str]:
-        """Return the archive whose key it is, and what is kept of that key.
+        """Return the archive that the key belongs to, and the stored hash of the key.
 
-        An archive that is not known, or is still pending, is refused as one whose key is wrong,
-        and at the same cost: nobody learns from it who is registered.
+        An archive that is unknown or still pending is refused like one whose key is wrong, and at
+        the same cost, so that the reply does not disclose which archives are registered.
         """
         client, name = _network(peer), record.service.canonical
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise TooManyRequestsError(1)
         wait = self._guesses.admit(client, name, self._clock.uptime())
         if wait:
@@ -90,8 +91,8 @@ class InclusionService:
         return archive, fitted
 
     async def _on_record(self, name: str) -> RegisteredArchive | None:
-        """Return an archive, also if it was registered elsewhere a moment ago."""
-        with suppress(StorageError):  # then by what is known here
+        """Return an archive, also if another process registered it just now."""
+        with suppress(StorageError):  # then as it is in memory
             return await self._registry.fresh(name)
         return self._registry.find(name)
 
@@ -101,9 +102,9 @@ class InclusionService:
         name = archive.id
         self._last[name] = request
         try:
-            confirmed = await self._is_there(request.record)
+            confirmed = await self._confirms(request.record)
             moves = confirmed or not await self._is_still_elsewhere(name, request.record)
-            # What the archive said since counts more: that it is off, or at another address.
+            # A later request of the archive takes precedence: it may be off, or at another address.
             if moves and self._last.get(name) is request:
                 await self._registry.include(
                     name, request.record, confirmed=confirmed, fitted=fitted, before=archive
@@ -113,19 +114,20 @@ class InclusionService:
                 del self._last[name]
         return InclusionStatus(confirmed)
 
-    async def _is_there(self, record: ArchiveRecord) -> bool:
+    async def _confirms(self, record: ArchiveRecord) -> bool:
         """Ask an archive for its confirmation (Example 5.4)."""
-        return not await self._client.confirm(record.address, record.service, PATIENCE)
+        return not await self._client.confirm(record.address, record.service, TIMEOUT_SECONDS)
 
     async def _is_still_elsewhere(self, name: str, record: ArchiveRecord) -> bool:
-        """Return whether an archive that nobody finds where it says can be found where it was.
+        """Return whether an archive still confirms at its old address, and not at the new one.
 
-        The standard includes an archive whose key is right, confirmed or not, and so do we. But
-        the key travels in a URL, and whoever has seen one could send readers of that archive to
-        an address where nothing is (threats, row 22). The archive's own confirmation weighs more:
-        while it comes from the address at which it was confirmed, it stays included there, and
-        the status says, truly, that it is included and that the new address was not confirmed.
-        Once the old address falls silent, or the new one confirms, the archive has moved.
+        The standard includes an archive whose key is right, confirmed or not, and so do we. But the
+        key travels in a URL, and a party that has seen one could send readers of that archive to an
+        address where nothing is (threats, row 22). The archive's own confirmation counts more:
+        while it comes from the address at which it was confirmed, the archive stays included there,
+        and the status says, correctly, that it is included and that the new address was not
+        confirmed. Once the old address falls silent, or the new one confirms, the archive has
+        moved.
         """
         archive = self._registry.find(name)
         inclusion = archive.inclusion if archive is not None else None
@@ -133,7 +135,7 @@ class InclusionService:
             return False
         if inclusion.address == record.address:
             return False
-        if await self._client.confirm(inclusion.address, archive.service, PATIENCE):
+        if await self._client.confirm(inclusion.address, archive.service, TIMEOUT_SECONDS):
             return False
         _LOG.warning(
             "unconfirmed address set aside",
@@ -145,15 +147,18 @@ class InclusionService:
 
 
 def _fitting(key: RegistrationKey, good: tuple[str, str]) -> str:
-    """Return what is kept of this key; empty if it is none of the good ones.
+    """Return the stored hash that this key matches; empty if there is none.
 
-    A wrong key costs two looks, whether there are two keys, one or none.
+    A wrong key costs two checks, whether there are two keys, one or none.
     """
-    return next((kept for kept in good if fits(key, kept)), "")
+    return next((kept for kept in good if matches(key, kept)), "")
 
 
 def _network(peer: str) -> str:
-    """Return whose failures count together: who has one address of an IPv6 network has them all."""
+    """Return the network whose failures count together.
+
+    A client with one address of an IPv6 /64 network can use all of them.
+    """
     try:
         address = ip_address(peer)
     except ValueError:

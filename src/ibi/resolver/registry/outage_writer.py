@@ -1,4 +1,4 @@
-"""Outages on their way to the store: noted at once, written in the background."""
+"""Writes outages to the store, in the background."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ibi.errors import IbiError, NotOnRecordError
 from ibi.model.clock import Clock
 from ibi.resolver.ports.store import RegistryEvent
 
-REST: Final = 5.0
+RETRY_SECONDS: Final = 5.0
 """Seconds after which a store that failed is tried again."""
 RESOLVER: Final = "resolver"
-"""Who says that an archive is down."""
+"""The actor in the history of outages: the resolver itself."""
 _LOG: Final = structlog.get_logger()
 
 
 class OutageWriter:
-    """What is still to be written: of each archive only what happened last."""
+    """The outages still to be written: of each archive only the last event."""
 
     def __init__(self, write: Callable[[RegistryEvent], Awaitable[None]], clock: Clock) -> None:
-        """Get ready; `write` keeps what is then seen of an archive, and the event with it."""
+        """Begin empty; `write` stores the current state of an archive, and the event with it."""
         self._write = write
         self._clock = clock
         self._events: dict[str, RegistryEvent] = {}
@@ -33,37 +33,37 @@ class OutageWriter:
         self._closing = asyncio.Event()
 
     def add(self, archive: str, act: str, detail: str) -> None:
-        """Have it written that an archive went down or came up."""
+        """Queue the event that an archive went down or came up."""
         self._events[archive] = RegistryEvent(0, self._clock.wall(), RESOLVER, act, archive, detail)
         self._news.set()
 
     def has(self, archive: str) -> bool:
-        """Return whether there is still something to be written of an archive."""
+        """Return whether an event of an archive is still to be written."""
         return archive in self._events or archive == self._being_written
 
     def forget(self, archive: str) -> None:
-        """Write nothing of an archive that is gone."""
+        """Discard the event of an archive that was removed."""
         self._events.pop(archive, None)
 
     async def run(self) -> None:
-        """Write whatever comes, until it is closed: what is being written is not broken off."""
+        """Write events as they come, until it is closed; a write is never interrupted."""
         while not self._closing.is_set():
             await self._news.wait()
             self._news.clear()
             if not await self.drain():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), REST)
+                    await asyncio.wait_for(self._closing.wait(), RETRY_SECONDS)
                 self._news.set()
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Begin no further write."""
         self._closing.set()
         self._news.set()
 
     async def drain(self) -> bool:
-        """Write all that there is; False if the store does not take it."""
+        """Write all events; return False if the store fails."""
         for archive in tuple(self._events):
-            # Taken first: something else may happen to the archive meanwhile.
+            # Taken first: another event of the archive may come meanwhile.
             event = self._events.pop(archive, None)
             if event is None:
                 continue

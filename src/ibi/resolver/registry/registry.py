@@ -1,9 +1,9 @@
-"""The registry of a resolver: who is registered, who is included, and every change of it.
+"""The registry of a resolver: registered archives, included archives, and every change.
 
-All archives stand in memory, where searches read them at no cost. A change is made of what stands
-in the store, which other processes change too, and shown in memory then; `following` brings what
-others have changed. Only outages go the other way: a search must not wait for a disk to learn that
-an archive is down, so they are shown at once and written in the background.
+All archives are in memory, where searches read them at no cost. A change is applied to the store,
+which other processes change too, and then to memory; `ibi.resolver.workers.change_feed` brings the
+changes of other processes. Only outages go the other way: a search must not wait for a disk to
+learn that an archive is down, so they are applied to memory at once and written in the background.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive,
 from ibi.resolver.ports.workers import FeedStore
 from ibi.resolver.registry.availability import Availability
 from ibi.resolver.registry.outage_writer import OutageWriter
-from ibi.resolver.registry.registration_key import issue, kept
+from ibi.resolver.registry.registration_key import hashed, issue
 from ibi.resolver.rules import archive_transitions
 from ibi.resolver.rules.archive_roster import Roster
 from ibi.wire.mail_address import is_mail_address
@@ -33,17 +33,17 @@ _Done = TypeVar("_Done")
 
 
 class SerialExecutor:
-    """One act at a time; of one event loop."""
+    """Runs one act at a time; for one event loop."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin without acts."""
         self._alone = asyncio.Lock()
         self._acts: set[asyncio.Task[Any]] = set()
 
-    async def take(self, act: Coroutine[Any, Any, _Done]) -> _Done:
-        """Carry out an act to its end.
+    async def run(self, act: Coroutine[Any, Any, _Done]) -> _Done:
+        """Run an act to its end.
 
-        Who asked for it may hang up, and memory and store must agree all the same.
+        If the caller is cancelled, the act continues: memory and store must agree all the same.
         """
 
         async def alone() -> _Done:
@@ -61,12 +61,12 @@ class SerialExecutor:
 
 
 ARCHIVE: Final = "archive"
-"""Who acts where an archive does so itself, by its key."""
+"""The actor in the history if an archive acts itself, by its key."""
 _Change: TypeAlias = Callable[[RegisteredArchive], RegisteredArchive]
 
 
 class Registry:
-    """The archives that a resolver knows; of one event loop."""
+    """The archives that a resolver has registered; for one event loop."""
 
     def __init__(
         self,
@@ -75,50 +75,50 @@ class Registry:
         clock: Clock,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Get ready; `open` reads the store, and the number of the last change."""
+        """Begin empty; `open` reads the store, and the number of the last change."""
         self._store = store
         self._feed = feed
         self._clock = clock
-        self._turns = SerialExecutor()
-        self._journal = OutageWriter(self._put_on_record, clock)
+        self._acts = SerialExecutor()
+        self._outages = OutageWriter(self._put_on_record, clock)
         self._writer: asyncio.Task[None] | None = None
         self._roster = roster = Roster()
-        self._presence = presence = Availability(roster, clock, self._journal.add, jitter)
-        # What is read at every question is read without a call in between.
+        self._availability = availability = Availability(roster, clock, self._outages.add, jitter)
+        # These are read for every question, so they are called directly.
         self.all = roster.all
         self.included = roster.included
         self.by_name = roster.by_name
-        self.down = presence.down
+        self.down = availability.down
         self.ranks = roster.ranks
         self.homes = roster.homes
         self.find = roster.find
-        self.is_asked = presence.is_asked
-        self.last_asked = presence.last_asked
-        self.heard = presence.heard
-        self.returned = presence.returned
-        self.end_disputes = presence.end_disputes
+        self.is_asked = availability.is_asked
+        self.last_asked = availability.last_asked
+        self.note_reply = availability.note_reply
+        self.note_confirmation = availability.note_confirmation
+        self.end_disputes = availability.end_disputes
         self.followed = 0
-        """The number of the news that are known here."""
+        """The number of the last change that was read from the feed."""
 
     async def open(self) -> None:
         """Read all archives, and begin to write outages."""
-        # First: what changes between the two is read twice, and not missed.
+        # First: a change between the two is read twice, and not missed.
         self.followed = await asyncio.to_thread(self._feed.newest)
         for archive in await asyncio.to_thread(self._store.archives):
             self._roster.put(archive)
-        self._writer = asyncio.create_task(self._journal.run())
+        self._writer = asyncio.create_task(self._outages.run())
 
     async def close(self) -> None:
-        """End all acts, and write what is not written yet if the store takes it."""
+        """End all acts, and write the remaining outages unless the store fails."""
         if self._writer is not None:
-            self._journal.close()
+            self._outages.close()
             await self._writer
-        await self._turns.close()
-        await self._journal.drain()
+        await self._acts.close()
+        await self._outages.drain()
 
     @property
     def version(self) -> int:
-        """Grows whenever it changes who is included, or where: memories of before are stale."""
+        """Grows whenever an archive is included, excluded or moves; cache entries depend on it."""
         return self._roster.version
 
     def find_service(self, label: Label) -> RegisteredArchive | None:
@@ -136,17 +136,17 @@ class Registry:
         *,
         pending: bool = False,
     ) -> tuple[RegisteredArchive, RegistrationKey]:
-        """Register an archive, by a key of its administrator's choice or a new one.
+        """Register an archive, with a key that its administrator chose or with a new one.
 
-        What is registered is never overwritten, and a wish overwrites nothing. But a wish is no
-        registration: anybody can mail one for a service that is not his, and must not keep its
-        owner out by that.
+        A registration is never overwritten, and a pending request overwrites nothing. But a
+        registration overwrites a pending request: anyone can request one by e-mail for a service of
+        another, and must not lock its owner out by that.
         """
         if administrator and not is_mail_address(administrator):
             raise ResolverRequestError(f"{shown(administrator)} is no e-mail address.")
         allowed = archive_transitions.read_hosts(hosts)
         key = key or issue()
-        of_key = await asyncio.to_thread(kept, key)
+        of_key = await asyncio.to_thread(hashed, key)
         now = self._clock.wall()
         archive = RegisteredArchive(
             service=service,
@@ -163,27 +163,27 @@ class Registry:
             detail = f"{archive.origin}, {archive.state}"
             return ArchiveChange(archive, self._event(who, "register", archive.id, detail))
 
-        await self._turns.take(self._put(archive.id, registered))
+        await self._acts.run(self._put(archive.id, registered))
         return archive, key
 
     async def confirm(self, name: str, who: str) -> RegisteredArchive:
-        """Make a pending registration good."""
+        """Confirm a pending registration."""
         now = self._clock.wall()
         return await self._change(
             name, lambda each: archive_transitions.confirmed(each, now), who, "confirm"
         )
 
     async def rotate(self, name: str, who: str) -> RegistrationKey:
-        """Issue another key; the one before is good for a day more."""
+        """Issue another key; the previous one is valid for a day more."""
         key, now = issue(), self._clock.wall()
-        of_key = await asyncio.to_thread(kept, key)
+        of_key = await asyncio.to_thread(hashed, key)
         await self._change(
             name, lambda each: archive_transitions.rotated(each, of_key, now), who, "rotate"
         )
         return key
 
     async def revoke(self, name: str, who: str) -> RegisteredArchive:
-        """Take the keys from an archive, and exclude it at once."""
+        """Delete the keys of an archive, and exclude it at once."""
         now = self._clock.wall()
         return await self._change(
             name, lambda each: archive_transitions.revoked(each, now), who, "revoke"
@@ -197,14 +197,14 @@ class Registry:
         )
 
     async def remove(self, name: str, who: str) -> None:
-        """Forget an archive."""
+        """Remove an archive."""
 
         def removed(known: RegisteredArchive | None) -> ArchiveChange:
             if known is None:
                 raise NotOnRecordError("archive", name)
             return ArchiveChange(None, self._event(who, "remove", name))
 
-        await self._turns.take(self._put(name, removed))
+        await self._acts.run(self._put(name, removed))
 
     async def include(
         self,
@@ -215,12 +215,12 @@ class Registry:
         fitted: str | None = None,
         before: RegisteredArchive | None = None,
     ) -> RegisteredArchive:
-        """Include an archive where it says that it is.
+        """Include an archive at the address of its record.
 
-        `fitted` is what is kept of the key that it came with, which may have been revoked while
-        the archive was asked for its confirmation: then it is refused after all. `before` is what
-        stood on record when it came: what the archive has said since, to whichever process, counts
-        more.
+        `fitted` is the stored hash of the key in its request. If that key was revoked while the
+        archive was asked for its confirmation, the request is refused. `before` is the archive as
+        it was when the request came: a request that it sent since, to any process, takes
+        precedence.
         """
         now = self._clock.wall()
 
@@ -238,20 +238,20 @@ class Registry:
         detail = f"{record.address}, {'confirmed' if confirmed else 'unconfirmed'}"
         after = await self._change(name, included, ARCHIVE, "include", detail)
         if confirmed or known is None or known.address != after.address:
-            self._presence.forgive(name)
+            self._availability.reset(name)
         return after
 
     async def exclude(self, name: str, who: str = ARCHIVE) -> RegisteredArchive:
-        """Exclude an archive, as it asked, or its operator did."""
+        """Exclude an archive, at its own request or its operator's."""
         now = self._clock.wall()
         after = await self._change(
             name, lambda each: archive_transitions.excluded(each, now), who, "exclude"
         )
-        self._presence.forget(name)
+        self._availability.forget(name)
         return after
 
     async def note(self, event: RegistryEvent, *labels: str) -> None:
-        """Add to the history of an archive; of these labels no memory holds any more."""
+        """Add to the history of an archive; all processes drop these labels from their caches."""
         await asyncio.to_thread(self._store.note, event, labels)
 
     async def events(self, after: int, limit: int) -> list[RegistryEvent]:
@@ -259,24 +259,24 @@ class Registry:
         return await asyncio.to_thread(self._store.events, after, limit)
 
     async def fresh(self, name: str) -> RegisteredArchive | None:
-        """Return an archive as it is on record, of which this process may not have heard yet."""
+        """Return an archive as it is in the store, where it may be newer than in memory."""
         await self.follow([name])
         return self._roster.find(name)
 
     async def follow(self, names: Collection[str]) -> None:
-        """Show archives as they are on record by now."""
-        await self._turns.take(self._follow(sorted(names)))
+        """Read archives from the store into memory."""
+        await self._acts.run(self._follow(sorted(names)))
 
     async def _follow(self, names: Sequence[str]) -> None:
         standing = {each.id: each for each in await asyncio.to_thread(self._store.archives, names)}
         for name in names:
             self._show(name, standing.get(name))
 
-    async def begin_anew(self) -> None:
-        """Show all as it is on record by now, whatever happened before."""
-        await self._turns.take(self._begin_anew())
+    async def reload(self) -> None:
+        """Read all archives from the store into memory, and invalidate all caches."""
+        await self._acts.run(self._reload())
 
-    async def _begin_anew(self) -> None:
+    async def _reload(self) -> None:
         standing = {each.id: each for each in await asyncio.to_thread(self._store.archives)}
         for name in {*standing, *(each.id for each in self._roster.all())}:
             self._show(name, standing.get(name))
@@ -286,20 +286,20 @@ class Registry:
         self._show(name, await asyncio.to_thread(self._store.change_archive, name, change))
 
     async def _put_on_record(self, event: RegistryEvent) -> None:
-        """Put on record that an archive is down or up, unless that is known there."""
+        """Store that an archive is down or up, unless the store has that already."""
         seen = self._known(event.archive)
         with_outage_of = partial(archive_transitions.with_outage_of, seen=seen)
-        await self._turns.take(self._alter(event, with_outage_of, is_act=False))
+        await self._acts.run(self._alter(event, with_outage_of, is_act=False))
 
     async def _change(
         self, name: str, change: _Change, who: str, act: str, detail: str = ""
     ) -> RegisteredArchive:
         event = self._event(who, act, name, detail)
-        await self._turns.take(self._alter(event, change))
+        await self._acts.run(self._alter(event, change))
         return self._known(name)
 
     async def _alter(self, event: RegistryEvent, change: _Change, *, is_act: bool = True) -> None:
-        """Change an archive, and show it; an outage that the act ends is not seen any more."""
+        """Change an archive in store and memory; an outage that the act ends is discarded."""
         name, stood = event.archive, list[RegisteredArchive]()
 
         def changed(before: RegisteredArchive | None) -> ArchiveChange | None:
@@ -318,19 +318,19 @@ class Registry:
         if is_act and mine is not None and after is not None and mine.outage is not None:
             seen = replace(stood[-1], outage=mine.outage)
             if change(seen).outage is None:
-                self._presence.forgive(name)
+                self._availability.reset(name)
                 self._roster.put(replace(after, outage=None))
                 return
         self._show(name, after)
 
     def _show(self, name: str, archive: RegisteredArchive | None) -> None:
-        """Show an archive as it is on record, but for an outage that is on its way there."""
+        """Apply the stored archive to memory, except an outage that is still being written."""
         if archive is not None:
-            self._presence.believe(archive, is_ours=self._journal.has(name))
+            self._availability.adopt(archive, is_ours=self._outages.has(name))
             return
         self._roster.drop(name)
-        self._presence.forget(name)
-        self._journal.forget(name)
+        self._availability.forget(name)
+        self._outages.forget(name)
 
     def _known(self, name: str) -> RegisteredArchive:
         archive = self._roster.find(name)

@@ -63,9 +63,9 @@ class ArchiveAsker:
             _LOG.exception("an archive could not be asked")
             reply = NoReply(archive.id, UNEXPECTED_FAILURE)
         if isinstance(reply, ArchiveReply) or reply.alive:
-            self._registry.heard(archive.id, "")
+            self._registry.note_reply(archive.id, "")
         elif reply.asked:
-            self._registry.heard(archive.id, reply.reason)
+            self._registry.note_reply(archive.id, reply.reason)
         if isinstance(reply, ArchiveReply):
             return vetted(marked(reply, archive), archive)
         return reply

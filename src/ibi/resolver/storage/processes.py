@@ -21,7 +21,7 @@ class SqlProcesses:
         """Keep them in a database."""
         self._handle = handle
 
-    def join(self, process: str, duties: Sequence[str]) -> None:
+    def register(self, process: str, duties: Sequence[str]) -> None:
         """Begin with a process, by a name that was never used."""
 
         def work(execute: Execute) -> None:
@@ -39,7 +39,7 @@ class SqlProcesses:
 
         self._handle.write(work)
 
-    def beat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
+    def heartbeat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
         """Say that a process is there, and that others are gone if they were not heard since."""
 
         def work(execute: Execute) -> WorkerList | None:
@@ -61,13 +61,13 @@ class SqlProcesses:
 
         return self._handle.write(work)
 
-    def leave(self, process: str) -> None:
+    def unregister(self, process: str) -> None:
         """Forget a process, which is about to end."""
         self._handle.write(
             lambda execute: execute("DELETE FROM resolver_process WHERE id = $1", process)
         )
 
-    def adopt(self, process: str) -> int:
+    def adopt_pending(self, process: str) -> int:
         """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
         adopted = self._handle.write(
             lambda execute: execute(

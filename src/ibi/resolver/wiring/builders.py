@@ -28,7 +28,7 @@ from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import DIGESTS, WATCH, WorkerIdentity, WorkerLeases
+from ibi.resolver.workers.leases import DIGESTS, HEALTH_CHECK, WorkerIdentity, WorkerLeases
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def build_workers(base: Base) -> Workers:
         store.acknowledgments, base.client, base.registry, clock, lambda: identity.name
     )
     leases = WorkerLeases(
-        store.processes, clock, identity=identity, on_adoption=acknowledgments.adopted
+        store.processes, clock, identity=identity, on_adoption=acknowledgments.add_adopted
     )
     return Workers(leases, acknowledgments)
 
@@ -173,7 +173,7 @@ def build_background(
         recorder=searches.recorder,
         acknowledgments=workers.acknowledgments,
         watch=HealthCheck(
-            base.registry, base.client, base.clock, on_duty=lambda: leases.holds(WATCH)
+            base.registry, base.client, base.clock, on_duty=lambda: leases.holds(HEALTH_CHECK)
         ),
         locations=digests.locations,
         digests=digests.fetcher,

@@ -118,7 +118,7 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
         ("logs_read", "Archives whose changes are followed", lambda: len(services.log_follower)),
         ("searches", "Searches begun", lambda: services.searching.begun),
         ("searches_under_way", "Searches", lambda: len(services.searching)),
-        ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_told),
+        ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_reported),
         ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
         ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
         ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),

@@ -1,7 +1,7 @@
-"""Follows what other processes put on record: archives, and items of which no memory holds.
+"""Follows the changes of other processes: of archives, and of items to drop from caches.
 
-News are numbered without a gap. Whoever finds that some are missing was away for longer than news
-are kept, or the database was set back: then all is read anew.
+Changes are numbered without a gap. If some are missing, this process was away for longer than
+changes are stored, or the database was restored: then everything is read again.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from ibi.resolver.ports.workers import FeedEntry, FeedStore
 from ibi.resolver.registry.registry import Registry
 
 INTERVAL: Final = 0.5
-"""Seconds between two looks: what changes in one process is known in all after that, and the time
+"""Seconds between two reads: a change in one process reaches all others after that, and the time
 that it takes to read."""
 PAGE: Final = 1000
+"""Changes that are read at a time."""
 _LOG: Final = structlog.get_logger()
 
 
 class ChangeFeed:
-    """Looks for news, until it is cancelled."""
+    """Reads changes, until it is cancelled."""
 
     def __init__(
         self,
@@ -34,18 +35,18 @@ class ChangeFeed:
         forget: Callable[[str], None],
         interval: float = INTERVAL,
     ) -> None:
-        """Bring news to a registry; `forget` is told of labels of which no memory holds."""
+        """Apply changes to a registry; `forget` is called with labels to drop from caches."""
         self._store = store
         self._registry = registry
         self._forget = forget
         self._interval = interval
         self._fails = False
         self._looking = asyncio.Lock()
-        # Its own: no thread that waits for something else keeps it from looking.
+        # A thread of its own, so that other work in threads does not delay it.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ibi-following")
 
     async def run(self) -> None:
-        """Follow."""
+        """Follow changes until cancelled."""
         try:
             while True:
                 await asyncio.sleep(self._interval)
@@ -54,30 +55,30 @@ class ChangeFeed:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def catch_up(self) -> None:
-        """Bring all news that there are; without the database, go on with what is known."""
+        """Apply all new changes; if the database fails, log that and continue without."""
         try:
-            await self.look()
+            await self.apply_all()
         except IbiError as failure:
-            # Once: everybody goes on with what is in memory, and that may be for long.
+            # Logged once: all processes continue with what is in memory, perhaps for long.
             if not self._fails:
-                _LOG.warning("news cannot be read", error=str(failure))
+                _LOG.warning("changes cannot be read", error=str(failure))
             self._fails = True
-        except Exception:  # noqa: BLE001  # whatever it is, others have to be followed
-            _LOG.exception("news were not followed")
+        except Exception:  # noqa: BLE001  # others have to be followed after any failure
+            _LOG.exception("changes were not applied")
         else:
             self._fails = False
 
-    async def look(self) -> None:
-        """Bring all news that there are; StorageError if they cannot be read."""
+    async def apply_all(self) -> None:
+        """Apply all new changes; raise StorageError if they cannot be read."""
         async with self._looking:
-            await self._look()
+            await self._apply_all()
 
-    async def _look(self) -> None:
+    async def _apply_all(self) -> None:
         registry = self._registry
         registry.end_disputes()
         while (news := await self._news()) is not None:
             if not news or news[0].number != registry.followed + 1:
-                await self._begin_anew()
+                await self._reload()
                 return
             await registry.follow({each.archive for each in news if each.archive})
             for each in news:
@@ -86,7 +87,7 @@ class ChangeFeed:
             registry.followed = news[-1].number
 
     async def _news(self) -> list[FeedEntry] | None:
-        """Return the next news; None if all are known."""
+        """Return the next changes; None if there are no new ones."""
         newest = await self._read(self._store.newest)
         if newest == self._registry.followed:
             return None
@@ -95,10 +96,12 @@ class ChangeFeed:
         loop, followed = asyncio.get_running_loop(), self._registry.followed
         return await loop.run_in_executor(self._thread, self._store.news, followed, PAGE)
 
-    async def _begin_anew(self) -> None:
-        _LOG.warning("news are missing: all is read anew", after=self._registry.followed)
+    async def _reload(self) -> None:
+        _LOG.warning(
+            "changes are missing: all archives are read again", after=self._registry.followed
+        )
         newest = await self._read(self._store.newest)
-        await self._registry.begin_anew()
+        await self._registry.reload()
         self._registry.followed = newest
 
     async def _read(self, read: Callable[[], int]) -> int:

@@ -24,15 +24,16 @@ from ibi.resolver.ports.workers import ProcessStore, WorkerList
 from ibi.resolver.rules.liveness import Liveness
 
 SECOND: Final = 1_000_000_000
-BEAT: Final = 2.5
-"""Seconds between two beats: after six without, 15 s, a process counts as gone."""
-HELD: Final = 10 * SECOND
-"""After its last beat, for which a process counts on its duties: less than others wait."""
-WATCH: Final = "watch"
+HEARTBEAT_SECONDS: Final = 2.5
+"""Seconds between two heartbeats: after six without one, 15 s, a process counts as gone."""
+LEASE_TIME: Final = 10 * SECOND
+"""Nanoseconds after its last heartbeat for which a process relies on its duties; it is less than
+the time after which others take them over."""
+HEALTH_CHECK: Final = "watch"
 DIGESTS: Final = "digests"
 ACKNOWLEDGE: Final = "acknowledge"
-"""Who keeps the acknowledgments of those that are gone."""
-ALL: Final = (ACKNOWLEDGE, DIGESTS, WATCH)
+"""The duty of sending the acknowledgments of processes that are gone."""
+ALL: Final = (ACKNOWLEDGE, DIGESTS, HEALTH_CHECK)
 
 _LOG: Final = structlog.get_logger()
 _Done = TypeVar("_Done")
@@ -43,40 +44,40 @@ class WorkerIdentity:
     """The name of this process among those that serve one resolver."""
 
     name: str = ""
-    """Empty until the process has joined; another after it counted as gone."""
+    """Empty until the process has registered; a new one after it counted as gone."""
 
 
 class WorkerLeases:
-    """This process among those that serve one resolver; of one event loop."""
+    """The duties of this process among those that serve one resolver; for one event loop."""
 
     def __init__(
         self,
         store: ProcessStore,
         clock: Clock,
-        beat: float = BEAT,
+        beat: float = HEARTBEAT_SECONDS,
         *,
         identity: WorkerIdentity | None = None,
         on_adoption: Callable[[int | None], None] | None = None,
     ) -> None:
-        """Get ready to beat, so many seconds apart; `identity` gets the name of this process.
+        """Send heartbeats every `beat` seconds once open; `identity` gets the name of this process.
 
-        `on_adoption` takes how many accesses are this process's to tell from now on; None if that
-        is not known.
+        `on_adoption` is called with the number of accesses that this process has to report from now
+        on; None if the number is not known.
         """
         self._identity = identity or WorkerIdentity()
         self._on_adoption = on_adoption
         self._store = store
         self._clock = clock
         self._beat = beat
-        self._attendance = Liveness()
-        self._roll = WorkerList({})
-        self._told = -HELD
+        self._liveness = Liveness()
+        self._workers = WorkerList({})
+        self._renewed = -LEASE_TIME
         self._fails = False
         self._task: asyncio.Task[None] | None = None
-        # Its own: a process must not seem gone because its other threads wait for something.
+        # A thread of its own: a process must not seem gone because its other threads are busy.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ibi-duties")
         self._is_unsure = False
-        """Whether accesses may have been adopted of which nobody was told."""
+        """Whether accesses may have been adopted without a call of `on_adoption`."""
 
     @property
     def process(self) -> str:
@@ -84,82 +85,85 @@ class WorkerLeases:
         return self._identity.name
 
     async def open(self) -> None:
-        """Join the others."""
-        await self._join()
-        await self.attend()
+        """Register this process, and start its heartbeat."""
+        await self._register()
+        await self.heartbeat()
         self._task = asyncio.create_task(self._run(), name="ibi-duties")
 
     async def close(self) -> None:
-        """Leave; whoever is there takes over at once."""
+        """Unregister this process; another one takes over its duties at once."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
-        self._told = -HELD
+        self._renewed = -LEASE_TIME
         try:
-            await self._do(lambda: self._store.leave(self.process))
+            await self._do(lambda: self._store.unregister(self.process))
         except IbiError as failure:
-            _LOG.warning("this process could not say that it leaves", error=str(failure))
+            _LOG.warning("this process could not be unregistered", error=str(failure))
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def holds(self, duty: str) -> bool:
         """Return whether this process has a duty now."""
-        return self.is_there and duty in self._roll.duties
+        return self.is_alive and duty in self._workers.duties
 
     @property
-    def is_there(self) -> bool:
-        """Whether no other process can have said that this one is gone."""
-        return self._clock.uptime() - self._told < HELD
+    def is_alive(self) -> bool:
+        """Whether no other process can have found that this one is gone."""
+        return self._clock.uptime() - self._renewed < LEASE_TIME
 
     @property
     def processes(self) -> int:
-        """How many processes serve, as far as was last seen."""
-        return max(1, len(self._roll.beats))
+        """How many processes there were at the last heartbeat."""
+        return max(1, len(self._workers.beats))
 
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(self._beat)
             try:
-                await self.attend()
+                await self.heartbeat()
             except IbiError as failure:
                 if not self._fails:
-                    _LOG.warning("nobody can be told that this is there", error=str(failure))
+                    _LOG.warning("the heartbeat failed", error=str(failure))
                 self._fails = True
-            except Exception:  # noqa: BLE001  # whatever it is, this process is there
-                _LOG.exception("duties were not looked at")
+            except Exception:  # noqa: BLE001  # the heartbeat has to continue after any failure
+                _LOG.exception("the heartbeat failed")
             else:
                 self._fails = False
 
-    async def attend(self) -> None:
-        """Say that this process is there, and see who else is, and what is to be done."""
-        begun, gone = self._clock.uptime(), self._attendance.gone()
-        roll = await self._do(lambda: self._store.beat(self.process, gone))
-        if roll is None:
-            _LOG.warning("this process counted as gone, and begins anew", process=self.process)
-            await self._join()
+    async def heartbeat(self) -> None:
+        """Send a heartbeat, and read the other processes and the duties of this one."""
+        begun, gone = self._clock.uptime(), self._liveness.gone()
+        workers = await self._do(lambda: self._store.heartbeat(self.process, gone))
+        if workers is None:
+            _LOG.warning("this process counted as gone, and registers again", process=self.process)
+            await self._register()
             return
         if gone:
-            _LOG.warning("processes are gone", processes=sorted(gone.keys() - roll.beats.keys()))
-        self._told = begun
-        self._roll = roll
-        others = {name: beat for name, beat in roll.beats.items() if name != self.process}
-        self._attendance.observe(others)
+            _LOG.warning("processes are gone", processes=sorted(gone.keys() - workers.beats.keys()))
+        self._renewed = begun
+        self._workers = workers
+        others = {name: beat for name, beat in workers.beats.items() if name != self.process}
+        self._liveness.observe(others)
         if self.holds(ACKNOWLEDGE):
             await self._adopt()
 
     async def _adopt(self) -> None:
-        """Take over from who is gone; a store that fails may have done so all the same."""
+        """Adopt the acknowledgments of processes that are gone.
+
+        If the store fails, it may have moved them all the same.
+        """
         was_unsure, self._is_unsure = self._is_unsure, True
-        accesses = await self._do(lambda: self._store.adopt(self.process))
+        accesses = await self._do(lambda: self._store.adopt_pending(self.process))
         self._is_unsure = False
         if self._on_adoption is not None and (accesses or was_unsure):
             self._on_adoption(None if was_unsure else accesses)
 
-    async def _join(self) -> None:
-        self._told = -HELD
-        self._attendance = Liveness()
+    async def _register(self) -> None:
+        self._renewed = -LEASE_TIME
+        self._liveness = Liveness()
         name = secrets.token_hex(8)
-        await self._do(lambda: self._store.join(name, ALL))
+        await self._do(lambda: self._store.register(name, ALL))
         self._identity.name = name
 
     async def _do(self, work: Callable[[], _Done]) -> _Done:
