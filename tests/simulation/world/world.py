@@ -35,7 +35,7 @@ _ENDING: Final = 60
 """Seconds that everybody has to end, once the world is over."""
 PACE: Final = {
     "ibi.resolver.search.owners.FLUSH": 15.0,
-    "ibi.resolver.acknowledgments.sender.FLUSH": 15.0,
+    "ibi.resolver.acknowledgments.sender.FLUSH_SECONDS": 15.0,
     "ibi.resolver.acknowledgments.outbox.SMALL_BATCH": 2,
     "ibi.archive.transfers.transfers._THREADS": 2,
     "ibi.archive.transfers.step_scheduler._LOOK": 120 * SECOND,
