@@ -55,7 +55,7 @@ HERE = "http://resolver.example"
 @pytest.fixture(autouse=True)
 def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that is slow to guess is slow to keep, and no test here is about keys."""
-    monkeypatch.setattr("ibi.resolver.registry.registry.kept", str)
+    monkeypatch.setattr("ibi.resolver.registry.registry.hashed", str)
 
 
 def test_all_included_archives_are_asked_and_nothing_private_is_told() -> None:
