@@ -37,61 +37,62 @@ def _gateways() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolverSettings:
-    """A resolver, as its operator set it up."""
+    """The settings of a resolver."""
 
     folder: Path
     name: str
     address: str
-    """Where readers find it: http://resolver.example.org"""
+    """The address where readers find the resolver: http://resolver.example.org"""
     listen: str = "127.0.0.1:8800"
     service: str = DEFAULT_SERVICE.spelling
-    """The label of its own service (004, section 4.1)."""
+    """The label of the resolver's own service (004, section 4.1)."""
     operator: str = ""
-    """An e-mail address."""
+    """The e-mail address of the operator."""
     database: str = "registry.sqlite"
     """The path of a file, or a postgresql:// URL."""
     client_address: ClientAddress = "network"
-    """What archives are told of a reader's address: its network, all of it, or nothing."""
+    """The part of a reader's address that archives get: its network, all of it, or nothing."""
     trusted_proxies: list[str] = field(default_factory=list)
-    """Networks whose word on a reader's address is taken (X-Forwarded-For)."""
+    """Networks of proxies whose X-Forwarded-For is trusted."""
     allowed_networks: list[str] = field(default_factory=list)
-    """Networks that are not public, where archives may be all the same."""
+    """Private networks in which archives are allowed."""
     gateways: dict[str, str] = field(default_factory=_gateways)
-    """Where identifiers of other systems are sent on to; an empty text closes one."""
+    """URLs to which identifiers of other systems are redirected; an empty text closes one."""
     open_registration: bool = False
-    """Whether whoever controls a domain name may register its archive."""
+    """Whether an archive may be registered by proof of control of its domain name."""
     archive_seconds: float = 2.0
-    """How long one archive may take."""
+    """Seconds that one archive may take to answer."""
     hot_seconds: float = 10.0
-    """How long an answer is given again without asking: the bound on staleness."""
+    """Seconds for which an answer is reused without asking: the bound on staleness."""
     known: int = 1_000_000
-    """How many answers are remembered whose archives say when they change."""
+    """Answers in memory that are reused until the log of their archive has a change."""
     known_seconds: float = 3600.0
-    """How long such an answer is given again at the most, if the archive says nothing."""
+    """Seconds for which such an answer is reused at most."""
     absent_seconds: float = 2.0
-    """The same for an item that no archive has."""
+    """Seconds for which it is reused that no archive has an item."""
     digest_seconds: float = 60.0
-    """How soon the digest of an archive that changes is asked for again."""
+    """Seconds after which the digest of a changing archive is fetched again."""
     digest_names: int = 50_000_000
-    """Names that an archive may list in its digest; who lists more counts as publishing none."""
+    """Names that an archive may list in its digest; an archive with more counts as publishing
+    none."""
     searches_a_second: int = 50
-    """For one client's network; bursts of ten times that."""
+    """Searches a second of one client's network, with bursts of ten times that."""
     requests_a_second: int = 100
-    """Of the API, for one token."""
+    """API requests a second of one token."""
     smtp: str = ""
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
     workers: int = 1
-    """Processes that answer, all of them alike."""
+    """Processes that serve requests, all of them alike."""
 
     @property
     def place(self) -> str:
-        """Where the database is."""
+        """The place of the database: a path or a URL."""
         return place_of(self.folder, self.database)
 
     @property
     def service_label(self) -> Label:
-        """The label of its own service."""
+        """The label of the resolver's own service."""
         return parse(self.service, strict=True)
 
 
@@ -105,7 +106,7 @@ def read_resolver(folder: Path) -> ResolverSettings:
 
 
 def checked_resolver(settings: ResolverSettings) -> ResolverSettings:
-    """Return settings that a resolver can run with; what it cannot is told in one sentence."""
+    """Return normalized settings; raise ResolverRequestError if one is invalid."""
     settings = replace(
         settings,
         address=settings.address.lower().rstrip("/"),
@@ -132,11 +133,11 @@ def _check(settings: ResolverSettings) -> None:
             ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
             ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
             ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
-            ("archive_seconds", 0 < settings.archive_seconds <= _LONGEST, "seconds, up to 60"),
-            ("hot_seconds", 0 <= settings.hot_seconds <= _LONGEST, "seconds, up to 60"),
-            ("known", 1 <= settings.known <= _MOST_KNOWN, "1 to 100,000,000"),
+            ("archive_seconds", 0 < settings.archive_seconds <= _MAX_SECONDS, "seconds, up to 60"),
+            ("hot_seconds", 0 <= settings.hot_seconds <= _MAX_SECONDS, "seconds, up to 60"),
+            ("known", 1 <= settings.known <= _MAX_KNOWN, "1 to 100,000,000"),
             ("known_seconds", 0 < settings.known_seconds <= _DAY, "seconds, up to 86,400"),
-            ("absent_seconds", 0 <= settings.absent_seconds <= _LONGEST, "seconds, up to 60"),
+            ("absent_seconds", 0 <= settings.absent_seconds <= _MAX_SECONDS, "seconds, up to 60"),
             ("digest_seconds", 1 <= settings.digest_seconds <= _HOUR, "seconds, from 1 to 3600"),
             ("digest_names", settings.digest_names >= 0, "0 or more"),
             ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
@@ -153,10 +154,10 @@ def _check(settings: ResolverSettings) -> None:
     place_to_listen(settings.listen)
 
 
-_LONGEST: Final = 60.0
+_MAX_SECONDS: Final = 60.0
 _HOUR: Final = 3600.0
 _DAY: Final = 86_400.0
-_MOST_KNOWN: Final = 100_000_000
+_MAX_KNOWN: Final = 100_000_000
 
 
 def _is_label(text: str) -> bool:

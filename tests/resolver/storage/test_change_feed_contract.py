@@ -164,7 +164,7 @@ def test_what_is_refused_is_no_news(store: SqlResolverStore) -> None:
 def test_news_of_long_ago_are_forgotten(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, "KEPT", 3)
+    monkeypatch.setattr(change_feed, "MAX_CHANGES", 3)
     store.archives.note(EVENT, [f"{number}" for number in range(5)])
     assert [each.number for each in store.feed.news(0, 9)] == [3, 4, 5]
     assert store.feed.newest() == 5

@@ -1,8 +1,8 @@
-"""Archives, over HTTP: what a resolver says to them, and what they make of it (004, 5 and 6).
+"""Requests to archives over HTTP, and their answers (004, 5 and 6).
 
-Whoever is at the address of an archive may be anybody and do anything. Nothing of that raises, and
-nothing takes longer than it may: the deadline is for everything, from the look-up of the name to
-the last byte, after a wait for a place of no more than as long.
+Any server may be at the address of an archive, and may send anything. Nothing of that raises, and
+nothing takes longer than allowed: the deadline covers everything, from the name look-up to the last
+byte, after a wait for a slot of at most the same time.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
 from ibi.wire.responses import Confirmation, ErrorAnswer, Notice, Response, UrlList
 
-# Half of what aiohttp, nginx and Apache allow a header: an archive needs hardly any.
-_LONGEST_LINE: Final = 4096
-_MOST_HEADERS: Final = 64
+# Half of the header size that aiohttp, nginx and Apache allow: an archive needs hardly any.
+_MAX_LINE: Final = 4096
+_MAX_HEADERS: Final = 64
 _IDLE_SECONDS: Final = 30.0
-# An address that was looked up and checked serves new connections for that long.
+# Seconds for which an address that was looked up and checked is used for new connections.
 _NAME_SECONDS: Final = 10
 _HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "ibi-resolver"}
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -54,7 +54,7 @@ _Read = TypeVar("_Read")
 
 
 class ArchiveConnections:
-    """Connections for requests of one kind, which are kept; for one event loop."""
+    """Persistent connections for requests of one kind; for one event loop."""
 
     def __init__(
         self, guard: OutboundGuard, places: Slots, answers: type[ResponseHandler], accept: str
@@ -75,7 +75,7 @@ class ArchiveConnections:
         read: Callable[[ClientResponse], Awaitable[_Read]],
         body: bytes = b"",
     ) -> _Read:
-        """Read the answer to a request, all of it in that time; what has a body is posted."""
+        """Read the answer to a request before the deadline; a request with a body is a POST."""
         method, data, headers = ("POST", body, _FORM) if body else ("GET", None, None)
         session = self._opened()
         async with (
@@ -88,7 +88,7 @@ class ArchiveConnections:
             return await read(answer)
 
     async def close(self) -> None:
-        """Close all connections; whoever still waits for an answer gets none."""
+        """Close all connections; requests that are still open fail."""
         self._is_closed = True
         if self._session is not None and self._resolver is not None:
             await self._session.close()
@@ -106,35 +106,35 @@ class ArchiveConnections:
                 timeout=ClientTimeout(),
                 auto_decompress=False,
                 trust_env=False,
-                max_line_size=_LONGEST_LINE,
-                max_field_size=_LONGEST_LINE,
-                max_headers=_MOST_HEADERS,
+                max_line_size=_MAX_LINE,
+                max_field_size=_MAX_LINE,
+                max_headers=_MAX_HEADERS,
             )
         return self._session
 
 
 class _Connector(TCPConnector):
-    """Connects to where the guard lets it."""
+    """Connects only to addresses that the guard allows."""
 
     def __init__(
         self, guard: OutboundGuard, resolver: GuardedResolver, answers: type[ResponseHandler]
     ) -> None:
         super().__init__(
             resolver=resolver,
-            # Numbers in the place of a name never come to the resolver, but every address here.
+            # A numeric host never comes to the resolver, but every address comes here.
             socket_factory=guard.socket_to,
             ttl_dns_cache=_NAME_SECONDS,
             keepalive_timeout=_IDLE_SECONDS,
-            limit=0,  # there is a place for each, or nobody comes here
+            limit=0,  # `Slots` limits the connections
         )
-        # aiohttp has no other way in; the floods among the tests notice if this one closes.
+        # aiohttp has no other hook; the tests with floods of data fail if this one stops working.
         self._factory = partial(answers, loop=self._loop)
 
 
 _TEXT: Final = "text/plain"
 _DIGEST: Final = "api/v1/digest"
-# Pages are for those who can wait: they take no place from who cannot.
-_MOST_PAGES: Final = 64
+# Pages have slots of their own, so that they do not delay messages.
+_MAX_PAGES: Final = 64
 _PAGES_PER_ARCHIVE: Final = 4
 # RFC 2396, 3.2.2: hostport = host [":" port]. Nothing that hides a host in front of another.
 _HOST_AND_PORT: Final = re.compile(
@@ -145,7 +145,7 @@ _HTTPS: Final = 443
 
 
 class HttpArchiveClient:
-    """Speaks to archives, over connections that it keeps; for one event loop."""
+    """Sends requests to archives, over persistent connections; for one event loop."""
 
     def __init__(
         self, guard: OutboundGuard, *, connections: int = 512, per_archive: int = 32
@@ -153,21 +153,21 @@ class HttpArchiveClient:
         """Open nothing yet: that needs the event loop."""
         places = Slots(connections, per_archive)
         self._messages = ArchiveConnections(guard, places, BoundedResponses, _TEXT)
-        pages = Slots(_MOST_PAGES, _PAGES_PER_ARCHIVE)
+        pages = Slots(_MAX_PAGES, _PAGES_PER_ARCHIVE)
         self._pages = ArchiveConnections(guard, pages, BoundedPages, digest.MEDIA_TYPE)
         self.page_octets = 0
-        """Of the pages of digests that came."""
+        """Bytes of the pages of digests that were received."""
 
     async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
-        """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
+        """Send urlRequest to an included archive; return its answer, or why there is none."""
         if not archive.address:
             return NoReply(archive.id, "it is not included", asked=False)
         begun = time.monotonic()
         try:
             url = url_of(archive.address, archive.service.spelling, encode(request))
-            said, is_personal = await self._said(url, seconds)
-            listed = _url_list(said)
-        except Exception as failure:  # noqa: BLE001  # whatever a stranger makes the library do
+            message, is_personal = await self._exchange(url, seconds)
+            listed = _url_list(message)
+        except Exception as failure:  # noqa: BLE001  # the data of a stranger may cause any error
             was_asked = not isinstance(failure, NoSlotError)
             is_alive = isinstance(failure, RefusalError)
             seconds = time.monotonic() - begun
@@ -175,23 +175,23 @@ class HttpArchiveClient:
         return ArchiveReply(archive.id, listed, time.monotonic() - begun, personal=is_personal)
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
+        """Send inclusionConfirmationRequest; return "" if it was confirmed, else the reason."""
         query = encode(InclusionConfirmationRequest())
         return await self._expect(Confirmation, address, service, query, seconds)
 
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
     ) -> str:
-        """Send an acknowledgment; empty if the archive took notice, else why not."""
+        """Send an acknowledgment; return "" if the archive accepted it, else the reason."""
         query = encode(request)
-        # Servers take 8 kB of request line; our archives take a body as well.
+        # Servers accept 8 kB of request line; our archives accept a body as well.
         said = query.encode() if request.others else query
         return await self._expect(Notice, archive.address, archive.service, said, seconds)
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
     ) -> DigestPage | NoReply | None:
-        """Fetch what changed after a cursor, "" and 0 for all; None if it publishes no digest."""
+        """Fetch the changes after a cursor, "" and 0 for all; None if there is no digest."""
         begun = time.monotonic()
         try:
             query = f"epoch={epoch}&after={after}" if after else ""
@@ -200,23 +200,23 @@ class HttpArchiveClient:
             if octets is None:
                 return None
             self.page_octets += len(octets)
-            # In a thread: to read a page takes longer than others should wait for the loop.
+            # In a thread: decoding a page takes too long for the event loop.
             return await asyncio.to_thread(_page, octets)
-        except Exception as failure:  # noqa: BLE001  # likewise
+        except Exception as failure:  # noqa: BLE001  # any error, as above
             was_asked = not isinstance(failure, NoSlotError)
             return NoReply(archive.id, words(failure), time.monotonic() - begun, asked=was_asked)
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Return what stands at http://host/path, a short text; ProofError says why it cannot."""
+        """Return the short text at http://host/path; raise ProofError, with the reason."""
         try:
             return await self._messages.get(url_of(host, path), seconds, proof_of)
-        except Exception as failure:  # noqa: BLE001  # likewise
+        except Exception as failure:  # noqa: BLE001  # any error, as above
             raise ProofError(
                 f"The host did not show the text that proves control of it: {words(failure)}."
             ) from None
 
     async def close(self) -> None:
-        """Close all connections; whoever still waits for an answer gets none."""
+        """Close all connections; requests that are still open fail."""
         await self._messages.close()
         await self._pages.close()
 
@@ -231,15 +231,15 @@ class HttpArchiveClient:
         in_line, body = ("", query) if isinstance(query, bytes) else (query, b"")
         try:
             url = url_of(address, service.spelling, in_line)
-            said, _ = await self._said(url, seconds, body)
-        except Exception as failure:  # noqa: BLE001  # likewise
+            said, _ = await self._exchange(url, seconds, body)
+        except Exception as failure:  # noqa: BLE001  # any error, as above
             return words(failure)
-        return "" if isinstance(said, expected) else _beside_the_point(said)
+        return "" if isinstance(said, expected) else _unexpected(said)
 
-    async def _said(
+    async def _exchange(
         self, url: URL, seconds: float, body: bytes = b""
     ) -> tuple[Response | None, bool]:
-        """Return what was said, and whether it is for one client alone."""
+        """Return the decoded answer, and whether it is for one client only."""
         message = await self._messages.get(url, seconds, message_of, body)
         try:
             return responses.decode(message.octets), message.personal
@@ -248,9 +248,9 @@ class HttpArchiveClient:
 
 
 def url_of(address: str, path: str, query: str = "") -> URL:
-    """Write the URL at which an archive is asked; ValueError if there can be none.
+    """Return the URL at which an archive is asked; raise ValueError if it is invalid.
 
-    The standard has http alone. Nobody answers that at the port of https.
+    The standard has only http. No server answers http at port 443, so https is used there.
     """
     divided = _HOST_AND_PORT.fullmatch(address)
     within = _PATH.fullmatch(path)
@@ -266,10 +266,10 @@ def _url_list(said: Response | None) -> UrlList | None:
     if said is None or isinstance(said, UrlList):
         return said
     error = RefusalError if isinstance(said, ErrorAnswer) else NoAnswerError
-    raise error(_beside_the_point(said))
+    raise error(_unexpected(said))
 
 
-def _beside_the_point(said: Response | None) -> str:
+def _unexpected(said: Response | None) -> str:
     if isinstance(said, ErrorAnswer):
         return "it answered with an error"
     return "its answer makes no sense"

@@ -1,6 +1,6 @@
-"""What comes back from the address of an archive, over HTTP: the text of an answer, or why not.
+"""Bounded reading of HTTP responses from archives: the text of an answer, or why there is none.
 
-Strangers choose every byte of it. So there is a limit on each part, and nothing of it is repeated
+The sender chooses every byte of it. So there is a limit on each part, and nothing of it is repeated
 in a reason.
 """
 
@@ -23,22 +23,22 @@ from ibi.wire.digest import MAX_PAGE
 
 
 class NoSlotError(Exception):
-    """There was no place in time."""
+    """No slot became free in time."""
 
 
 class Slots:
-    """So many at once in all, and for each address; of one event loop."""
+    """Limits concurrent requests, in all and for each address; for one event loop."""
 
     def __init__(self, in_all: int, for_each: int) -> None:
-        """Have all places free."""
+        """Begin with all slots free."""
         self._in_all = asyncio.Semaphore(in_all)
         self._for_each = for_each
-        # Whoever holds or awaits a place keeps the line of that address.
+        # A holder of a slot, or a waiting one, keeps the semaphore of its address alive.
         self._lines: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def place(self, address: str, seconds: float) -> AsyncIterator[None]:
-        """Hold a place for an address; NoPlaceError if none was free in that time."""
+        """Hold a slot for an address; raise NoSlotError if none becomes free in time."""
         line = self._lines.get(address)
         if line is None:
             line = self._lines[address] = asyncio.Semaphore(self._for_each)
@@ -60,26 +60,26 @@ class Slots:
 
 
 LARGEST_ANSWER: Final = 64 * 1024
-"""Bytes, as archives allow a resolver; the same before and after decoding."""
+"""Bytes of the longest answer, as archives allow a resolver; before and after decoding."""
 LARGEST_PROOF: Final = 1024
-# On the wire, with headers and chunks: more than an honest answer can have.
+# Bytes on the wire, with headers and chunks: more than an honest answer can have.
 _MOST_OCTETS: Final = 2 * LARGEST_ANSWER
 _TOO_LONG: Final = "its answer is too long"
 
 
 class NoAnswerError(Exception):
-    """Says in a few words why there is no answer."""
+    """Why there is no answer, in a few words."""
 
 
 class RefusalError(NoAnswerError):
-    """The archive is there, and did not serve this request."""
+    """The archive answered, and refused this request."""
 
 
 class BoundedResponses(ResponseHandler):
-    """Reads the answers on a connection, each up to a number of bytes, whatever they are.
+    """Reads the answers on a connection, each up to a number of bytes in any form.
 
-    There are many ways to be long in HTTP that never become a body: beginnings before the
-    beginning (1xx), chunks of a byte. Reading them keeps the event loop from everything else.
+    There are many ways to be long in HTTP that never become a body: interim responses (1xx), chunks
+    of one byte. Reading them would block the event loop.
     """
 
     most = _MOST_OCTETS
@@ -91,7 +91,7 @@ class BoundedResponses(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, or have no more of it."""
+        """Process received bytes, or abort the connection when the limit is exceeded."""
         self._left -= len(data)
         if self._left >= 0:
             super().data_received(data)
@@ -104,7 +104,7 @@ class BoundedResponses(ResponseHandler):
 
 
 class BoundedPages(BoundedResponses):
-    """Reads pages of digests, which are longer than all else."""
+    """Reads pages of digests, which are longer than all other answers."""
 
     most = 2 * MAX_PAGE
 
@@ -114,15 +114,15 @@ class Message(NamedTuple):
 
     octets: bytes
     personal: bool
-    """Whether it says that it is for one client, and not to be given to others."""
+    """Whether the answer is marked as being for one client only."""
 
 
 async def message_of(answer: ClientResponse) -> Message:
     """Read a message of the protocol: text/plain (004, section 4.2), or text of another kind.
 
-    Old archives are behind servers that call every text an HTML page.
+    Old archives are behind servers that label every text as an HTML page.
     """
-    # As it was written: the library stumbles over some that a stranger may write.
+    # The raw header: the library fails on some values that a stranger may send.
     kind = answer.headers.get("Content-Type", "").strip().lower()
     if answer.status == HTTPStatus.OK and not kind.startswith("text/"):
         raise NoAnswerError("its answer is no text")
@@ -136,7 +136,7 @@ def _is_private(answer: ClientResponse) -> bool:
 
 
 async def proof_of(answer: ClientResponse) -> str:
-    """Read the text that proves control of a host; servers call such files what they like."""
+    """Read the text that proves control of a host; its media type is ignored."""
     try:
         return (await _body(answer, LARGEST_PROOF)).decode()
     except UnicodeDecodeError:
@@ -144,7 +144,7 @@ async def proof_of(answer: ClientResponse) -> str:
 
 
 async def page_of(answer: ClientResponse) -> bytes | None:
-    """Read a page of a digest; None where there is no such thing."""
+    """Read a page of a digest; None if there is no digest."""
     if answer.status == HTTPStatus.NOT_FOUND:
         return None
     return await _body(answer, MAX_PAGE)
@@ -162,8 +162,8 @@ async def _body(answer: ClientResponse, largest: int) -> bytes:
         if len(octets) > largest:
             raise NoAnswerError(_TOO_LONG)
     if not octets and answer.content_length is None and "Transfer-Encoding" not in answer.headers:
-        # Nothing, of unknown length: it may have had something to say. Nobody is to take a
-        # crash for the empty list, which says that an item is not there.
+        # No bytes, of unknown length: the connection may have broken. A crash must not be taken for
+        # the empty list, which means that the item is not there.
         raise NoAnswerError("its answer broke off")
     return bytes(octets)
 
@@ -183,7 +183,7 @@ _WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
 
 
 def words(failure: BaseException) -> str:
-    """Say what happened without a word of the failure's own, which may repeat a stranger's."""
+    """Return the reason of a failure without its own text, which may repeat a stranger's."""
     if isinstance(failure, NoAnswerError):
         return str(failure)
     if isinstance(failure, NoSlotError):

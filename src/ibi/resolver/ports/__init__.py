@@ -1,1 +1,1 @@
-"""Protocols of what a resolver needs of storage and network, and their values. No I/O."""
+"""Protocols of the storage and network that a resolver needs, and their values. No I/O."""

@@ -1,4 +1,4 @@
-"""What the resolver needs of the world beside its records: archives, mail, the domain names."""
+"""Protocols of the network that a resolver needs: archives, mail, and the DNS."""
 
 from __future__ import annotations
 
@@ -14,65 +14,66 @@ from ibi.wire.url_list import UrlList
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReply:
-    """What an archive said of an item."""
+    """The answer of an archive to a question for an item."""
 
     archive: str
     """The id of the archive."""
     listed: UrlList | None
-    """None: it does not have the item."""
+    """None if the archive does not have the item."""
     seconds: float = 0.0
-    """How long it took."""
+    """Seconds that the answer took."""
     fault: str = ""
-    """What of the answer was set aside, in a sentence: a URL that is not the archive's own."""
+    """The part of the answer that was rejected, in a sentence: a URL that is not the archive's
+    own."""
     personal: bool = False
-    """Whether it is for the client of the request alone: another may get another."""
+    """Whether the answer is for the client of the request only: another client may get another."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoReply:
-    """An archive that did not answer, or not as an archive does."""
+    """An archive that did not answer, or not as the protocol requires."""
 
     archive: str
     reason: str
-    """In a few words, of ours: nothing that a stranger said is repeated."""
+    """The reason in a few words of our own: nothing that the archive sent is repeated."""
     seconds: float = 0.0
     asked: bool = True
-    """Whether it was asked at all: one that is down is not."""
+    """Whether the archive was asked at all: one that is down is not."""
     alive: bool = False
-    """Whether this is not for want of an answer: it refused."""
+    """Whether the archive answered, and refused the request."""
 
 
 Reply: TypeAlias = ArchiveReply | NoReply
 
 NO_SLOT: Final = "too much is asked of it at once"
-"""Why an archive was not asked: that is no silence of its own."""
+"""The reason if too many requests to an archive are open; it does not count as its silence."""
 
 
 class ArchiveClient(Protocol):
-    """Speaks to archives; never raises for what an archive does, and never waits for long."""
+    """Sends requests to archives; no fault of an archive raises, and every call has a deadline."""
 
     async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
-        """Send urlRequest to an included archive; an answer, or why there is none, in that time."""
+        """Send urlRequest to an included archive; return its answer, or why there is none."""
         ...
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
-        """Send inclusionConfirmationRequest; empty if it was confirmed, else why not."""
+        """Send inclusionConfirmationRequest; return "" if it was confirmed, else the reason."""
         ...
 
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
     ) -> str:
-        """Send an acknowledgment; empty if the archive took notice, else why not."""
+        """Send an acknowledgment; return "" if the archive accepted it, else the reason."""
         ...
 
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
     ) -> DigestPage | NoReply | None:
-        """Fetch what changed after a cursor, "" and 0 for all; None if it publishes no digest."""
+        """Fetch the changes after a cursor, "" and 0 for all; None if there is no digest."""
         ...
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Return what stands at http://host/path, a short text; ProofError says why it cannot."""
+        """Return the short text at http://host/path; raise ProofError, with the reason."""
         ...
 
     async def close(self) -> None:
@@ -81,10 +82,10 @@ class ArchiveClient(Protocol):
 
 
 class TextRecords(Protocol):
-    """The domain name system, as far as it holds texts."""
+    """Reads TXT records from the DNS."""
 
     async def texts(self, name: str, seconds: float) -> list[str]:
-        """Return the TXT records of a name; ProofError if they cannot be had."""
+        """Return the TXT records of a name; raise ProofError if that fails."""
         ...
 
 
@@ -92,5 +93,5 @@ class Mailer(Protocol):
     """Sends messages to administrators."""
 
     def send(self, recipient: str, subject: str, text: str) -> None:
-        """Send one; MailError if the mail server does not take it."""
+        """Send a message; raise MailError if the mail server does not accept it."""
         ...

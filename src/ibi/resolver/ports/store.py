@@ -1,7 +1,7 @@
-"""The records of a resolver: archives, conflicts, owners, acknowledgments and digests.
+"""The stores of a resolver: archives, conflicts, owners, acknowledgments and digests.
 
-Whatever a method writes is durable when it returns. Every method raises StorageError when the
-database does not answer.
+A write is durable when its method returns. Every method raises StorageError when the database does
+not answer.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from ibi.wire.digest import DigestPage
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Which archive has the Original of an item, as far as this resolver has seen."""
+    """The archive that has the Original of an item, as far as this resolver has seen."""
 
     archive: str
     since: int
-    """In nanoseconds of POSIX time."""
+    """Nanoseconds of POSIX time."""
     settled: bool = False
-    """Whether the operator said so: then no rival claim counts any more."""
+    """Whether the operator settled it: then rival claims are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingAcknowledgment:
-    """Accesses that an archive is still to be told of."""
+    """Accesses that are still to be reported to an archive."""
 
     id: int
-    """0 before it is kept."""
+    """0 before the row is stored."""
     archive: str
     request: str
     """The query of the urlRequest that finds the URL again, for a fresh key."""
     acknowledgment: str
-    """What is said, as JSON; once it has a key, no other is ever sent in its place."""
+    """The acknowledgment as JSON; once it has a key, no other is ever sent in its place."""
     count: int
     since: int
-    """In nanoseconds of POSIX time."""
+    """Nanoseconds of POSIX time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class RegistryEvent:
-    """A line of the history of a resolver, which only grows."""
+    """An entry of the history of a resolver, which only grows."""
 
     number: int
-    """0 before it is kept."""
+    """0 before the entry is stored."""
     at: int
     who: str
     act: str
@@ -69,43 +69,44 @@ class RegistryEvent:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveChange:
-    """What becomes of an archive on record."""
+    """The new state of a registered archive, and the event to record."""
 
     archive: RegisteredArchive | None
-    """None: it is forgotten."""
+    """None if the archive is removed."""
     event: RegistryEvent | None = None
 
 
 ChangeArchive: TypeAlias = Callable[[RegisteredArchive | None], ArchiveChange | None]
-"""Makes a change of what stands on record, None if nobody does; or none, or raises. It is called
-while all others wait, and does nothing else."""
+"""Called with the stored archive, or None if there is none; returns the change to store, None for
+no change, or raises. It runs inside a transaction in which all other writers wait, and must have no
+other effect."""
 
 
 class ArchiveLookup(Protocol):
-    """The archives that are on record."""
+    """The registered archives."""
 
-    def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
-        """Return one by its id."""
+    def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # named as everywhere
+        """Return an archive by its id."""
         ...
 
 
 class ArchiveStore(Protocol):
-    """Registered archives, and what happened to them. Every change is news."""
+    """Registered archives, and their history. Every change is added to the change feed."""
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
-        """Return those of these ids, or all, by id."""
+        """Return the archives with these ids, or all, by id."""
         ...
 
     def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
-        """Change what stands there, alone; return what stands there then."""
+        """Change an archive in a transaction of its own; return it as it is stored then."""
         ...
 
     def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
-        """Add to the history; these labels are news."""
+        """Add to the history, and add these labels to the change feed."""
         ...
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
-        """Return the history from a number on."""
+        """Return the history, the oldest first, numbered later than `after`."""
         ...
 
 
@@ -113,11 +114,11 @@ class ChallengeStore(Protocol):
     """Registrations that wait for proof of control of a domain name."""
 
     def keep_challenge(self, challenge: Challenge) -> None:
-        """Keep a challenge."""
+        """Store a challenge."""
         ...
 
     def take_challenge(self, token: str) -> Challenge | None:
-        """Return a challenge and forget it."""
+        """Return a challenge and delete it."""
         ...
 
     def challenge(self, token: str) -> Challenge | None:
@@ -125,26 +126,26 @@ class ChallengeStore(Protocol):
         ...
 
     def forget_challenges(self, before: int) -> int:
-        """Forget those that ended before a time; return how many are left."""
+        """Delete the challenges that ended before a time; return how many are left."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictChange:
-    """What becomes of a conflict, and what is put on record with it."""
+    """The new state of a conflict, and what is stored in the same step."""
 
     conflict: Conflict
     news: tuple[str, ...] = ()
-    """Labels of which no memory holds any more."""
+    """Labels that all processes drop from their caches."""
     owners: tuple[tuple[str, Owner], ...] = ()
     event: RegistryEvent | None = None
 
 
 class ConflictStore(Protocol):
-    """Rival claims."""
+    """Rival claims to Originals."""
 
     def conflicts(self, after: int, limit: int, *, only_open: bool) -> list[Conflict]:
-        """Return conflicts by number, those later than `after`."""
+        """Return conflicts by number, later than `after`."""
         ...
 
     def change_conflict(
@@ -152,112 +153,115 @@ class ConflictStore(Protocol):
         which: int | str,
         change: Callable[[Conflict | None], ConflictChange | None],
     ) -> Conflict | None:
-        """Change a conflict, by number or the newest about a label, alone; return it as it is then.
+        """Change a conflict, by number or the newest of a label; return it as it is stored then.
 
-        What is changed is kept in the place of the one of its number, or is another if it has 0.
+        The transaction excludes all other writers. The changed conflict replaces the one with its
+        number; a conflict with number 0 is stored as a new one.
         """
         ...
 
     def count_conflicts(self) -> int:
-        """Return how many are open."""
+        """Return how many conflicts are open."""
         ...
 
 
 class OwnerStore(Protocol):
-    """Who has which Original."""
+    """Owners: which archive has which Original."""
 
     def owner(self, label: str) -> Owner | None:
         """Return the owner of an item by its canonical label."""
         ...
 
     def keep_owners(self, owners: Sequence[tuple[str, Owner]]) -> None:
-        """Keep owners, in the place of those before, in one step.
+        """Store owners, replacing earlier ones, in one step.
 
-        One that was settled gives way only to another that is settled.
+        A settled owner is replaced only by another settled one.
         """
         ...
 
 
 class AcknowledgmentStore(Protocol):
-    """Acknowledgments that are still to be sent: each belongs to the process that keeps it.
+    """Acknowledgments that are still to be sent: each row belongs to the process that wrote it.
 
-    A process that counts as gone keeps nothing any more: what it writes is not written.
+    A process that counts as gone can no longer write.
     """
 
     def pending(self, keeper: str, after: int, limit: int) -> list[PendingAcknowledgment]:
-        """Return those of a keeper by number, later than `after`."""
+        """Return the rows of a keeper by number, later than `after`."""
         ...
 
     def keep_pending(
         self, keeper: str, turn: int, pending: Sequence[PendingAcknowledgment]
     ) -> list[int] | None:
-        """Keep new ones (number 0), or in the place of those of their number; return numbers.
+        """Store new rows (number 0), or replace those with the same numbers; return the numbers.
 
-        What was written in the same turn before is not written again. None if it keeps no more.
+        Rows that were written in the same turn before are not written again. None if the keeper
+        counts as gone.
         """
         ...
 
     def last_turn(self, keeper: str) -> int | None:
-        """Return in which turn a keeper wrote last, be it gone; None if nobody knows."""
+        """Return the last turn of a keeper, even if it is gone; None if it is not stored."""
         ...
 
     def drop_pending(self, keeper: str, ids: Sequence[int]) -> bool:
-        """Forget those that were sent, or given up; False if it keeps no more."""
+        """Delete rows that were sent, or given up; return False if the keeper counts as gone."""
         ...
 
     def count_pending(self, keeper: str) -> int:
-        """Return how many accesses wait with a keeper."""
+        """Return the number of accesses in the rows of a keeper."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DigestProgress:
-    """How much of an archive's digest is here."""
+    """How much of an archive's digest is stored."""
 
     archive: str
     number: int
-    """What stands for the archive where its fingerprints are kept; another after it began anew."""
+    """The number under which the fingerprints of the archive are stored; a new one when the digest
+    begins anew."""
     epoch: str = ""
     last: int = 0
-    """The cursor after which the next page is to be asked for."""
+    """The cursor after which the next page is to be requested."""
     whole: bool = False
-    """Whether all pages were here once: since then only changes come."""
+    """Whether all pages have been stored once: since then only changes come."""
     confirmed: int = 0
-    """When the archive last said that this is all, in nanoseconds of POSIX time."""
+    """When the archive last reported the end of its digest, in nanoseconds of POSIX time."""
     count: int = 0
-    """Fingerprints."""
+    """The number of fingerprints."""
 
 
 class LocationStore(Protocol):
-    """Which archive holds what, as their digests say."""
+    """Which archive holds which item, by the digests."""
 
     def digests(self) -> list[DigestProgress]:
-        """Return how much is here of each archive's digest."""
+        """Return how much of each archive's digest is stored."""
         ...
 
     def begin_digest(self, archive: str, most: int) -> DigestProgress | None:
-        """Begin a digest anew; what was kept of it counts no more, and is swept away later.
+        """Begin a digest anew; its old fingerprints are ignored, and deleted later.
 
-        None, and it is not begun, while more than `most` fingerprints wait to be swept away.
+        None, and it is not begun, while more than `most` fingerprints wait to be deleted.
         """
         ...
 
     def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
-        """Keep what a page says that came at some time, and return how far the digest has come.
+        """Store a page that was received at a time, and return the progress of the digest.
 
-        Whoever is interrupted keeps the same page again. None, and no more of it is kept, if
-        somebody else was at that digest: it is not as far as was said, or began anew.
+        After an interruption, store the same page again. None, and nothing more of the page is
+        stored, if another process changed the digest: its cursor is another one, or it began anew.
         """
         ...
 
     def drop_digest(self, archive: str) -> None:
-        """Forget a digest; its fingerprints are swept away later."""
+        """Drop a digest; its fingerprints are deleted later."""
         ...
 
     def sweep_digests(self, after: int) -> int:
-        """Sweep away some fingerprints of digests that are forgotten, from a fingerprint on.
+        """Delete some fingerprints of dropped digests, from a fingerprint on.
 
-        Return from where to go on; 0 at the end.
+        Return the fingerprint from which to continue; 0 at the end.
         """
         ...
 

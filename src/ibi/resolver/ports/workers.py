@@ -1,4 +1,4 @@
-"""What several processes need of the database that they serve one resolver by."""
+"""Protocols of the database by which several processes serve one resolver."""
 
 from __future__ import annotations
 
@@ -9,59 +9,59 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FeedEntry:
-    """Something that changed on record: numbered without a gap, in the order of the changes."""
+    """A stored change, numbered without a gap in the order of the changes."""
 
     number: int
     archive: str = ""
-    """The id of the archive that changed; empty if it is about an item."""
+    """The id of the archive that changed; empty if an item did."""
     label: str = ""
-    """The canonical label of the item of which no memory holds any more."""
+    """The canonical label of an item to drop from caches; empty if an archive changed."""
 
 
 class FeedStore(Protocol):
-    """What every process follows."""
+    """The change feed, which every process follows."""
 
     def newest(self) -> int:
-        """Return the number of the last news, 0 before there are any."""
+        """Return the number of the last change, 0 before there is any."""
         ...
 
     def news(self, after: int, limit: int) -> list[FeedEntry]:
-        """Return news by number; those of long ago are forgotten."""
+        """Return changes by number, later than `after`; old ones are deleted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerList:
-    """Who serves, and what one of them has to do for all."""
+    """The processes of a resolver, and the duties of one of them."""
 
     beats: Mapping[str, int]
-    """By process, how often it said that it is there."""
+    """The number of heartbeats by process."""
     duties: frozenset[str] = frozenset()
-    """The duties of the process that asked."""
+    """The duties of the process that sent the heartbeat."""
 
 
 class ProcessStore(Protocol):
-    """Which processes there are, and who of them does what for all.
+    """The processes of a resolver, and their duties.
 
-    No clock has a say: a process counts as gone when another says so, which names the beat that
-    it saw last.
+    No clock is used: a process counts as gone when another one reports it, with the last beat that
+    it observed.
     """
 
     def register(self, process: str, duties: Sequence[str]) -> None:
-        """Begin with a process, by a name that was never used."""
+        """Add a process, under a name that was never used."""
         ...
 
     def heartbeat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
-        """Say that a process is there, and that others are gone if they were not heard since.
+        """Count a heartbeat of a process, and mark others as gone if their beat is still the same.
 
-        Duties that nobody has are its own from then on. None if it counts as gone itself.
+        The process gets all duties without a holder. None if it counts as gone itself.
         """
         ...
 
     def unregister(self, process: str) -> None:
-        """Forget a process, which is about to end."""
+        """Remove a process that is about to end."""
         ...
 
     def adopt_pending(self, process: str) -> int:
-        """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
+        """Adopt the acknowledgments of processes that are gone; return the number of accesses."""
         ...

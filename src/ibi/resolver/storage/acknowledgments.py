@@ -14,14 +14,14 @@ _COLUMNS: Final = "archive, request, acknowledgment, count, since"
 
 
 class SqlAcknowledgments:
-    """Acknowledgments that archives are still to be sent."""
+    """Acknowledgments that are still to be sent."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def pending(self, keeper: str, after: int, limit: int) -> list[PendingAcknowledgment]:
-        """Return those of a keeper by number, later than `after`."""
+        """Return the rows of a keeper by number, later than `after`."""
         rows = self._handle.read(
             f"SELECT number, {_COLUMNS} FROM resolver_acknowledgment "  # noqa: S608  # our own names
             "WHERE keeper = $1 AND number > $2 ORDER BY number LIMIT $3",
@@ -34,9 +34,10 @@ class SqlAcknowledgments:
     def keep_pending(
         self, keeper: str, turn: int, pending: Sequence[PendingAcknowledgment]
     ) -> list[int] | None:
-        """Keep new ones (number 0), or in the place of those of their number; return numbers.
+        """Store new rows (number 0), or replace those with the same numbers; return the numbers.
 
-        What was written in the same turn before is not written again. None if it keeps no more.
+        Rows that were written in the same turn before are not written again. None if the keeper
+        counts as gone.
         """
 
         def work(execute: Execute) -> list[int] | None:
@@ -53,13 +54,14 @@ class SqlAcknowledgments:
         return self._handle.write(work)
 
     def last_turn(self, keeper: str) -> int | None:
-        """Return in which turn a keeper wrote last, be it gone; None if nobody knows."""
+        """Return the last turn of a keeper, even if it is gone; None if it is not stored."""
         rows = self._handle.read("SELECT turn FROM resolver_process WHERE id = $1", keeper)
         return int(rows[0][0]) if rows else None
 
     def drop_pending(self, keeper: str, ids: Sequence[int]) -> bool:
-        """Forget those that were sent, or given up; False if it keeps no more."""
-        # In one order whoever forgets: two who wait for each other's rows would wait for ever.
+        """Delete rows that were sent, or given up; return False if the keeper counts as gone."""
+        # Always in the same order, so that two processes cannot wait for each other's rows for
+        # ever.
         numbers = sorted({*ids})
 
         def work(execute: Execute) -> bool:
@@ -71,17 +73,17 @@ class SqlAcknowledgments:
         return self._handle.write(work)
 
     def count_pending(self, keeper: str) -> int:
-        """Return how many accesses wait with a keeper."""
+        """Return the number of accesses in the rows of a keeper."""
         [(count,)] = self._handle.read(
             "SELECT coalesce(sum(count), 0) FROM resolver_acknowledgment WHERE keeper = $1", keeper
         )
         return int(count)
 
     def _last_turn(self, execute: Execute, keeper: str) -> int | None:
-        """Return the last turn of a keeper that is there, which nobody can say is gone till then.
+        """Return the last turn of a living keeper, and lock it until the end of the transaction.
 
-        Whoever adopts its rows says so first: what is written here is either adopted too, or not
-        written.
+        A process is marked as gone before its rows are adopted: what is written here is either
+        adopted too, or not written.
         """
         there = "SELECT turn FROM resolver_process WHERE id = $1 AND gone = FALSE"
         rows = execute(f"{there}{self._handle.database.for_update}", keeper)

@@ -10,7 +10,7 @@ from ibi.foundation.sql.rows import groups, is_storable, marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
-from ibi.resolver.storage.change_feed import alone, tell
+from ibi.resolver.storage.change_feed import append_changes, lock_feed
 from ibi.resolver.storage.documents import archive_document, read_archive
 
 _CHALLENGE: Final = "token, service, host, administrator, made, until"
@@ -20,11 +20,11 @@ class SqlArchives:
     """Registered archives and their history."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def archives(self, names: Sequence[str] | None = None) -> list[RegisteredArchive]:
-        """Return those of these ids, or all, by id."""
+        """Return the archives with these ids, or all, by id."""
         everybody = "SELECT id, document FROM resolver_archive"
         if names is None:
             rows = self._handle.read(everybody)
@@ -37,14 +37,14 @@ class SqlArchives:
                     f"{everybody} WHERE id IN {marks(1, len(group))}", *group
                 )
             ]
-        # Sorted here: a database has an order of its own for texts.
+        # Sorted here: databases order texts differently.
         return [read_archive(document) for _, document in sorted(rows)]
 
     def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
-        """Change what stands there, alone; return what stands there then."""
+        """Change an archive in a transaction of its own; return it as it is stored then."""
 
         def work(execute: Execute) -> RegisteredArchive | None:
-            newest = alone(execute)
+            newest = lock_feed(execute)
             rows = execute("SELECT document FROM resolver_archive WHERE id = $1", storable(name))
             before = read_archive(rows[0][0]) if rows else None
             changed = change(before)
@@ -53,18 +53,18 @@ class SqlArchives:
             _keep(execute, name, changed.archive)
             if changed.event is not None:
                 write_event(execute, changed.event)
-            tell(execute, newest, [name], [])
+            append_changes(execute, newest, [name], [])
             return changed.archive
 
         return self._handle.write(work)
 
     def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
-        """Add to the history; these labels are news."""
+        """Add to the history, and add these labels to the change feed."""
 
         def work(execute: Execute) -> None:
-            newest = alone(execute)
+            newest = lock_feed(execute)
             write_event(execute, event)
-            tell(execute, newest, [], labels)
+            append_changes(execute, newest, [], labels)
 
         self._handle.write(work)
 
@@ -83,11 +83,11 @@ class SqlChallenges:
     """Registrations that wait for proof of control of a domain name."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def keep_challenge(self, challenge: Challenge) -> None:
-        """Keep a challenge, in the place of one of the same token."""
+        """Store a challenge; replace one with the same token."""
         self._handle.write(
             lambda execute: execute(
                 "INSERT INTO resolver_challenge "
@@ -106,7 +106,7 @@ class SqlChallenges:
         )
 
     def take_challenge(self, token: str) -> Challenge | None:
-        """Return a challenge and forget it: of many who take it one gets it."""
+        """Return a challenge and delete it: of several callers one gets it."""
         if not is_storable(token):
             return None
         take = f"DELETE FROM resolver_challenge WHERE token = $1 RETURNING {_CHALLENGE}"  # noqa: S608  # our own names
@@ -122,7 +122,7 @@ class SqlChallenges:
         return Challenge(*rows[0]) if rows else None
 
     def forget_challenges(self, before: int) -> int:
-        """Forget those that ended before a time; return how many are left."""
+        """Delete the challenges that ended before a time; return how many are left."""
 
         def work(execute: Execute) -> int:
             execute("DELETE FROM resolver_challenge WHERE until < $1", before)
@@ -145,7 +145,7 @@ def _keep(execute: Execute, name: str, archive: RegisteredArchive | None) -> Non
 
 
 def write_event(execute: Execute, event: RegistryEvent) -> None:
-    """Write a line of history; its number is the next. What a stranger wrote may stand in it."""
+    """Write an entry of the history with the next number; it may contain text of strangers."""
     execute(
         "INSERT INTO resolver_event (at, who, act, archive, detail) VALUES ($1, $2, $3, $4, $5)",
         event.at,

@@ -1,4 +1,4 @@
-"""Rival claims, and who has which Original, in SQL."""
+"""Rival claims, and the owners of items, in SQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ibi.foundation.sql.store import SqlHandle
 from ibi.model.conflict import Conflict
 from ibi.resolver.ports.store import ConflictChange, Owner
 from ibi.resolver.storage.archives import write_event
-from ibi.resolver.storage.change_feed import alone, tell
+from ibi.resolver.storage.change_feed import append_changes, lock_feed
 from ibi.resolver.storage.documents import conflict_document, read_conflict
 
 _CONFLICT: Final = "SELECT number, document FROM resolver_conflict"
@@ -23,12 +23,12 @@ class SqlConflicts:
     """Rival claims to Originals."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def conflicts(self, after: int, limit: int, *, only_open: bool) -> list[Conflict]:
-        """Return conflicts by number, those later than `after`."""
-        # Two statements, because a database plans one without looking at what it is given.
+        """Return conflicts by number, later than `after`."""
+        # Two statements, because a database plans a statement without its parameters.
         which = "is_open = TRUE AND " if only_open else ""
         rows = self._handle.read(
             f"{_CONFLICT} WHERE {which}number > $1 ORDER BY number LIMIT $2", after, limit
@@ -40,13 +40,14 @@ class SqlConflicts:
         which: int | str,
         change: Callable[[Conflict | None], ConflictChange | None],
     ) -> Conflict | None:
-        """Change a conflict, by number or the newest about a label, alone; return it as it is then.
+        """Change a conflict, by number or the newest of a label; return it as it is stored then.
 
-        What is put on record with it is kept in the same step.
+        The transaction excludes all other writers. What belongs to the change is stored in the same
+        step.
         """
 
         def work(execute: Execute) -> Conflict | None:
-            newest = alone(execute)
+            newest = lock_feed(execute)
             before = _found(execute, which)
             changed = change(before)
             if changed is None:
@@ -55,13 +56,13 @@ class SqlConflicts:
             conflict = replace(changed.conflict, id=_keep(execute, changed.conflict))
             if changed.event is not None:
                 write_event(execute, changed.event)
-            tell(execute, newest, [], changed.news)
+            append_changes(execute, newest, [], changed.news)
             return conflict
 
         return self._handle.write(work)
 
     def count_conflicts(self) -> int:
-        """Return how many are open."""
+        """Return how many conflicts are open."""
         [(count,)] = self._handle.read(
             "SELECT count(*) FROM resolver_conflict WHERE is_open = TRUE"
         )
@@ -72,7 +73,7 @@ class SqlOwners:
     """Which archive has the Original of which item."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def owner(self, label: str) -> Owner | None:
@@ -88,9 +89,9 @@ class SqlOwners:
         return Owner(archive, since, bool(settled))
 
     def keep_owners(self, owners: Sequence[tuple[str, Owner]]) -> None:
-        """Keep owners, in the place of those before, in one step; of one label the last.
+        """Store owners, replacing earlier ones, in one step; of one label the last.
 
-        One that the operator has settled gives way only to another that he has settled.
+        An owner that the operator has settled is replaced only by another settled one.
         """
         if owners:
             self._handle.write(lambda execute: keep_owners(execute, owners))
@@ -105,7 +106,7 @@ def _found(execute: Execute, which: int | str) -> Conflict | None:
 
 
 def _keep(execute: Execute, conflict: Conflict) -> int:
-    """Keep a conflict; return its number."""
+    """Store a conflict; return its number."""
     facts = (conflict.label, conflict.is_open, conflict_document(conflict))
     if not conflict.id:
         [(number,)] = execute(
@@ -123,8 +124,8 @@ def _keep(execute: Execute, conflict: Conflict) -> int:
 
 
 def keep_owners(execute: Execute, owners: Sequence[tuple[str, Owner]]) -> None:
-    """Keep owners; those that were settled give way only to others that are."""
-    # In one order whoever keeps: two who wait for each other's rows would wait for ever.
+    """Store owners; a settled one is replaced only by another settled one."""
+    # Always in the same order, so that two processes cannot wait for each other's rows for ever.
     rows = [
         (label, owner.archive, owner.since, owner.settled)
         for label, owner in sorted(dict(owners).items())

@@ -1,4 +1,4 @@
-"""Archives and conflicts as the JSON that a resolver's database keeps of them."""
+"""Archives and conflicts as the JSON that the database of a resolver stores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ibi.model.registration import Inclusion, Origin, Outage, RegisteredArchive
 
 
 class _Archive(msgspec.Struct, omit_defaults=True):
-    """A registered archive, its service as text in its spelling; what is empty is left out."""
+    """A registered archive, its service as text in its spelling; empty fields are omitted."""
 
     service: str
     key: str
@@ -38,13 +38,13 @@ _DECODE_CONFLICT: Final = msgspec.json.Decoder(Conflict).decode
 
 
 def archive_document(archive: RegisteredArchive) -> str:
-    """Write an archive."""
+    """Encode an archive."""
     facts = {name: getattr(archive, name) for name in _Archive.__struct_fields__}
     return _ENCODE(_Archive(**facts | {"service": archive.service.spelling})).decode()
 
 
 def read_archive(text: str) -> RegisteredArchive:
-    """Read what `archive_document` wrote; StorageError if somebody else wrote there."""
+    """Decode what `archive_document` encoded; raise StorageError if it is something else."""
     with _readable():
         read = _DECODE_ARCHIVE(text)
         facts = {name: getattr(read, name) for name in _Archive.__struct_fields__}
@@ -52,12 +52,12 @@ def read_archive(text: str) -> RegisteredArchive:
 
 
 def conflict_document(conflict: Conflict) -> str:
-    """Write a conflict; its number is not part of it."""
+    """Encode a conflict without its number."""
     return _ENCODE(replace(conflict, id=0)).decode()
 
 
 def read_conflict(number: int, text: str) -> Conflict:
-    """Read what `conflict_document` wrote; StorageError if somebody else wrote there."""
+    """Decode what `conflict_document` encoded; raise StorageError if it is something else."""
     with _readable():
         return replace(_DECODE_CONFLICT(text), id=number)
 

@@ -1,7 +1,7 @@
-"""Which archive holds what, in SQL: fingerprints by the numbers of the digests that they are in.
+"""Which archive holds which item, in SQL: fingerprints with the numbers of their digests.
 
-There may be very many. So nothing is stored with a fingerprint that it is not found by, and none
-is looked for by its digest: those of digests that are forgotten are swept away a part at a time.
+There may be very many. So a row has only the columns of its key, and there is no index by digest:
+the fingerprints of dropped digests are deleted a part at a time.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from ibi.wire.digest import DigestPage
 
 _COLUMNS: Final = "archive, number, epoch, last, whole, confirmed, count"
 _PART: Final = 4096
-"""Fingerprints to a transaction: for as long all others who write wait."""
-_SWEPT: Final = 10_000
-"""Fingerprints that are looked at in one."""
+"""Fingerprints that are written in one transaction: all other writers wait for so long."""
+_SWEEP_BATCH: Final = 10_000
+"""Fingerprints that one sweep visits."""
 _SWEEPING: Final = "sweeping"
-"""The epoch of a digest that is forgotten, once its fingerprints are being swept away."""
+"""The epoch of a dropped digest, once its fingerprints are being deleted."""
 
 
 _Change: TypeAlias = Callable[[Execute, int, Sequence[int]], int]
-"""Writes fingerprints of a digest or takes them out, and returns how many more there are."""
+"""Inserts or deletes fingerprints of a digest, and returns the change of their number."""
 
 
 class SqlLocations:
     """The digests of archives, as far as they were fetched."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def digests(self) -> list[DigestProgress]:
-        """Return how much is here of each archive's digest."""
+        """Return how much of each archive's digest is stored."""
         select = f"SELECT {_COLUMNS} FROM resolver_digest WHERE archive <> ''"  # noqa: S608  # ours
-        # There may be 100,000, and readers of items would wait for as long.
+        # There may be 100,000, so this read must not block reads of single items.
         return [_kept(row) for row in self._handle.survey(select)]
 
     def begin_digest(self, archive: str, most: int) -> DigestProgress | None:
-        """Begin a digest anew; what was kept of it counts no more, and is swept away later.
+        """Begin a digest anew; its old fingerprints are ignored, and deleted later.
 
-        None, and it is not begun, while more than `most` fingerprints wait to be swept away: who
-        begins anew time and again fills no disk.
+        None, and it is not begun, while more than `most` fingerprints wait to be deleted: an
+        archive that begins anew again and again cannot fill the disk.
         """
 
         def work(execute: Execute) -> DigestProgress | None:
@@ -64,13 +64,14 @@ class SqlLocations:
         return self._handle.write(work)
 
     def drop_digest(self, archive: str) -> None:
-        """Forget a digest; its fingerprints are swept away later."""
+        """Drop a digest; its fingerprints are deleted later."""
         self._handle.write(lambda execute: _forget(execute, archive))
 
     def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
-        """Keep what a page says that came at some time, and return how far the digest has come.
+        """Store a page that was received at a time, and return the progress of the digest.
 
-        A part of it at a time, and its cursor with the last: until then it is the same page.
+        The page is written in parts, and its cursor with the last one: until then the same page is
+        requested again.
         """
         steps = [(_insert, part) for part in _parts(page.held)]
         steps += [(_delete, part) for part in _parts(page.dropped)]
@@ -82,7 +83,7 @@ class SqlLocations:
     def _keep(
         self, digest: DigestProgress, change: _Change, part: Sequence[int], execute: Execute
     ) -> bool:
-        """Write a part of a page; False if somebody else was at the digest."""
+        """Write a part of a page; return False if another process changed the digest."""
         select = "SELECT last FROM resolver_digest WHERE number = $1 AND archive <> ''"
         held = execute(select + self._handle.database.for_update, digest.number)
         if held != [(digest.last,)]:
@@ -92,7 +93,7 @@ class SqlLocations:
         return True
 
     def sweep_digests(self, after: int) -> int:
-        """Sweep away some fingerprints of digests that are forgotten, from a fingerprint on."""
+        """Delete some fingerprints of dropped digests, from a fingerprint on."""
         if not after:
             if not self._handle.read("SELECT 1 FROM resolver_digest WHERE archive = '' LIMIT 1"):
                 return 0
@@ -102,7 +103,7 @@ class SqlLocations:
             "SELECT fingerprint FROM resolver_holding WHERE fingerprint >= $1 "
             "ORDER BY fingerprint LIMIT 1 OFFSET $2"
         )
-        rows = self._handle.read(far, after, _SWEPT)
+        rows = self._handle.read(far, after, _SWEEP_BATCH)
         end = int(rows[0][0]) + 1 if rows else 0
         self._handle.write(lambda execute: _sweep(execute, after, end))
         return end
@@ -127,7 +128,7 @@ def _forget(execute: Execute, archive: str) -> None:
 def _advance(
     execute: Execute, digest: DigestProgress, page: DigestPage, at: int
 ) -> DigestProgress | None:
-    """Say how far a digest has come; None if somebody else was at it."""
+    """Store the progress of a digest; return None if another process changed it."""
     rows = execute(
         "UPDATE resolver_digest SET epoch = $1, last = $2, whole = $3, confirmed = $4 "  # noqa: S608  # ours
         f"WHERE number = $5 AND last = $6 AND archive <> '' RETURNING {_COLUMNS}",
@@ -164,7 +165,7 @@ def _delete(execute: Execute, number: int, part: Sequence[int]) -> int:
 
 
 def _sweep(execute: Execute, after: int, end: int) -> None:
-    """Sweep between two fingerprints, the later not included; 0: all that follow."""
+    """Delete between two fingerprints, the later not included; 0: all that follow."""
     execute(
         "DELETE FROM resolver_holding WHERE fingerprint >= $1 AND fingerprint < $2 "
         "AND digest NOT IN (SELECT number FROM resolver_digest WHERE archive <> '')",

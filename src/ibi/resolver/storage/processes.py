@@ -1,4 +1,4 @@
-"""The processes that serve a resolver, and what each does for all, in SQL."""
+"""The processes that serve a resolver, and their duties, in SQL."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from ibi.resolver.ports.workers import WorkerList
 
 _THERE: Final = "(SELECT id FROM resolver_process WHERE gone = FALSE)"
 MAX_GONE_WORKERS: Final = 1000
-"""Processes that are gone and remembered: they may only be asleep, with a question to ask."""
+"""Processes that are gone and still stored: they may only be asleep, and ask for their last
+turn."""
 
 
 class SqlProcesses:
-    """The processes that serve the resolver, and the duties that each has."""
+    """The processes that serve the resolver, and their duties."""
 
     def __init__(self, handle: SqlHandle) -> None:
-        """Keep them in a database."""
+        """Store them in a database."""
         self._handle = handle
 
     def register(self, process: str, duties: Sequence[str]) -> None:
-        """Begin with a process, by a name that was never used."""
+        """Add a process, under a name that was never used."""
 
         def work(execute: Execute) -> None:
-            self._one_by_one(execute)
+            self._lock(execute)
             for duty in sorted(duties):
                 execute(
                     "INSERT INTO resolver_duty (name, holder) VALUES ($1, '') "
@@ -40,16 +41,16 @@ class SqlProcesses:
         self._handle.write(work)
 
     def heartbeat(self, process: str, gone: Mapping[str, int]) -> WorkerList | None:
-        """Say that a process is there, and that others are gone if they were not heard since."""
+        """Count a heartbeat of a process, and mark others as gone if their beat is the same."""
 
         def work(execute: Execute) -> WorkerList | None:
-            self._one_by_one(execute)
-            is_there = execute(
+            self._lock(execute)
+            is_alive = execute(
                 "UPDATE resolver_process SET beat = beat + 1 WHERE id = $1 AND gone = FALSE "
                 "RETURNING beat",
                 process,
             )
-            if not is_there:
+            if not is_alive:
                 return None
             for each, beat in sorted(gone.items()):
                 execute(
@@ -57,18 +58,18 @@ class SqlProcesses:
                     each,
                     beat,
                 )
-            return _roll(execute, process)
+            return _worker_list(execute, process)
 
         return self._handle.write(work)
 
     def unregister(self, process: str) -> None:
-        """Forget a process, which is about to end."""
+        """Remove a process that is about to end."""
         self._handle.write(
             lambda execute: execute("DELETE FROM resolver_process WHERE id = $1", process)
         )
 
     def adopt_pending(self, process: str) -> int:
-        """Let a process keep the acknowledgments of all that are gone; return how many accesses."""
+        """Adopt the acknowledgments of processes that are gone; return the number of accesses."""
         adopted = self._handle.write(
             lambda execute: execute(
                 "UPDATE resolver_acknowledgment SET keeper = $1 "  # noqa: S608  # our own names
@@ -78,13 +79,13 @@ class SqlProcesses:
         )
         return sum(count for (count,) in adopted)
 
-    def _one_by_one(self, execute: Execute) -> None:
-        """Keep others from changing who is there: each statement from here on sees all of it."""
+    def _lock(self, execute: Execute) -> None:
+        """Lock the duties: other changes of processes or duties wait until the commit."""
         execute(f"SELECT name FROM resolver_duty ORDER BY name{self._handle.database.for_update}")  # noqa: S608  # our own names
 
 
-def _roll(execute: Execute, process: str) -> WorkerList:
-    """Take the duties that nobody has, and see who is there."""
+def _worker_list(execute: Execute, process: str) -> WorkerList:
+    """Assign the duties without a holder to a process, and return the living processes."""
     execute(
         f"UPDATE resolver_duty SET holder = $1 WHERE holder NOT IN {_THERE}",  # noqa: S608  # our own names
         process,

@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 
 SCHEMA: Final = sa.MetaData()
-# SQLite numbers rows by itself only in an INTEGER, PostgreSQL runs out of them in one.
+# SQLite numbers rows only in an INTEGER column; a PostgreSQL INTEGER is too small.
 _NUMBER: Final = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 archive = sa.Table(
@@ -56,8 +56,8 @@ owner = sa.Table(
     sa.Column("settled", sa.Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
-# No number comes twice, also when the last row was forgotten: whoever was told to forget a number
-# late must not meet another's row.
+# No number is used twice, even if the last row was deleted: a late deletion by number must not hit
+# a row of another process.
 acknowledgment = sa.Table(
     "resolver_acknowledgment",
     SCHEMA,
@@ -71,7 +71,7 @@ acknowledgment = sa.Table(
     sa.Index("resolver_acknowledgment_of_keeper", "keeper", "number"),
     sqlite_autoincrement=True,
 )
-# Numbered without a gap by whoever holds the one row of `newest`.
+# Numbered without a gap by the transaction that has locked the one row of `newest`.
 news = sa.Table(
     "resolver_news",
     SCHEMA,
@@ -101,8 +101,8 @@ duty = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("holder", sa.Text, nullable=False),
 )
-# How much of each archive's digest is here. A digest that began anew has another number, and those
-# that are forgotten have no archive; no number comes twice, so that nothing is taken for another's.
+# The progress of each archive's digest. A digest that began anew has another number, and dropped
+# ones have no archive; no number is used twice, so that no fingerprint is taken for another's.
 digest = sa.Table(
     "resolver_digest",
     SCHEMA,
@@ -116,7 +116,7 @@ digest = sa.Table(
     sa.Index("resolver_digest_of_archive", "archive"),
     sqlite_autoincrement=True,
 )
-# A row for every name of every item of all archives: nothing but what it is found by.
+# A row for every name of every item of all archives, with the columns of its key only.
 holding = sa.Table(
     "resolver_holding",
     SCHEMA,

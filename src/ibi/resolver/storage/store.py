@@ -16,14 +16,14 @@ from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
 
 class SqlResolverStore:
-    """The records of a resolver, in a database that has its newest tables.
+    """The stores of a resolver, in a database with the newest tables.
 
-    Whatever a method of a part writes is durable when it returns. Every method raises StorageError
-    when the database does not answer.
+    A write is durable when its method returns. Every method raises StorageError when the database
+    does not answer.
     """
 
     def __init__(self, database: Database, *, quick: bool) -> None:
-        """Use a database; `quick` says that a point read can be made in the event loop's thread."""
+        """Use a database; `quick` if a point read may be made in the event loop's thread."""
         self.quick = quick
         self._handle = handle = SqlHandle(database)
         self.archives = SqlArchives(handle)
@@ -38,7 +38,7 @@ class SqlResolverStore:
 
     @classmethod
     def open(cls, place: str) -> SqlResolverStore:
-        """Open the database at a place, brought to the newest version."""
+        """Open the database at a place, and migrate it to the newest version."""
         database = open_newest(place, RESOLVER_MIGRATIONS)
         return cls(database, quick=not place.startswith(POSTGRESQL))
 
