@@ -27,7 +27,6 @@ from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked_resolver import (
-    AttackedResolver,
     conflicts,
     label,
     metric,
@@ -382,7 +381,7 @@ def resolver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Resolve
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres")
         options = ("--database", server.database())
-    with AttackedResolver(tmp_path, *options) as started:
+    with ResolverServer(tmp_path, *options) as started:
         yield started
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.servers.archive import ArchiveServer
-from tests.support.servers.attacked_resolver import AttackedResolver, label, metric
+from tests.support.servers.attacked_resolver import label, metric
 from tests.support.servers.resolver import SERVICE, ResolverServer
 from tests.support.tools.debian import program
 from tests.support.tools.tcl import Tcl
@@ -133,7 +133,7 @@ def is_included(resolver: ResolverServer) -> bool:
 
 
 def test_an_archive_in_tcl_is_included_resolved_and_thanked(tmp_path: Path, tcl: Tcl) -> None:
-    with AttackedResolver(tmp_path) as resolver, tcl_archive(resolver, tcl) as archive:
+    with ResolverServer(tmp_path) as resolver, tcl_archive(resolver, tcl) as archive:
         [[address]] = archive.said("listening")
         [[status, told]] = archive.said("told")
         assert status == "200"
@@ -164,7 +164,7 @@ def test_an_archive_in_tcl_is_included_resolved_and_thanked(tmp_path: Path, tcl:
 
 def test_what_tcl_is_told_of_accesses_is_what_it_gave_keys_for(tmp_path: Path, tcl: Tcl) -> None:
     """An archive of the standard counts one access by one key: each is told by one of its own."""
-    with AttackedResolver(tmp_path) as resolver, tcl_archive(resolver, tcl) as archive:
+    with ResolverServer(tmp_path) as resolver, tcl_archive(resolver, tcl) as archive:
         archive.said("told")
         wait_until(lambda: is_included(resolver))
         for _ in range(5):
@@ -181,7 +181,7 @@ def test_what_tcl_is_told_of_accesses_is_what_it_gave_keys_for(tmp_path: Path, t
 def test_a_last_edition_of_an_item_in_tcl_may_be_in_an_archive_of_ours(
     tmp_path: Path, tcl: Tcl
 ) -> None:
-    with AttackedResolver(tmp_path) as resolver, ArchiveServer(tmp_path) as ours:
+    with ResolverServer(tmp_path) as resolver, ArchiveServer(tmp_path) as ours:
         key = resolver.register(ours.service)
         assert ours.ibi("link", resolver.address, "--key", key).returncode == 0
         wait_until(lambda: resolver.archives()[ours.service]["state"] == "included")

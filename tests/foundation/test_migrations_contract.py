@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import secrets
 import shutil
 import sqlite3
@@ -37,6 +36,7 @@ from ibi.model.token import Token
 from ibi.resolver.storage import schema as resolver_schema
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
+from tests.support.processes.fresh import fresh_processes, run_at_once
 from tests.support.servers.postgres import PostgresServer
 
 PROGRAMS = [ARCHIVE_MIGRATIONS, RESOLVER_MIGRATIONS]
@@ -216,18 +216,8 @@ def work(place: Place, migrations: Migrations, barrier: Any) -> None:  # noqa: A
 
 
 def test_processes_that_upgrade_at_once_do_no_harm(place: Place) -> None:
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(4)
-    processes = [
-        context.Process(target=work, args=(place, migrations, barrier))
-        for migrations in PROGRAMS
-        for _ in "ab"
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0] * 4
+    barrier = fresh_processes().Barrier(4)
+    run_at_once(*((work, (place, migrations, barrier)) for migrations in PROGRAMS for _ in "ab"))
     assert [place.differences(migrations) for migrations in PROGRAMS] == [[], []]
 
 

@@ -268,7 +268,8 @@ def message(service: str, key: str = KEY) -> EmailMessage:
 
 def test_a_message_on_standard_input_waits_for_confirm(resolver: ResolverServer) -> None:
     service = "example.org/mail/2026/01.01.00.00"
-    done = resolver.ibi("mail", stdin=message(service).as_string())
+    given = ("resolver", "mail", "--data", str(resolver.data))
+    done = Shell(resolver.folder).run(*given, stdin=message(service).as_string())
     assert said(done) == f"pending {service} {ADMINISTRATOR}\n"
     assert resolver.archives()[service]["state"] == "pending"
     confirmed = on(resolver, "confirm", service)

@@ -24,6 +24,7 @@ import pytest
 from ibi.client import archive as remote_archive
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.processes.environment import ENVIRONMENT, own_environment
+from tests.support.processes.fork_server import run
 from tests.support.processes.shell import IBI, Done, Shell, refusal
 from tests.support.servers.archive import HOST, IP, ArchiveServer, files_in
 from tests.support.waiting import PATIENCE, wait_until
@@ -38,15 +39,8 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]
 
 
 def ibi(folder: Path, *arguments: str, **more: str) -> Done:
-    """Run `ibi archive` in somebody's shell."""
-    return subprocess.run(  # noqa: S603
-        [IBI, "archive", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env=own_environment(folder, **more),
-    )
+    """Run `ibi archive` in a process of its own."""
+    return run(["archive", *arguments], own_environment(folder, **more))
 
 
 def call(folder: Path, *arguments: str, **more: str) -> Done:
@@ -167,14 +161,9 @@ def test_init_takes_no_catalogue_from_another_archive(tmp_path: Path) -> None:
 
 
 def test_init_names_the_folder_as_it_was_given_and_answers_programs(tmp_path: Path) -> None:
-    done = subprocess.run(  # noqa: S603
-        [IBI, "archive", "init", "--data", "demo", "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=own_environment(tmp_path),
-    )
+    given = ["archive", "init", "--data", "demo", "--json"]
+    done = run(given, own_environment(tmp_path), tmp_path)
+    assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts.keys() == {"archive", "service", "token"}
     assert facts["archive"] == "demo"
@@ -322,15 +311,9 @@ def test_a_folder_keeps_its_folders(archive: ArchiveServer, tmp_path: Path) -> N
     )
     assert among["files"] == ["read.me", "site/img/a.png", "site/img/b/c.png", "site/index.html"]
     assert archive.item(among["rep"])["target"] == "read.me"
-    here = subprocess.run(  # noqa: S603
-        [IBI, "archive", "deposit", ".", "--title", "S", "--json", "--data", str(archive.data)],
-        cwd=tmp_path / "site",
-        capture_output=True,
-        text=True,
-        check=True,
-        env=own_environment(archive.folder),
-    )
-    assert json.loads(here.stdout)["files"] == alone["files"]
+    given = ["archive", "deposit", ".", "--title", "S", "--json", "--data", str(archive.data)]
+    here = run(given, own_environment(archive.folder), tmp_path / "site")
+    assert as_json(here)["files"] == alone["files"]
 
 
 def test_what_is_not_digital_has_no_files(archive: ArchiveServer) -> None:

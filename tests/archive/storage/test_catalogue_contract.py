@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import secrets
 import threading
 from dataclasses import replace
@@ -33,6 +32,7 @@ from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.model.token import Token
+from tests.support.processes.fresh import run_at_once
 from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import file, forms
 
@@ -681,14 +681,8 @@ def count_apart(place: str, postgresql: bool, number: int) -> None:  # noqa: FBT
 def test_processes_count_each_access_once(place: CatalogueDatabase) -> None:
     catalogue = place()
     number = put(catalogue, item(1))
-    context = multiprocessing.get_context("spawn")
     arguments = (place.place, place.postgresql, number)
-    processes = [context.Process(target=count_apart, args=arguments) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0]
+    run_at_once((count_apart, arguments), (count_apart, arguments))
     assert [each.count for each in catalogue.statistics.accesses("", "9")] == [20]
 
 

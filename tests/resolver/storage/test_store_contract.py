@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -32,6 +31,7 @@ from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.app import open_resolver_store
+from tests.support.processes.fresh import run_at_once
 from tests.support.scenes.catalogue import schema
 from tests.support.scenes.resolver_database import (
     DUTIES,
@@ -442,13 +442,7 @@ def keep_apart(place: str) -> None:
 
 
 def test_processes_share_one_database(place: ResolverDatabase) -> None:
-    context = multiprocessing.get_context("spawn")
-    processes = [context.Process(target=keep_apart, args=(place.place,)) for _ in range(2)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0]
+    run_at_once((keep_apart, (place.place,)), (keep_apart, (place.place,)))
     store = place()
     assert store.processes.adopt_pending(KEEPER) == 40
     assert len(store.archives.archives()) == 20

@@ -21,7 +21,6 @@ from tests.support.clients.http import PROBLEM, Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.attacked_resolver import (
     ELSEWHERE,
-    AttackedResolver,
     attacked,
     label,
     made_at,
@@ -466,7 +465,7 @@ def test_what_no_system_has_is_not_sent_on(world: World, path: str) -> None:
 
 
 def test_a_gateway_may_be_closed_or_lead_elsewhere(tmp_path: Path) -> None:
-    resolver = AttackedResolver(tmp_path)
+    resolver = ResolverServer(tmp_path)
     with (resolver.data / "resolver.toml").open("a", encoding="utf-8") as file:
         file.write('[gateways]\ndoi = ""\nhdl = "https://hdl.example.org/go/"\n')
     with resolver:

@@ -21,12 +21,13 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import FileIO
+from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryFile
 from typing import Final
 
 _LONGEST: Final = 1 << 17
-_PRELOADED: Final = (
+PRELOADED: Final = (
     *("ibi.archive.cli", "ibi.archive.cli.instance", "ibi.resolver.cli", "ibi.minting.cli.minter"),
     *(
         "ibi.resolver.cli.instance",
@@ -91,9 +92,13 @@ class ForkedProcess:
 
 
 def fork(
-    arguments: Sequence[str], environment: Mapping[str, str], log: int, most_files: int = 0
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    log: int,
+    most_files: int = 0,
+    folder: Path | None = None,
 ) -> ForkedProcess:
-    """Run `ibi` with arguments; its log goes to an open file, its output to a pipe.
+    """Run `ibi` with arguments in a folder; its log goes to an open file, its output to a pipe.
 
     It may open so many files until it asks for more; with 0, as many as we may.
     """
@@ -101,7 +106,7 @@ def fork(
     status, told = os.pipe()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = (min(hard, most_files or soft), hard)
-    request = json.dumps([arguments, dict(environment), os.getcwd(), files]).encode()  # noqa: PTH109  # a text
+    request = json.dumps([arguments, dict(environment), str(folder or Path.cwd()), files]).encode()
     forge = _forge(os.getpid())
     try:
         socket.send_fds(forge, [request], [writing, log, told])
@@ -112,10 +117,12 @@ def fork(
     return ForkedProcess(pid, reading, status)
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str]) -> CompletedProcess[str]:
-    """Run `ibi` with arguments to its end, with nothing on its standard input."""
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
+) -> CompletedProcess[str]:
+    """Run `ibi` with arguments to its end in a folder, with nothing on its standard input."""
     with TemporaryFile() as errors:
-        process = fork(arguments, environment, errors.fileno())
+        process = fork(arguments, environment, errors.fileno(), folder=folder)
         said = b"".join(iter(lambda: process.stdout.read(65_536), b""))
         process.stdout.close()
         code = process.wait()
@@ -218,6 +225,6 @@ def _become(request: bytes, writing: int, log: int) -> None:
 
 
 if __name__ == "__main__":
-    for module in _PRELOADED:
+    for module in PRELOADED:
         import_module(module)
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -6,21 +6,15 @@ take one guard away. All else is as it is shipped.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import pytest
-from click.testing import CliRunner
-
-from ibi.cli import ibi
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.processes.environment import ENVIRONMENT
 from tests.support.servers.attacked import switched_off
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import PATIENCE
@@ -33,29 +27,12 @@ _Given = TypeVar("_Given")
 _Got = TypeVar("_Got")
 
 
-class AttackedResolver(ResolverServer):
-    """A resolver that is made in this process, which is quicker, and runs in one of its own."""
-
-    def ibi(
-        self, *arguments: str, stdin: str = "", **more: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command on this resolver."""
-        given = ["resolver", *arguments, "--data", str(self.data)]
-        with pytest.MonkeyPatch.context() as patch:
-            for name in ENVIRONMENT:
-                patch.delenv(name, raising=False)
-            for name, value in more.items():
-                patch.setenv(name, value)
-            done = CliRunner().invoke(ibi, given, input=stdin)
-        return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
-
-
 @contextmanager
 def attacked(
     folder: Path, without: str = "", most_files: int = 0, /, **settings: object
 ) -> Iterator[ResolverServer]:
     """Run a resolver; `without` are lines of Python that its process runs before all others."""
-    resolver = AttackedResolver(folder)
+    resolver = ResolverServer(folder)
     resolver.most_files = most_files
     resolver.set(**settings)
     with switched_off(folder, without), resolver:

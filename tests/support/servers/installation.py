@@ -11,6 +11,7 @@ from typing import Self
 
 from tests.support.clients.http import Answer, Client
 from tests.support.processes.environment import own_environment
+from tests.support.processes.fork_server import run
 from tests.support.processes.shell import IBI, Done
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.waiting import PATIENCE
@@ -108,17 +109,8 @@ class InstallationServer:
         return self._log.read_text("utf-8")
 
     def ibi(self, *arguments: str) -> Done:
-        """Run a command in its owner's shell."""
-        return subprocess.run(  # noqa: S603
-            [IBI, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env=self.environment,
-            cwd=self.folder,
-            timeout=PATIENCE,
-        )
+        """Run a command as its owner does."""
+        return run(arguments, self.environment, self.folder)
 
     def shell(self, line: str) -> Done:
         """Run a line in its owner's shell; what it says and what it complains of is one."""

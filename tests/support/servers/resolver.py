@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.processes.environment import own_environment
+from tests.support.processes.fork_server import run
 from tests.support.servers.program import ProgramServer
 
 SERVICE: Final = "J8LNKB5R7W/3FUQHC5"
@@ -40,18 +40,10 @@ class ResolverServer(ProgramServer):
         self.token = self.made["token"]
         self.set(requests_a_second=rate, searches_a_second=rate, archive_seconds=ARCHIVE_SECONDS)
 
-    def ibi(
-        self, *arguments: str, stdin: str = "", **more: str
-    ) -> subprocess.CompletedProcess[str]:
+    def ibi(self, *arguments: str) -> CompletedProcess[str]:
         """Run a command on this resolver, as somebody at its machine does."""
-        return subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "ibi", "resolver", *arguments, "--data", str(self.data)],
-            capture_output=True,
-            text=True,
-            check=False,
-            input=stdin,
-            env=own_environment(self.folder, **more),
-        )
+        given = ["resolver", *arguments, "--data", str(self.data)]
+        return run(given, own_environment(self.folder))
 
     def register(self, service: str, **wanted: object) -> str:
         """Register an archive, and return its key."""
