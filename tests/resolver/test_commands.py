@@ -274,7 +274,7 @@ def test_a_message_on_standard_input_waits_for_confirm(resolver: ResolverServer)
     assert resolver.archives()[service]["state"] == "pending"
     confirmed = on(resolver, "confirm", service)
     assert (confirmed.returncode, confirmed.stdout) == (0, f"confirmed {service}\n")
-    assert "The administrator was not told: no mail server" in confirmed.stderr
+    assert "The administrator was not notified: no mail server" in confirmed.stderr
     assert resolver.archives()[service]["state"] == "excluded"
 
 

@@ -13,7 +13,7 @@ import msgspec
 from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
-    MOST_WORKERS,
+    MAX_WORKERS,
     NETWORKS,
     are_networks,
     is_address,
@@ -169,7 +169,7 @@ def _check(settings: ArchiveSettings) -> None:
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
-            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
+            ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
         ),
     )
     _check_parts(settings)

@@ -19,8 +19,9 @@ from ibi.errors import RequestError, printable, shown
 from ibi.identifier.limits import MAX_PORT
 
 POSTGRESQL: Final = ("postgresql://", "postgres://")
+"""The schemes of the URLs of a PostgreSQL database."""
 
-# What resolvers accept as the address of an archive, and as an e-mail address (`wire.requests`).
+# The forms of an archive's address and of an e-mail address that resolvers accept (`wire.requests`).
 _ADDRESS: Final = re.compile(
     r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
@@ -28,9 +29,10 @@ _MAIL_ADDRESS: Final = re.compile(r"[^\s<>,;@]{1,64}@[^\s<>,;@]{1,255}")
 
 T = TypeVar("T")
 
-MOST_WORKERS: Final = 64
+MAX_WORKERS: Final = 64
 """The largest number of worker processes of a service."""
 NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
+"""The expected value of a list of networks, in error texts."""
 
 
 def usual_place(name: str) -> Path:
@@ -49,7 +51,7 @@ def raising(kind: type[RequestError]) -> Iterator[None]:
 
 
 def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
-    """Read the settings in a file; RequestError if they are not valid.
+    """Read the settings in a file; raise RequestError if they are not valid.
 
     `nothing` is the message if there is no file.
     """
@@ -123,7 +125,7 @@ def is_mail_address(text: str) -> bool:
 
 
 def place_to_listen(listen: str) -> tuple[str, int]:
-    """Parse ADDRESS:PORT; RequestError if it is not valid."""
+    """Parse ADDRESS:PORT; raise RequestError if it is not valid."""
     host, _, port = listen.rpartition(":")
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(MAX_PORT))
     if not host or not digits or int(port) > MAX_PORT:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
-    MOST_WORKERS,
+    MAX_WORKERS,
     NETWORKS,
     are_networks,
     is_address,
@@ -143,7 +143,7 @@ def _check(settings: ResolverSettings) -> None:
             ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
-            ("workers", 1 <= settings.workers <= MOST_WORKERS, f"1 to {MOST_WORKERS}"),
+            ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
             (
                 "mail_from",
                 is_mail_address(settings.mail_from) if settings.smtp else True,

@@ -1,1 +1,1 @@
-"""What all commands share."""
+"""Code that the commands of all programs share."""

@@ -1,4 +1,4 @@
-"""How a process of ours ends: with a code, and a mistake as one line."""
+"""The exit of a process: its status, and an error as one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ibi.errors import IbiError
 
 
 def conclude(work: Callable[[], int | None]) -> None:
-    """Do the work of a process, and exit as commands do."""
+    """Run the work of a process, and exit with the status of a command."""
     try:
         code = work()
         if sys.stdout is not None:
@@ -29,7 +29,7 @@ def conclude(work: Callable[[], int | None]) -> None:
     except (click.Abort, KeyboardInterrupt):
         _give_up("stopped.", 130)
     except BrokenPipeError:
-        # Whoever read our output has read enough.
+        # The reader of our output has closed it.
         _give_up("", 1)
     except OSError as failure:
         _give_up(f"Cannot read or write: {failure.strerror or failure}.", 1)
@@ -38,7 +38,7 @@ def conclude(work: Callable[[], int | None]) -> None:
 def _give_up(sentence: str, code: int) -> None:
     if sentence:
         click.echo(f"ibi: {sentence}", err=True)
-    # What is still buffered could not be written, or is not wanted: at exit the interpreter would
-    # try again, and complain.
+    # Buffered output could not be written, or is not wanted: the interpreter would try to write it
+    # again at exit, and print an error.
     sys.stdout = None
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""What the commands `init` and `serve` of all programs do alike."""
+"""The common part of the commands `init` and `serve` of all programs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ SHOWN_ONCE: Final = "This token may do everything. It is shown only now: keep it
 
 
 class InstanceSettings(Protocol):
-    """What the settings of every program say."""
+    """The settings that all programs have."""
 
     @property
     def folder(self) -> Path:
-        """Where the instance lies."""
+        """The folder of the instance."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class InstanceSettings(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many processes answer."""
+        """The number of processes that serve requests."""
         ...
 
 
@@ -47,7 +47,7 @@ S = TypeVar("S", bound=InstanceSettings)
 
 
 def refuse_existing(program: Program[Any], given: Path) -> None:
-    """Raise if there is an instance in a folder already."""
+    """Raise RequestError if there is an instance in a folder already."""
     if (given.absolute() / program.settings_file).exists():
         msg = f"There is {program.remote.service} in {shown(str(given))} already."
         raise RequestError(msg)
@@ -55,7 +55,7 @@ def refuse_existing(program: Program[Any], given: Path) -> None:
 
 @contextmanager
 def new_instance(program: Program[Any], settings: InstanceSettings) -> Iterator[None]:
-    """Make the folder of an instance, and hold it while the instance is made in it."""
+    """Make the folder of an instance, and lock it while the instance is made in it."""
     folder = settings.folder
     with made(folder, program.remote.service):
         with instance_lock.held(folder):
@@ -65,9 +65,9 @@ def new_instance(program: Program[Any], settings: InstanceSettings) -> Iterator[
 
 
 def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> str:
-    """Make a token for commands on this machine, which is kept in the folder, and return it.
+    """Make a token for commands on this machine, store it in the folder, and return it.
 
-    It replaces all others: those of an attempt that was killed open nothing.
+    It replaces all others: the tokens of an attempt that was killed become invalid.
     """
     for token in store.tokens():
         store.remove_token(token.name)
@@ -83,7 +83,7 @@ def first_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -
 
 
 def show_made(facts: dict[str, str], *, as_json: bool) -> None:
-    """Show what `init` made, with the first token."""
+    """Show the new instance, with its first token."""
     show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
     click.echo(SHOWN_ONCE, err=True)
 
@@ -95,9 +95,10 @@ def serve_instance(
     alone: Callable[[S, socket.socket], None],
     together: Callable[[Path, socket.socket, int], None],
 ) -> None:
-    """Hold the folder of an instance, and serve it by one process or by several workers.
+    """Lock the folder of an instance, and serve it by one process or by several workers.
 
-    Options go before settings: `listen` is empty and `workers` None if they were not given.
+    Options take precedence over settings: `listen` is empty and `workers` None if they were not
+    given.
     """
     count = workers or settings.workers
     with (

@@ -15,9 +15,9 @@ from ibi.model.token import Token
 
 @contextmanager
 def made(place: Path, thing: str) -> Iterator[None]:
-    """Make a folder for a thing, which is then put into it."""
+    """Make a folder; the caller then makes an instance in it."""
     try:
-        # For its owner alone: keys and tokens lie in it.
+        # Only its owner may read it: it contains keys and tokens.
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield
     except OSError as failure:
@@ -28,10 +28,10 @@ def made(place: Path, thing: str) -> Iterator[None]:
 def refuse_used(
     folder: Path, database: str, tokens: Callable[[], Iterable[Token]], advice: str
 ) -> None:
-    """Leave a database alone that an instance in another folder uses: its tokens would go.
+    """Raise RequestError if another instance uses a database: its tokens would be lost.
 
-    One in the folder itself is its own, and so is one that knows the folder's token: it was being
-    made here when that was interrupted.
+    A database in the folder itself is the instance's own, and so is one that has the folder's
+    token: the instance was being made here when that was interrupted.
     """
     if Path(database).resolve().is_relative_to(folder.resolve()):
         return
@@ -41,7 +41,7 @@ def refuse_used(
 
 
 def keep(path: Path, text: str) -> None:
-    """Write settings whole or not at all; they may have the password of a database."""
+    """Write settings atomically; they may contain the password of a database."""
     new = path.with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -1,4 +1,7 @@
-"""Commands whose modules are loaded when they are called: a web server takes long to load."""
+"""Command groups that load the modules of their commands when they are called.
+
+A web server takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ class LazyGroup(click.Group):
     """Finds each of its commands by its name in the module that defines it."""
 
     def __init__(self, *args: Any, modules: Mapping[str, tuple[str, ...]], **rest: Any) -> None:  # noqa: ANN401  # as click has them
-        """Take the names of the commands by the module that has them."""
+        """Take the names of the commands by the module that defines them."""
         super().__init__(*args, **rest)
         self._module_of = {name: module for module, names in modules.items() for name in names}
 
@@ -23,7 +26,7 @@ class LazyGroup(click.Group):
         return sorted(self._module_of)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, and load its module if need be."""
+        """Return a command, and load its module if it is not loaded yet."""
         del ctx
         if cmd_name not in self._module_of:
             return None

@@ -1,4 +1,4 @@
-"""Options and answers of all commands that act on an instance, whichever it is."""
+"""Options and output of all commands that act on an instance of any program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from ibi.foundation.settings_file import MOST_WORKERS
+from ibi.foundation.settings_file import MAX_WORKERS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def data_option(owner: str, usual: str = "") -> Callable[[F], F]:
-    """Add --data, the folder of `owner`, and say where it lies if none is named."""
+    """Add --data, the folder of `owner`, with its default in the help."""
     return click.option(
         "--data",
         "folder",
@@ -31,31 +31,31 @@ def workers_option(command: F) -> F:
     """Add --workers."""
     return click.option(
         "--workers",
-        type=click.IntRange(1, MOST_WORKERS),
-        help="How many processes answer, if not as the settings say.",
+        type=click.IntRange(1, MAX_WORKERS),
+        help="Processes that serve requests.  [default: as in the settings]",
     )(command)
 
 
 def refuse_closed_output() -> None:
-    """Raise if there is no standard output: nobody would see what the command says."""
+    """Raise UsageError if there is no standard output: the output of the command would be lost."""
     if sys.stdout is None:
         raise click.UsageError("Standard output is closed.")
 
 
 def typed_options(*names: str) -> set[str]:
-    """Return which of these options somebody typed, rather than set or left out."""
+    """Return which of these options are on the command line, not from environment or default."""
     context = click.get_current_context()
     source = ParameterSource.COMMANDLINE
     return {name for name in names if context.get_parameter_source(name) is source}
 
 
 def show(answer: object, text: str, *, as_json: bool) -> None:
-    """Show an answer: to programs as it came, to people as a text."""
+    """Print an answer: as JSON for programs, or as text."""
     click.echo(msgspec.json.encode(answer) if as_json else text)
 
 
 def is_terminal() -> bool:
-    """Return whether somebody sees how far a command is."""
+    """Return whether a terminal shows the progress of a command."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 

@@ -1,4 +1,4 @@
-"""A program as its commands see it: how an instance of it is named, found, asked and served."""
+"""A program from the view of its commands: how its instances are named, found and called."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class Program(Generic[R]):
     """An archive or a resolver."""
 
     name: str
-    """Also its command, its option and the folder of an instance."""
+    """The name of its command and option, and of the folder of an instance."""
     settings_file: str
-    """The file that makes a folder an instance."""
+    """The settings file: a folder that contains it is an instance."""
     remote: type[R]
-    """Asks a running instance over HTTP."""
+    """The client of a running instance, over HTTP."""
     has_epilogs: bool = False
-    """Whether examples stand behind the options of a command, not in its description."""
+    """Whether examples follow the options of a command, instead of its description."""
 
     def usual_folder(self) -> Path:
-        """Return the folder of an instance if none is named."""
+        """Return the folder of an instance if none is given."""
         return usual_place(self.name)
 
     def folder_of(self, given: Path | None) -> Path:
-        """Return the folder with the settings of the instance that is meant.
+        """Return the folder with the settings of the instance.
 
-        Services that run together lie in one folder, each in a folder of its own in it.
+        Services that run together are in one folder, each in a subfolder of its own.
         """
         place = given or self.usual_folder()
         inner = place / self.name
@@ -63,13 +63,13 @@ class Program(Generic[R]):
         )(command)
 
     def options(self, command: F) -> F:
-        """Add --data, --token and the address; the command gets an instance that can be asked."""
+        """Add --data, --token and the address; the command is called with the remote instance."""
         return self.options_for(self.connect, command)
 
     def options_for(
         self, choose: Callable[[Path | None, str | None, str | None], object], command: F
     ) -> F:
-        """Add the same options; the command gets what `choose` makes of them."""
+        """Add the same options; the command is called with the result of `choose`."""
 
         @self.folder_option
         @self.address_option
@@ -87,7 +87,7 @@ class Program(Generic[R]):
         return with_instance  # type: ignore[return-value]  # click calls it by keyword
 
     def is_elsewhere(self, folder: Path | None, address: str | None) -> bool:
-        """Return whether an address is meant; what was typed goes before the environment."""
+        """Return whether to use an address; typed options take precedence over the environment."""
         typed = typed_options("folder", "address")
         if typed == {"folder", "address"}:
             phrase = self.remote.service.capitalize()
@@ -95,7 +95,7 @@ class Program(Generic[R]):
         return bool(address) and ("address" in typed or folder is None)
 
     def connect(self, folder: Path | None, address: str | None, token: str | None) -> R:
-        """Return the running instance that is meant."""
+        """Return the running instance that the options name."""
         if self.is_elsewhere(folder, address):
             return self.remote(address or "", token or "")
         place = self.folder_of(folder)
@@ -113,6 +113,6 @@ class Program(Generic[R]):
     def serve_options(self, command: F) -> F:
         """Add --data, --listen and --workers."""
         listen = click.option(
-            "--listen", default="", help="Where to serve HTTP, if not as the settings say."
+            "--listen", default="", help="Where to serve HTTP.  [default: as in the settings]"
         )
         return self.folder_option(listen(workers_option(command)))

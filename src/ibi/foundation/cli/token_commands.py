@@ -1,4 +1,4 @@
-"""The commands of an archive and a resolver that add, list and remove its tokens."""
+"""The commands of an archive and a resolver that add, list and remove tokens."""
 
 from __future__ import annotations
 

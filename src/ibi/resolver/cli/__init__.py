@@ -1,4 +1,4 @@
-"""`ibi resolver`: make a resolver, run it, and look after the archives on its record."""
+"""`ibi resolver`: make a resolver, run it, and manage its registered archives."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ Examples:
 
 @click.group(cls=LazyGroup, modules=_MODULES, epilog=_EXAMPLES)
 def resolver() -> None:
-    """Make a resolver, run it, and look after the archives on its record."""
+    """Make a resolver, run it, and manage its registered archives."""

@@ -1,4 +1,4 @@
-"""`ibi resolver register`, `archives`, `mail` and so on: the archives that a resolver knows."""
+"""`ibi resolver register`, `archives`, `mail` and so on: the registered archives of a resolver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ibi.resolver.cli.options import resolver_options
 _SERVICE: Final = "example.org/archive/2026/11.15.12.00"
 _COLUMNS: Final = ("service_ibi", "state", "since", "address", "digest", "reason")
 _MAILBOX: Final = b"From "
-"""How an mbox file begins (RFC 4155)."""
+"""The beginning of an mbox file (RFC 4155)."""
 
 _REGISTER_EXAMPLES: Final = f"""\b
 Examples:
@@ -44,14 +44,16 @@ Examples:
 
 @click.command(epilog=_REGISTER_EXAMPLES)
 @click.argument("service")
-@click.option("--administrator", default="", metavar="MAIL", help="Who looks after the archive.")
+@click.option(
+    "--administrator", default="", metavar="MAIL", help="E-mail address of the administrator."
+)
 @click.option(
     "--host",
     "allowed",
     multiple=True,
     help="A further host, with or without a port, that its URLs may be on.",
 )
-@click.option("--key", default="", help="A registration key that its administrator has already.")
+@click.option("--key", default="", help="A registration key that its administrator has chosen.")
 @resolver_options
 @json_option
 def register(  # noqa: PLR0913  # what a registration is made of
@@ -84,7 +86,7 @@ def _show_key(answer: dict[str, Any], *, as_json: bool) -> None:
 @resolver_options
 @json_option
 def archives(resolver: RemoteResolver, *, as_json: bool) -> None:
-    """List the archives on record, how they stand and since when."""
+    """List the registered archives, the state of each, and since when."""
     found = resolver.ask("GET", "archives")["archives"]
     if as_json:
         show(found, "", as_json=True)
@@ -116,11 +118,11 @@ def _cell(archive: dict[str, Any], name: str) -> str:
 @resolver_options
 @json_option
 def confirm(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
-    """Make the pending registration of SERVICE good, and tell its administrator by e-mail."""
+    """Confirm the pending registration of SERVICE, and notify its administrator by e-mail."""
     answer = resolver.act(service, "confirm")
     show(answer, f"confirmed {answer['service_ibi']}", as_json=as_json)
     if not answer["mail_sent"]:
-        click.echo(f"The administrator was not told: {answer['reason']}.", err=True)
+        click.echo(f"The administrator was not notified: {answer['reason']}.", err=True)
 
 
 @click.command(epilog=f"Example: ibi resolver rotate {_SERVICE}")
@@ -128,7 +130,7 @@ def confirm(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 @resolver_options
 @json_option
 def rotate(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
-    """Issue another key for SERVICE and show it, once; the one before is good for a day more."""
+    """Issue another key for SERVICE and show it, once; the previous one is valid for a day more."""
     _show_key(resolver.act(service, "rotate"), as_json=as_json)
 
 
@@ -137,7 +139,7 @@ def rotate(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 @resolver_options
 @json_option
 def revoke(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
-    """Take the key from SERVICE, and exclude it."""
+    """Revoke the key of SERVICE, and exclude it."""
     answer = resolver.act(service, "revoke")
     show(answer, f"revoked {answer['service_ibi']}", as_json=as_json)
 
@@ -147,7 +149,7 @@ def revoke(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 @resolver_options
 @json_option
 def exclude(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
-    """Switch SERVICE off, until it announces itself again."""
+    """Exclude SERVICE until it announces itself again."""
     answer = resolver.act(service, "exclude")
     show(answer, f"excluded {answer['service_ibi']}", as_json=as_json)
 
@@ -156,7 +158,7 @@ def exclude(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 @click.argument("service")
 @resolver_options
 def remove(resolver: RemoteResolver, service: str) -> None:
-    """Forget SERVICE: it is not registered any more."""
+    """Remove SERVICE: it is not registered any more."""
     resolver.ask("DELETE", archive_path(service))
     click.echo(f"removed {service}")
 
@@ -181,9 +183,9 @@ def hosts(
 @resolver_options
 @json_option
 def mail(resolver: RemoteResolver, file: Path | None, *, as_json: bool) -> None:
-    """Take e-mails that register archives: FILE is one, an mbox or a Maildir, or standard input.
+    """Process e-mails that register archives: FILE is one, an mbox or a Maildir; or standard input.
 
-    What they ask for is pending until 'ibi resolver confirm'.
+    The registrations are pending until 'ibi resolver confirm'.
     """
     refused = 0
     for number, message in enumerate(_messages(file), 1):
@@ -217,7 +219,7 @@ def _messages(file: Path | None) -> Iterator[tuple[str, str, str]]:
 @resolver_options
 @json_option
 def history(resolver: RemoteResolver, *, as_json: bool) -> None:
-    """Show who did what, the oldest first."""
+    """Show the history of the registry, the oldest first."""
     for line in resolver.pages("history"):
         text = f"{line['at']}  {line['act']:9} {line['who']:12} {line['archive']}"
         show(line, printable(f"{text}  {line['detail']}".rstrip()), as_json=as_json)

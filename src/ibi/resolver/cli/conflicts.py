@@ -25,11 +25,11 @@ Example:
 
 
 @click.command(epilog=_CONFLICTS_EXAMPLE)
-@click.option("--all", "with_settled", is_flag=True, help="Those that are settled, too.")
+@click.option("--all", "with_settled", is_flag=True, help="Show settled conflicts too.")
 @resolver_options
 @json_option
 def conflicts(resolver: RemoteResolver, *, with_settled: bool, as_json: bool) -> None:
-    """Show which Originals more than one archive claims, and what each said."""
+    """Show the Originals that several archives claim, and the answer of each."""
     query = {"all": "true"} if with_settled else {}
     found = list(resolver.pages("conflicts", query))
     if as_json:
@@ -58,12 +58,14 @@ def _state(conflict: dict[str, Any]) -> str:
 
 @click.command(epilog=_SETTLE_EXAMPLE)
 @click.argument("label")
-@click.option("--owner", required=True, metavar="SERVICE", help="Whose archive has the Original.")
-@click.option("--note", default="", metavar="TEXT", help="Why.")
+@click.option(
+    "--owner", required=True, metavar="SERVICE", help="The archive that has the Original."
+)
+@click.option("--note", default="", metavar="TEXT", help="The reason.")
 @resolver_options
 @json_option
 def settle(resolver: RemoteResolver, label: str, *, owner: str, note: str, as_json: bool) -> None:
-    """Say which archive has the Original of LABEL, an item or the number of a conflict."""
+    """Settle which archive has the Original of LABEL, an item or the number of a conflict."""
     path = f"conflicts/{quote(label, safe='')}/settlement"
     settled = resolver.ask("POST", path, {"owner": owner, "note": note})
     show(settled, f"settled {settled['label']} for {settled['owner']}", as_json=as_json)

@@ -60,9 +60,11 @@ Example:
     "networks",
     multiple=True,
     metavar="CIDR",
-    help="A network that is not public, where archives may be all the same.",
+    help="A private network in which archives are allowed.",
 )
-@click.option("--open-registration", is_flag=True, help="Let who controls a host register it.")
+@click.option(
+    "--open-registration", is_flag=True, help="Allow registration by proof of control of a host."
+)
 @json_option
 def init(  # noqa: PLR0913  # what an operator may set at once
     folder: Path | None,

@@ -1,4 +1,4 @@
-"""Options of those commands that act on a resolver: which one, and by what token."""
+"""Options of the commands that act on a resolver: its address or folder, and the token."""
 
 from __future__ import annotations
 

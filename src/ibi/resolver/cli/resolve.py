@@ -26,14 +26,17 @@ Examples:
 @click.argument("text")
 @RESOLVER.address_option
 @RESOLVER.folder_option
-@click.option("--explain", is_flag=True, help="Show who was asked, what each said, and the choice.")
+@click.option(
+    "--explain", is_flag=True, help="Show the archives asked, their answers and the choice."
+)
 @json_option
 def resolve(
     text: str, *, address: str | None, folder: Path | None, explain: bool, as_json: bool
 ) -> None:
     """Ask a resolver where TEXT leads: a label, with or without modifiers, or a persistent URL.
 
-    Prints the URL; no access is counted. Where it leads nowhere, says why, and the exit code is 1.
+    Prints the URL; no access is counted. If there is none, prints the reason, and the exit code is
+    1.
     """
     resolver = _resolver(folder, address)
     query = {"url": text}

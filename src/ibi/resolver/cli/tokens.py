@@ -1,4 +1,4 @@
-"""`ibi resolver token`: who may do what over HTTP."""
+"""`ibi resolver token`: the tokens of the HTTP API."""
 
 from __future__ import annotations
 
