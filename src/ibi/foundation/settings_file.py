@@ -21,7 +21,7 @@ from ibi.identifier.limits import MAX_PORT
 POSTGRESQL: Final = ("postgresql://", "postgres://")
 """The schemes of the URLs of a PostgreSQL database."""
 
-# The forms of an archive's address and of an e-mail address that resolvers accept (`wire.requests`).
+# The forms of an address and of an e-mail address that resolvers accept (`wire.requests`).
 _ADDRESS: Final = re.compile(
     r"https?://(?:[a-z0-9][a-z0-9._-]{0,252}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
 )
