@@ -80,7 +80,7 @@ def _slow_and_quick() -> Starlette:
 def test_a_keeper_that_something_keeps_busy_goes_on_until_that_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_MOMENT", "_FINISHING"):
+    for name in ("_HANDOVER_SECONDS", "_FINISHING"):
         monkeypatch.setattr(workers, name, 0.05)
     ours, theirs = socket.socketpair()
     shut = tmp_path / "shut"

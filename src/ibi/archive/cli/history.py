@@ -41,7 +41,7 @@ def history(  # noqa: PLR0913  # what is wanted, by name
     by: str | None,
     as_json: bool,
 ) -> None:
-    """Show who did what, the oldest first; times are UTC.
+    """Show the log of acts, the oldest first; times are UTC.
 
     Example: ibi archive history --act delete --last 10
     """

@@ -1,4 +1,4 @@
-"""Accesses are counted as many as wait in one durable step, and answered when it is done."""
+"""A counter of accesses, which writes all waiting accesses in one transaction."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class _Waiting:
 
 
 class AccessCounter:
-    """Counts accesses, as many as wait in one durable step."""
+    """Counts accesses, all that wait in one transaction."""
 
     def __init__(self, statistics: Statistics) -> None:
-        """Count in a catalogue."""
+        """Count in the statistics of a catalogue."""
         self._statistics = statistics
         self._line: asyncio.Queue[_Waiting] | None = None
         self._task: asyncio.Task[None] | None = None
         self.counted = 0
 
     def open(self) -> None:
-        """Begin to count."""
+        """Start the task that counts."""
         self._line = asyncio.Queue(_MOST_WAITING)
         self._task = asyncio.create_task(self._serve(self._line), name="ibi-counting")
 
     async def close(self) -> None:
-        """Count those who wait, and stop."""
+        """Count the waiting accesses, and stop."""
         if self._task is not None and self._line is not None:
             await self._line.join()
             self._task.cancel()
@@ -48,7 +48,7 @@ class AccessCounter:
                 await self._task
 
     async def count(self, access: Access) -> None:
-        """Count it; when this returns, it is durable."""
+        """Count an access; it is durable when this returns."""
         if self._line is None:
             raise StorageError("of the accesses", "it is closed")
         waiting = _Waiting(access, asyncio.get_running_loop().create_future())
@@ -74,7 +74,7 @@ class AccessCounter:
                 )
             except IbiError as error:
                 failure = error
-            except Exception:  # noqa: BLE001  # whatever it is, those who come later are counted
+            except Exception:  # noqa: BLE001  # later accesses must still be counted
                 _LOG.exception("accesses were not counted")
                 failure = StorageError("of the accesses", "they could not be counted")
             for waiting in group:

@@ -1,4 +1,4 @@
-"""An archive over HTTP: the whole of it, readable in place."""
+"""The ASGI application of an archive."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from ibi.foundation.web.operations import routes_of
 from ibi.foundation.web.routing import Branch
 
 THREADS: Final = 64
-"""That wait: those who change something take turns, and readers must not wait for them too."""
+"""Threads of the event loop: changes wait for each other, and reads must not wait for them."""
 _API: Final = "/api/"
 
 
 class BackgroundService(Protocol):
-    """What goes on by itself, from the start of the application to its end."""
+    """A service that runs from the start of the application to its end."""
 
     def start(self) -> None:
-        """Begin."""
+        """Start the service."""
 
     def stop(self) -> None:
-        """End, and wait until it has."""
+        """Stop the service, and wait for its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What runs in the background while an archive serves."""
+    """The background services of an archive that serves."""
 
     counting: AccessCounter
     services: Sequence[BackgroundService]

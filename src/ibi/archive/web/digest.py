@@ -1,4 +1,4 @@
-"""The digest of an archive over HTTP: a page after the other, for everybody."""
+"""The digest of an archive over HTTP, in pages, without a token."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE, DigestPage, encode
 
 PATH: Final = "/api/v1/digest"
 _KEPT: Final = 16
-"""Pages that are kept for whoever asks for the same: 4 MB."""
+"""Pages in the cache, about 4 MB."""
 _WAITING: Final = 32
-"""Who may wait for a page: to put one together takes a tenth of a second."""
+"""Requests that may wait for a page, which takes a tenth of a second to build."""
 
 
 _Written: TypeAlias = tuple[bytes, str]
-"""A page and its tag."""
+"""The bytes of a page and its entity tag."""
 _FULL: Final = -1
 
 
 class _Kept(NamedTuple):
     end: int
-    """How far the log had come; `_FULL` if the page never changes."""
+    """The last number of the log when the page was built; `_FULL` if it never changes."""
     written: _Written
 
 
 class DigestEndpoint:
-    """Its handler: that an item is here is no secret."""
+    """The handler of the digest, which is public: that an item is held is no secret."""
 
     def __init__(self, digest: DigestLog, *, published: bool) -> None:
-        """Tell of one archive's digest; or that there is none, if it is not to be published."""
+        """Serve the digest of one archive; answer 404 if it is not published."""
         self._digest = digest
         self._published = published
         self._turn = asyncio.Lock()
         self._waiting = 0
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
-        """By what they follow."""
+        """Pages by epoch and the number that they follow."""
 
     async def page(self, request: Request) -> Response:
-        """Answer with what follows a cursor."""
+        """Answer with the page that follows a cursor."""
         if not self._published:
             raise HTTPException(HTTPStatus.NOT_FOUND, "This archive publishes no digest.")
         epoch = request.query_params.get("epoch", "")
@@ -72,21 +72,21 @@ class DigestEndpoint:
         self._waiting += 1
         try:
             async with self._turn:
-                # Whoever was in line before may have asked for the same.
-                return self._known(state, place) or await self._put_together(state, place)
+                # A request before this one may have built the same page.
+                return self._known(state, place) or await self._build(state, place)
         finally:
             self._waiting -= 1
 
     def _known(self, state: DigestState, place: int) -> _Written | None:
-        """Return a page that was put together before, if nothing was to be added to it since."""
+        """Return a page of the cache, if no row was added to it since."""
         kept = self._kept.get((state.epoch, place))
         if kept is None or kept.end not in {_FULL, state.last}:
             return None
         self._kept.move_to_end((state.epoch, place))
         return kept.written
 
-    async def _put_together(self, state: DigestState, place: int) -> _Written:
-        """Put a page together, and rest for as long: strangers get half of the time at most."""
+    async def _build(self, state: DigestState, place: int) -> _Written:
+        """Build a page, then sleep as long: public requests use half of the time at most."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         page = await asyncio.to_thread(self._digest.page, state, place)

@@ -1,7 +1,7 @@
-"""The bytes of a file, piece by piece, while the loop goes on.
+"""Reads a file in pieces without blocking the event loop.
 
-A file on a disk of ours is read as `slow_disk` says. One that lies elsewhere comes over the network
-in larger pieces, each asked for while the one before is sent.
+A file of a local disk is read as `slow_disk` describes. A file of an object store comes over the
+network in larger pieces, each requested while the one before is sent.
 """
 
 from __future__ import annotations
@@ -20,28 +20,27 @@ T = TypeVar("T")
 PIECE: Final = 65_536
 """Bytes read at once from a disk where the system cannot send the file itself."""
 FAR_PIECE: Final = 4 << 20
-"""Bytes asked for at once from elsewhere, while few read."""
+"""Bytes of one request to an object store, while few clients read."""
 ROOM: Final = 32 << 20
-"""Bytes of such pieces for all readers: of a slow one, some pieces are in memory all the time."""
+"""Bytes of such pieces for all clients: a slow client keeps its pieces in memory."""
 _FAR: Final = ThreadPoolExecutor(64, "store")
-"""Threads that wait for a network, and do nothing else."""
+"""Threads that only wait for the network."""
 
 
 class _FarReaders:
-    """How many read from elsewhere just now."""
+    """The number of current reads from an object store."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._count = 0
 
     @property
     def piece(self) -> int:
-        """How many bytes each of them may ask for."""
+        """The bytes that each of them may request at once."""
         return max(PIECE, min(FAR_PIECE, ROOM // max(1, self._count)))
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
-        """Count somebody in, for a while."""
+        """Count one more read during the block."""
         self._count += 1
         try:
             yield
@@ -53,19 +52,19 @@ _READERS: Final = _FarReaders()
 
 
 async def afar(function: Callable[..., T], *arguments: object) -> T:
-    """Call something that waits for a store elsewhere."""
+    """Call a function that waits for an object store, in a thread."""
     return await asyncio.get_running_loop().run_in_executor(_FAR, function, *arguments)
 
 
 async def read(file: OpenFile, offset: int, count: int) -> bytes:
-    """Read bytes of a file; fewer at its end."""
+    """Return `count` bytes of a file, fewer at its end."""
     if file.fd is not None:
         return await blocking_read.read(file.fd, offset, count)
     return await afar(file.read, offset, count)
 
 
 async def read_all(file: OpenFile, start: int, stop: int) -> bytes:
-    """Read the bytes from one place of a file to another, few enough for one piece."""
+    """Return the bytes from `start` to `stop`, which must be few enough for one piece."""
     body = b""
     while len(body) < stop - start:
         body += _some(await read(file, start + len(body), stop - start - len(body)))
@@ -73,7 +72,7 @@ async def read_all(file: OpenFile, start: int, stop: int) -> bytes:
 
 
 def pieces(file: OpenFile, start: int, stop: int) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes from one place of a file to another."""
+    """Yield the bytes from `start` to `stop`."""
     return _near(file, start, stop) if file.fd is not None else _far(file, start, stop)
 
 

@@ -1,12 +1,12 @@
 """A file of an item as a response: whole, in parts, or not at all because the client has it.
 
-Whoever deposits a file may have put a script into it, and it is served from the archive's own
-address. No browser may run it there (threats, row 9): every file is sandboxed by its policy and
-is never taken for another type than the declared one.
+A deposited file may contain a script, and it is served from the archive's own address. No browser
+may run it there (threats, row 9): every file is sandboxed by its policy and is never taken for
+another type than the declared one.
 
 The one exception is PDF. For years Chrome showed no PDF that was in a sandbox (reported as Chromium
-issues 413851 and 41131921); Chromium 156 does, but not everybody has it. Scripts in a PDF belong
-to its viewer and do not reach the page, and with `nosniff` a PDF is never taken for HTML.
+issues 413851 and 41131921); Chromium 156 does, but older versions are in use. Scripts in a PDF
+belong to its viewer and do not reach the page, and with `nosniff` a PDF is never taken for HTML.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ibi.foundation.web.header_values import content_disposition, header_safe, l
 SMALL: Final = 32_768
 """Bytes up to which a file is read and sent with its headers, which costs less than two sends."""
 BEGINNING: Final = 65_536
-"""Bytes by which a text is judged to be UTF-8."""
+"""Bytes that are examined to decide whether a text is UTF-8."""
 
 # A page may have its own images, styles, fonts, films and frames, also those of other items of
 # the archive; its links may open other windows, which are not sandboxed then. It may not run
@@ -55,16 +55,16 @@ _PRIVATE: Final = "private, no-cache"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """An open file, and what is known of it."""
+    """An open file with the data for its headers."""
 
     file: OpenFile
-    """Whoever delivers it closes it."""
+    """The open file, which `deliver` closes."""
     name: str
-    """Under which it is saved: the last part of its path."""
+    """The name under which it is saved: the last part of its path."""
     media_type: str = ""
-    """As declared by the depositor; empty: by the name."""
+    """The media type that the depositor declared; if empty, the name determines it."""
     sha256: str = ""
-    """In hexadecimal; empty if nobody computed it."""
+    """The checksum in hexadecimal; empty if unknown."""
     cite_as: str = ""
     """The persistent URL of its item."""
     links: tuple[tuple[str, str, str], ...] = ()
@@ -72,11 +72,11 @@ class Content:
     attachment: bool = False
     """Whether it is to be saved rather than shown."""
     public: bool = True
-    """Whether everybody gets it; a cache between us and a client keeps nothing else."""
+    """Whether every client gets it; shared caches may keep no other files."""
 
     @property
     def validators(self) -> Validators:
-        """By what it is told from the same file before or after a change."""
+        """The entity tag and time that distinguish versions of the file."""
         etag = self.sha256 or f"{self.file.modified:x}-{self.file.size:x}"
         return Validators(f'"{header_safe(etag)}"', self.file.modified)
 
@@ -123,21 +123,21 @@ async def _answer(request: Request, content: Content) -> Response:
 
 
 def _headers(content: Content, validators: Validators) -> dict[str, str]:
-    """Return what goes with every answer about a file (RFC 9110, 15.4.5)."""
+    """Return the headers of every answer about a file (RFC 9110, 15.4.5)."""
     return {
         "ETag": validators.etag,
         "Last-Modified": validators.last_modified,
         "Cache-Control": _PUBLIC if content.public else _PRIVATE,
         "Accept-Ranges": "bytes",
         "X-Content-Type-Options": "nosniff",
-        # Files are for everybody's pages, and a sandboxed page of ours is no part of our origin.
+        # Any page may embed files, and a sandboxed page of the archive has another origin.
         "Cross-Origin-Resource-Policy": "cross-origin",
         "Referrer-Policy": "strict-origin-when-cross-origin",
     }
 
 
 async def _description(content: Content) -> dict[str, str]:
-    """Return what goes with the file itself."""
+    """Return the headers of an answer with the file itself."""
     media_type = media_type_of(content.name, content.media_type)
     size = content.file.size
     if wants_charset(media_type) and size:
@@ -175,7 +175,7 @@ def _ranges(
 def _parts(
     ranges: tuple[ByteRange, ...], boundary: str, media_type: str, size: int
 ) -> Iterator[bytes | ByteRange]:
-    """Yield what stands in a multipart/byteranges (RFC 9110, 14.6)."""
+    """Yield the parts of a multipart/byteranges (RFC 9110, 14.6)."""
     for each in ranges:
         head = (
             f"\r\n--{boundary}\r\nContent-Type: {media_type}\r\n"
@@ -196,9 +196,9 @@ class _Delivery(Response):
         headers: dict[str, str],
         pieces: list[bytes | ByteRange],
     ) -> None:
-        """Take over the file."""
+        """Take over the open file."""
         super().__init__(status_code=status)
-        # All at once: each one set by itself is looked for among all that are there.
+        # All at once: setting one header searches all that exist.
         self.raw_headers = [
             (name.lower().encode("ascii"), value.encode("ascii")) for name, value in headers.items()
         ]
@@ -206,7 +206,7 @@ class _Delivery(Response):
         self._pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response, and close the file."""
         try:
             start = {"type": "http.response.start", "status": self.status_code}
             await send({**start, "headers": self.raw_headers})
@@ -242,7 +242,7 @@ class _Delivery(Response):
         try:
             async for body in self._read():
                 await send({"type": "http.response.body", "body": body, "more_body": True})
-                if hang_up.done():  # what is sent goes nowhere, and nobody says so
+                if hang_up.done():  # `send` does not report that the client is gone
                     return
             await send({"type": "http.response.body", "body": b""})
         finally:

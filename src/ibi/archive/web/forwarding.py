@@ -1,4 +1,4 @@
-"""Whatever a reader does not answer by itself is handed on to the keeper of the archive."""
+"""Forwards requests that a reader process does not answer itself to the writer process."""
 
 from __future__ import annotations
 
@@ -27,36 +27,37 @@ from ibi.foundation.interprocess.frames import (
 )
 
 PATIENCE: Final = 15.0
-"""Seconds in which the keeper has to come to the door: who takes its place needs a moment."""
+"""Seconds in which the writer must accept a request; the start of a new writer takes a few."""
 RETRY_AFTER: Final = 5
+"""Seconds after which a client may try again."""
 
 
 class Forwarder:
-    """An application that has the keeper answer.
+    """An application that forwards requests to the writer.
 
-    It reads of a request what the keeper has taken, and of the answer what the client has: nothing
-    piles up between them.
+    It reads a request as fast as the writer accepts it, and the answer as fast as the client does:
+    nothing accumulates in between.
     """
 
     def __init__(self, writer: FdChannel, patience: float = PATIENCE) -> None:
-        """Ring at the keeper's door."""
+        """Connect to the writer by a channel."""
         self._writer = writer
         self._patience = patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on, and its answer back; WriterUnavailableError if nobody answers."""
+        """Forward a request and its answer; raise WriterUnavailableError without a writer."""
         try:
             reader, writer = await asyncio.open_unix_connection(sock=self._writer.connect())
         except OSError:
             raise WriterUnavailableError(RETRY_AFTER) from None
         try:
-            await self._await_keeper(reader)
+            await self._await_writer(reader)
             writer.write(frame(REQUEST, encode(Head.of(scope))))
             await _Relay(reader, writer, receive, send).run()
         finally:
             writer.close()
 
-    async def _await_keeper(self, reader: StreamReader) -> None:
+    async def _await_writer(self, reader: StreamReader) -> None:
         try:
             async with asyncio.timeout(self._patience):
                 if await reader.read(1) == ACCEPTED:
@@ -67,7 +68,7 @@ class Forwarder:
 
 
 class _Relay:
-    """One request on its way to the keeper, and its answer on the way back."""
+    """Forwards one request to the writer, and its answer to the client."""
 
     def __init__(
         self, reader: StreamReader, writer: StreamWriter, receive: Receive, send: Send
@@ -85,7 +86,7 @@ class _Relay:
         except (EOFError, OSError):
             if not self._has_begun:
                 raise WriterUnavailableError(RETRY_AFTER) from None
-            # An answer that ends here is cut off: the server hangs up, and the client sees it.
+            # The answer is cut off: the server closes the connection, which the client notices.
         finally:
             if self._body is not None:
                 self._body.cancel()
@@ -96,7 +97,7 @@ class _Relay:
         while True:
             kind, content = await read_frame(self._reader)
             if kind == BODY_WANTED and self._body is None:
-                self._body = asyncio.create_task(self._hand_on_body())
+                self._body = asyncio.create_task(self._forward_body())
             elif kind == START:
                 start = read_start(content)
                 self._has_begun = True
@@ -113,9 +114,9 @@ class _Relay:
                 await self._send({"type": "http.response.body", "body": b""})
                 return
 
-    async def _hand_on_body(self) -> None:
-        """Hand on what comes, as fast as it is taken; at last, that the client is gone."""
-        with suppress(OSError):  # the keeper is: whoever awaits its answer sees that
+    async def _forward_body(self) -> None:
+        """Forward the body as fast as it is accepted; at the end, that the client is gone."""
+        with suppress(OSError):  # the writer is gone, which `_answer` notices
             while (message := await self._receive())["type"] == "http.request":
                 if body := message.get("body", b""):
                     self._writer.write(frames(BODY, body))

@@ -1,4 +1,4 @@
-"""How many items there are, as of a minute ago: to count a million takes a while."""
+"""The number of items, cached for a minute: counting a million takes a while."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _STALE: Final = 60 * 1_000_000_000
 
 
 class ItemCount:
-    """Counts now and again, whoever asks how often."""
+    """Counts items at most once a minute, however often it is called."""
 
     def __init__(self, items: Items, clock: Clock) -> None:
-        """Count in a catalogue."""
+        """Count the items of a catalogue."""
         self._items = items
         self._clock = clock
         self._counting = asyncio.Lock()
@@ -23,7 +23,7 @@ class ItemCount:
         self._count = 0
 
     async def count(self) -> int:
-        """Return how many items of data there are, without those that were deleted."""
+        """Return the number of items of data that are not deleted."""
         async with self._counting:
             now = self._clock.uptime()
             if self._counted_at is None or now - self._counted_at > _STALE:

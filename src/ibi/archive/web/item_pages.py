@@ -1,4 +1,4 @@
-"""The pages of an archive as responses, each from what is known of an item."""
+"""The pages of an archive as responses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _HEADERS: Final = {
 
 
 class ItemPages:
-    """Shows items to people."""
+    """Makes the responses with pages of items."""
 
     first_files = FIRST_FILES
     most_files = MOST_FILES
@@ -50,12 +50,12 @@ class ItemPages:
         self._urls = urls
 
     def home(self, items: int, service: Forms, request: Request) -> Response:
-        """Say what this archive is."""
+        """Return the front page."""
         view = HomeView(items=items, service=service)
         return _response(self._pages.home(view, _preference(request), _here(request)))
 
     def item(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
-        """Show an item and what is said of it."""
+        """Return the page of an item and its metadata."""
         item = look.item
         more = len(files) > FIRST_FILES
         view = ItemView(
@@ -75,7 +75,7 @@ class ItemPages:
         )
 
     def files(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
-        """List the files of an item."""
+        """Return the page with the files of an item."""
         view = FileListView(
             forms=look.item.forms,
             files=tuple(files[:MOST_FILES]),
@@ -86,13 +86,13 @@ class ItemPages:
         return _response(self._pages.files(view, _preference(request), _here(request)))
 
     def files_refused(self, look: ItemWithMetadata, request: Request) -> Response:
-        """Say that the list is not public."""
+        """Return the page of an item whose list of files is not public."""
         view = RefusedListView(forms=look.item.forms, title=_title(look))
         page = self._pages.files_refused(view, _preference(request), _here(request))
         return _response(page, HTTPStatus.FORBIDDEN)
 
     def limited(self, look: ItemWithMetadata, request: Request) -> Response:
-        """Say that the files are for readers in other networks."""
+        """Return the page of an item whose files are for readers in other networks."""
         view = LimitedView(forms=look.item.forms, title=_title(look), metadata=look.item.metadata)
         page = self._pages.limited(view, _preference(request), _here(request))
         response = _response(page, HTTPStatus.FORBIDDEN)
@@ -101,7 +101,7 @@ class ItemPages:
         return response
 
     def tombstone(self, look: ItemWithMetadata, request: Request) -> Response:
-        """Say what was here."""
+        """Return the tombstone of a deleted item."""
         tombstone = look.item.tombstone
         assert tombstone is not None  # noqa: S101  # only of deleted items
         view = TombstoneView(
@@ -114,7 +114,7 @@ class ItemPages:
         return _response(page, HTTPStatus.GONE)
 
     def problem(self, problem: Problem, request: Request) -> Response:
-        """Say what went wrong."""
+        """Return the page of an error."""
         view = ProblemView(
             status=problem.status,
             title=problem.title,

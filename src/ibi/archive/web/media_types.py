@@ -1,7 +1,7 @@
-"""What kind of file it is: as its depositor declared, otherwise by its name.
+"""Media types of files: as the depositor declared, otherwise by the suffix of the name.
 
-The table is our own: that of the machine differs from one to the next, and an archive must say
-the same of a file wherever it runs.
+The table is part of the program: that of the operating system differs between machines, and an
+archive must give a file the same type wherever it runs.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _BY_SUFFIX: Final = {
 
 
 def media_type_of(name: str, declared: str = "") -> str:
-    """Return the media type of a file; what was declared counts if it is one."""
+    """Return the media type of a file: the declared one if it is valid, else by the name."""
     if len(declared) <= LONGEST and _MEDIA_TYPE.fullmatch(declared):
         return declared
     _, _, suffix = name.rpartition("/")[2].rpartition(".")
@@ -117,15 +117,15 @@ def media_type_of(name: str, declared: str = "") -> str:
 
 
 def wants_charset(media_type: str) -> bool:
-    """Tell whether a reader of this type has to be told the charset: of text, if nobody has."""
+    """Return whether a media type is one of text without a charset."""
     return media_type.startswith("text/") and "charset" not in media_type.lower()
 
 
 def with_charset(media_type: str, beginning: bytes, *, is_whole: bool) -> str:
-    """Add that a text is UTF-8, if its beginning is, or all of it.
+    """Add the charset UTF-8 to the type of a text, if its beginning is UTF-8.
 
-    A page in HTML names its charset itself, and a header would overrule it: of a page that begins
-    with nothing but ASCII, nothing is said.
+    A page in HTML may name its charset itself, which a header would overrule: so a page whose
+    beginning is ASCII gets no charset.
     """
     is_silent = media_type.startswith("text/html") and beginning.isascii()
     try:
@@ -143,7 +143,7 @@ _SHOWN: Final = re.compile(
 
 
 def stored_headers(file: File) -> dict[str, str]:
-    """Return the headers that are kept with a file."""
+    """Return the headers that an object store keeps with a file."""
     media_type = media_type_of(file.path, file.media_type)
     is_shown = _SHOWN.fullmatch(media_type.partition(";")[0].strip().lower())
     name = file.path.rpartition("/")[2]

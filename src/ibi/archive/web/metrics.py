@@ -1,4 +1,4 @@
-"""What an archive tells Prometheus."""
+"""Prometheus metrics of an archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ArchiveMetrics:
     """Metrics of one archive."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create all metrics in a registry of their own."""
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "ibi_archive_requests",
@@ -39,17 +39,17 @@ class ArchiveMetrics:
         )
 
     def observe(self, method: str, status: int, seconds: float) -> None:
-        """Note a request; a method that nobody knows is not a name that anybody may invent."""
+        """Record a request; unknown methods share one label, so that clients cannot add labels."""
         known = method if method in _METHODS else "other"
         self._requests.labels(known, str(status)).inc()
         self._seconds.observe(seconds)
 
     def observe_link(self, link: Link) -> None:
-        """Note how the archive stands with a resolver."""
+        """Record the state of the link to a resolver."""
         self._included.labels(link.resolver).set(link.state == "included")
 
     def watch(self, counting: AccessCounter) -> None:
-        """Report how many accesses were counted."""
+        """Report the number of counted accesses."""
         counted = Gauge(
             "ibi_archive_accesses_counted",
             "Accesses counted since the start",
@@ -58,7 +58,7 @@ class ArchiveMetrics:
         counted.set_function(lambda: counting.counted)
 
     def watch_damage(self, damages: DamageLog) -> None:
-        """Report how much is damaged."""
+        """Report the number of damaged files."""
         damaged = Gauge(
             "ibi_archive_damaged_files",
             "Files that are not what was deposited",
@@ -67,7 +67,7 @@ class ArchiveMetrics:
         damaged.set_function(lambda: damages.count)
 
     def watch_copies(self, copies: Copies) -> None:
-        """Report how copies stand."""
+        """Report the numbers of copies and of missing Originals."""
         all_of_them = Gauge(
             "ibi_archive_copies", "Copies of items of other archives", registry=self.registry
         )

@@ -47,33 +47,33 @@ class Pages:
         self._page = Templates("ibi.archive.web", archive_name, links, names).page
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
-        """Show an item and what is said of it."""
+        """Return the page of an item and its metadata."""
         return self._page("item.html", view, preference, here)
 
     def files(self, view: FileListView, preference: LanguagePreference, here: str = "") -> Page:
-        """List the files of an item."""
+        """Return the page with the files of an item."""
         return self._page("files.html", view, preference, here)
 
     def files_refused(
         self, view: RefusedListView, preference: LanguagePreference, here: str = ""
     ) -> Page:
-        """Say that the list is not public."""
+        """Return the page of an item whose list of files is not public."""
         return self._page("files_refused.html", view, preference, here)
 
     def limited(self, view: LimitedView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say that the files are for readers in other networks."""
+        """Return the page of an item whose files are for readers in other networks."""
         return self._page("limited.html", view, preference, here)
 
     def tombstone(
         self, view: TombstoneView, preference: LanguagePreference, here: str = ""
     ) -> Page:
-        """Say what was here."""
+        """Return the tombstone of a deleted item."""
         return self._page("tombstone.html", view, preference, here)
 
     def home(self, view: HomeView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say what this archive is."""
+        """Return the front page."""
         return self._page("home.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say what went wrong, and what to do."""
+        """Return the page of an error, with advice."""
         return self._page("problem.html", view, preference, here)

@@ -1,4 +1,4 @@
-"""The archive service of 004 over HTTP: what resolvers ask, and how accesses are counted."""
+"""The archive service of 004 over HTTP: requests of resolvers, and acknowledged accesses."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from ibi.wire.url_list import Related, UrlList
 
 _LOG: Final = structlog.get_logger()
 _SECOND: Final = 1_000_000_000
-# Exactly what 004, section 4.2 says; Starlette would add a character set.
+# Exactly as in 004, section 4.2; Starlette would add a character set.
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
-# The same for an answer that another client may get otherwise: a resolver that gives answers again
-# is what RFC 9111 calls a shared cache.
+# The same for an answer that differs between clients: a resolver that reuses answers is a shared
+# cache in the sense of RFC 9111.
 _PERSONAL: Final = {**_HEADERS, "Cache-Control": "private, no-store"}
 _PLACES: Final = ("/col/", "/displaydoccontent.cgi/")
 
@@ -58,11 +58,11 @@ class ArchiveService:
         self.counting = AccessCounter(catalogue.statistics)
 
     async def serve(self, request: Request) -> Response:
-        """Answer a request; whatever is wrong with it, by a pair list too."""
+        """Answer a request by a pair list, even if the request is not valid."""
         return await self._serve(request.scope["query_string"])
 
     async def serve_long(self, request: Request) -> Response:
-        """Answer a request that is too long for a query, and comes as the body of one."""
+        """Answer a request that is too long for a query and is sent as a body."""
         return await self._serve(await body_of(request, MAX_QUERY))
 
     async def _serve(self, query: bytes) -> Response:
@@ -87,7 +87,7 @@ class ArchiveService:
         return await asyncio.to_thread(self._respond, asked)
 
     def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
-        """Return the answer, and whether another client may get another."""
+        """Return the answer, and whether it depends on the client."""
         clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
         holdings = ItemLookup(self._items)
         answer = respond(holdings, self.identity, asked, self._issuing(clients))
@@ -108,9 +108,9 @@ class ArchiveService:
         return issue
 
     async def _acknowledge(self, asked: requests.Acknowledgment) -> None:
-        """Count an access, if its key proves it; to whoever sent it, all are received alike.
+        """Count an access if its key proves it; the sender gets the same answer in any case.
 
-        To read a thousand labels takes longer than others should wait.
+        Reading a thousand labels would block the event loop for too long.
         """
         if self._is_quick and not asked.others:
             access = self._access(asked)
@@ -133,9 +133,9 @@ class ArchiveService:
         return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
 
     def _forms_at(self, url: str) -> list[Forms]:
-        """Return the forms of the item at one of our URLs; of metadata, also of what they describe.
+        """Return the forms of the item at a URL of this archive; of metadata, also of their item.
 
-        For many an item its metadata are offered: it is not digital, or not for this reader.
+        Resolvers are given the metadata of an item that is not digital, or not for this reader.
         """
         for place in _PLACES:
             _, found, rest = url.partition(place)
@@ -148,7 +148,7 @@ class ArchiveService:
 
 
 def _canonical(others: Others) -> Iterator[tuple[str, int]]:
-    """Leave out what is no label: nothing of that name is here."""
+    """Yield canonical labels and counts; texts that are not labels are left out."""
     for label, count in others:
         with suppress(LabelError):
             yield parse(label, strict=True).canonical, count

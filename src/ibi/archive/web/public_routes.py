@@ -1,4 +1,4 @@
-"""What readers get of an archive: files, pages, and persistent URLs answered on its own host."""
+"""The public routes of an archive: files, pages, and persistent URLs on its own host."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ from ibi.wire.percent_encoding import url_mended
 from ibi.wire.url_list import UrlList
 
 MANIFEST: Final = "/ibi.json"
-"""What follows a label in the address of a manifest."""
+"""The end of the path of a manifest, after the label."""
 _AT_ONCE: Final = 4
-"""Lists of files that are put together: one of a hundred thousand takes its room."""
+"""Manifests that are built concurrently: one of a hundred thousand files takes much memory."""
 
 
 class ManifestEndpoint:
-    """Tells manifests: all that is in them to who may read the files, and to others the rest."""
+    """Serves manifests: complete to readers of the files, otherwise without the files."""
 
     def __init__(self, archive: Archive, readers: ReaderAccess) -> None:
-        """Tell those of one archive."""
+        """Serve the manifests of one archive."""
         self._archive = archive
         self._readers = readers
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def answer(self, held: StoredItem, request: Request) -> Response:
-        """Answer with the manifest of an item; never with what it says of a transfer."""
+        """Answer with the manifest of an item, always without the state of a transfer."""
         item = replace(held.item, transfer=None)
         if item.kind == "data" and await self._is_listed(held.item, request):
             # It may have any number of files.
@@ -63,7 +63,7 @@ class ManifestEndpoint:
                 body = await asyncio.to_thread(lambda: manifest(item, self._archive.files(held)))
         else:
             body = manifest(item, ())
-        # Who made a copy by an older manifest than the files would find it damaged.
+        # A copy made with an older manifest than the files would seem damaged.
         return Response(body, headers={"Cache-Control": "no-store"}, media_type="application/json")
 
     async def _is_listed(self, item: Item, request: Request) -> bool:
@@ -80,7 +80,7 @@ def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
 
 
 def onward(runs_at: str, path: str, request: Request) -> Response:
-    """Send a reader on to a web service that runs elsewhere, with the pairs that belong to it."""
+    """Redirect a reader to a web service that runs elsewhere, with the pairs of the request."""
     query = request.scope["query_string"].decode("iso-8859-1")
     address, mark, own = runs_at.partition("?")
     if {".", ".."} & set(path.split("/")):
@@ -88,12 +88,12 @@ def onward(runs_at: str, path: str, request: Request) -> Response:
     if path:
         address = f"{address.rstrip('/')}/{in_url(path)}"
     further = with_pairs(address + mark + own, (query,) if query else ())
-    # What is not of a URL is encoded: nothing that a reader sends gets into a header as it is.
+    # Other characters than those of URLs are encoded, so that no client can forge a header.
     return redirect(url_mended(further))
 
 
 def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response:
-    """Send a reader on; what is not `public` is for this reader alone."""
+    """Redirect a reader; a redirect that is not `public` is for this reader alone."""
     kept = "public, max-age=60" if public else "private, no-store"
     headers = {"Location": url, "Cache-Control": kept}
     if varies:
@@ -104,14 +104,14 @@ def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response
 T = TypeVar("T")
 
 DIRECT: Final = "ibi-direct"
-"""A header by which is asked for the file itself, not for where it is."""
+"""The header of clients that want the file from the archive itself, without a redirect."""
 _SERVICE_SUBJECT: Final = b"servicesubject="
 _METADATA_PAGES: Final = frozenset({"", "metadata", "metadata.cgi"})
-"""What follows `doc/` in the address of metadata: ours, and that of older archives."""
+"""Paths after `doc/` in the address of metadata, also those of older archives."""
 
 
 class PublicRoutes:
-    """Its handlers."""
+    """Handlers of the public routes."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class PublicRoutes:
         pages: ItemPages,
         readers: ReaderAccess,
     ) -> None:
-        """Read from an archive, whoever may."""
+        """Serve an archive; `readers` decides on access to the files of licensed items."""
         self._archive = archive
         self._service = service
         self._urls = urls
@@ -136,7 +136,7 @@ class PublicRoutes:
 
     @property
     def routes(self) -> list[Route]:
-        """Where they answer; the last one takes whatever no other does."""
+        """The routes; the last one matches every other path."""
         return [
             Route("/", self.home),
             Route(STYLE_SHEET, self.style),
@@ -147,16 +147,16 @@ class PublicRoutes:
         ]
 
     async def _look(self, read: Callable[[], T]) -> T:
-        """Read from the catalogue: at once, or in a thread if that may take a while."""
+        """Read from the catalogue: directly if that is quick, otherwise in a thread."""
         return read() if self._is_quick else await asyncio.to_thread(read)
 
     async def home(self, request: Request) -> Response:
-        """Say what this archive is."""
+        """Answer with the front page."""
         count = await self._count.count()
         return self._pages.home(count, self._urls.identity.service, request)
 
     async def style(self, _: Request) -> Response:
-        """Give the style sheet of all pages."""
+        """Answer with the style sheet of all pages."""
         headers = {"Cache-Control": "public, max-age=3600"}
         return Response(self._style_sheet, headers=headers, media_type="text/css")
 
@@ -187,7 +187,7 @@ class PublicRoutes:
         return await self._deliver(held, path, request)
 
     async def _refuse(self, label: Label, request: Request) -> Response:
-        """Say that the files are for others, and where everybody may read what describes them."""
+        """Answer that the files are restricted, and where their public metadata are."""
         look = await self._look(lambda: self._archive.get_described(label))
         if "text/html" in request.headers.get("accept", ""):
             return self._pages.limited(look, request)
@@ -216,12 +216,12 @@ class PublicRoutes:
         return await deliver(request, self._content(item, file))
 
     async def _from_afar(self, item: Item, file: File, request: Request) -> Response:
-        """Deliver a file of a store elsewhere, or send the reader there."""
+        """Deliver a file of an object store, or redirect the reader there."""
         place = item.forms.label.spelling
         url = ""
-        if not item.readers:  # or it would be good for others than those who may read it
+        if not item.readers:  # the URL would give a restricted file to other readers too
             url = await afar(self._archive.store.link, place, file.path, request.method)
-        # Whoever has it may read the file, for a while; archives go nowhere but where they ask.
+        # The URL gives access for some minutes; archives ask for the file without a redirect.
         if url and DIRECT not in request.headers:
             headers = {"Location": url, "Cache-Control": "no-store"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
@@ -229,7 +229,7 @@ class PublicRoutes:
 
     def _content(self, item: Item, file: File) -> Content:
         opened = self._archive.store.open(item.forms.label.spelling, file.path)
-        # A file that is being replaced just now is not yet, or no more, what the catalogue says.
+        # A file that is being replaced may differ from what the catalogue has.
         as_known = (opened.size, opened.modified) == (file.size, file.modified)
         described_by = self._described_at(item)
         return Content(
@@ -275,7 +275,7 @@ class PublicRoutes:
         return self._pages.item(look, files, request)
 
     async def file_list(self, request: Request) -> Response:
-        """List the files of an item, or say that the list is not public."""
+        """Answer with the list of files of an item, or that it is not public."""
         found = divided(request.scope["raw_path"], b"/displaydoccontent.cgi/")
         if found is None or found[1]:
             raise HTTPException(HTTPStatus.NOT_FOUND)
@@ -316,7 +316,7 @@ class PublicRoutes:
         return await self._resolve(wanted, preference, request)
 
     def _is_service(self, raw: bytes) -> bool:
-        if raw in self._service_paths:  # as it is written, if nobody changed anything about it
+        if raw in self._service_paths:  # the usual spelling
             return True
         found = divided(raw, b"/")
         return found is not None and found[0] in tuple(self._urls.identity.service) and not found[1]
@@ -344,7 +344,7 @@ class PublicRoutes:
         return redirect(url, varies=varies, public=not is_licensed)
 
     async def _absent(self, found: UrlList, request: Request) -> Response:
-        """Show the tombstone of what was asked for, or say from where on it may be found."""
+        """Answer with a tombstone, or with the items from which the wanted one may be found."""
         known = [each.forms for each in found.related.values() if each.forms is not None]
         known += [found.next_edition] if found.next_edition is not None else []
         for forms in known:

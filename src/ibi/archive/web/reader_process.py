@@ -1,7 +1,7 @@
-"""A reader of an archive over HTTP: one of several processes that answer at one address.
+"""The application of a reader process, one of several that answer at one address.
 
-It answers what needs the catalogue and the files, and changes nothing. Everything else is handed
-on to the keeper, as it came.
+It answers requests that only read the catalogue and the files. All other requests are forwarded to
+the writer unchanged.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ from ibi.wire.requests import Acknowledgment
 _READING: Final = frozenset({"GET", "HEAD"})
 _API: Final = "/api/"
 READ_HERE: Final = ("/api/v1/items", "/api/v1/holdings", "/api/v1/digest")
-"""Where programs read what stands in the catalogue."""
+"""Paths of the API that readers answer, from the catalogue."""
 
 
 def is_for_writer(method: str, path: str) -> bool:
-    """Tell whether a request is none that a reader answers."""
+    """Return whether a request must be forwarded to the writer."""
     if method not in _READING:
         return True
     return path.startswith(_API) and not path.startswith(READ_HERE)
 
 
 class WriterRoute(BaseRoute):
-    """Takes whatever is for the keeper."""
+    """Matches all requests that must be forwarded to the writer."""
 
     def __init__(self, writer: ASGIApp) -> None:
-        """Have it answered by an application."""
+        """Forward requests by an application."""
         self._writer = writer
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Take it, or leave it to others."""
-        is_keepers = scope["type"] == "http" and is_for_writer(scope["method"], scope["path"])
-        return (Match.FULL if is_keepers else Match.NONE), {}
+        """Return whether a request is for the writer."""
+        is_writers = scope["type"] == "http" and is_for_writer(scope["method"], scope["path"])
+        return (Match.FULL if is_writers else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand it on."""
+        """Forward the request."""
         await self._writer(scope, receive, send)
 
 
-class _HandedOn(Response):
-    """An answer that the keeper gives."""
+class _ForwardedAnswer(Response):
+    """An answer of the writer."""
 
     def __init__(self, writer: ASGIApp) -> None:
         super().__init__()
@@ -75,12 +75,12 @@ class _HandedOn(Response):
         await self._writer(scope, receive, send)
 
 
-class _ForKeeperError(Exception):
-    """A message turned out to be one that the keeper has to answer."""
+class _ForWriterError(Exception):
+    """The message must be answered by the writer."""
 
 
 class ReaderService(ArchiveService):
-    """Answers resolvers, but for acknowledgments: accesses are counted by the keeper."""
+    """Answers resolvers, except acknowledgments: the writer counts accesses."""
 
     def __init__(
         self,
@@ -95,15 +95,15 @@ class ReaderService(ArchiveService):
         self._writer = writer
 
     async def serve(self, request: Request) -> Response:
-        """Answer a request, or have it answered."""
+        """Answer a request, or forward it."""
         try:
             return await super().serve(request)
-        except _ForKeeperError:
-            return _HandedOn(self._writer)
+        except _ForWriterError:
+            return _ForwardedAnswer(self._writer)
 
     async def _acknowledge(self, asked: Acknowledgment) -> NoReturn:
         del asked
-        raise _ForKeeperError
+        raise _ForWriterError
 
 
 def reader_application(  # noqa: PLR0913, PLR0917  # its parts

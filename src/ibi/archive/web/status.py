@@ -1,4 +1,4 @@
-"""What every process of an archive says of itself."""
+"""Health and metrics of every process of an archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ibi.foundation.web.status import StatusApi
 
 
 def archive_status(items: Items, metrics: ArchiveMetrics, version: str) -> StatusApi:
-    """Return the status of a process that reads these items and counts by metrics."""
+    """Return the status endpoints of a process with these items and metrics."""
 
     async def check() -> None:
         if not await asyncio.to_thread(items.page, 0, 1):
@@ -30,7 +30,7 @@ def archive_status(items: Items, metrics: ArchiveMetrics, version: str) -> Statu
 
 
 def share_metrics(app: Starlette, metrics: ArchiveMetrics) -> None:
-    """Let the processes beside this one ask for its metrics."""
+    """Publish the metrics of this process to the other processes of the archive."""
 
     async def told() -> bytes:
         return encoded_metrics(metrics.registry)

@@ -1,4 +1,4 @@
-"""Where an archive's items are found: at the archive itself, and by their persistent URLs."""
+"""URLs of the items of an archive: at the archive itself, and persistent ones."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ibi.wire.requests import UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
 _NO_KEY: Final = UrlKey("0" * 10)
-"""Nobody acknowledges what the archive tells itself."""
+"""The key of answers that the archive gives itself, which are never acknowledged."""
 
 
 class ArchiveUrls:
-    """Finds the URLs of items by the very rule by which resolvers are answered."""
+    """Finds the URLs of items by the same rule as answers to resolvers."""
 
     def __init__(self, items: Items, identity: Identity, resolver: Callable[[], str]) -> None:
         """`resolver` returns the address of a resolver that includes the archive, if any does."""
@@ -44,17 +44,17 @@ class ArchiveUrls:
 
     @property
     def persistent_base(self) -> str:
-        """Where persistent URLs begin."""
+        """The address at which persistent URLs begin."""
         return self._resolver() or self.base
 
     def of(self, item: Item, may_read: MayRead = anyone) -> str:
-        """Return where a reader finds an item itself; empty if nowhere."""
+        """Return the URL of an item for a reader; empty if there is none."""
         found = self.ask(PersistentUrl(item.forms.label), may_read)
         itself = found.related.get(Relation()) if found else None
         return itself.url if itself else ""
 
     def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
-        """Answer a persistent URL as a resolver would be answered."""
+        """Answer a persistent URL as a request of a resolver; None if the item is not here."""
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
         holdings = ItemLookup(self.items)
         return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
@@ -66,10 +66,10 @@ class ArchiveUrls:
         preference: LanguagePreference,
         may_read: MayRead,
     ) -> Related | None:
-        """Return what serves a reader best of what is held here."""
+        """Return the best match for a reader among the items held here."""
         here = {relation: related for relation, related in found.related.items() if related.url}
         choice = choose(replace(found, related=here), Question.of(wanted, preference))
-        # What is not translated fits best: it is asked for without that verb.
+        # An item that is not translated fits best: the request is repeated without that verb.
         if isinstance(choice, Lead) and len(choice.verbs) < len(wanted.verbs):
             again = replace(wanted, verbs=choice.verbs)
             further = self.ask(again, may_read)
@@ -79,14 +79,14 @@ class ArchiveUrls:
         return choice.related if isinstance(choice, Served) else None
 
     def is_licensed(self, related: Related) -> bool:
-        """Tell whether other readers may be sent elsewhere than to what was chosen."""
+        """Return whether the chosen item is licensed, so that other readers get another answer."""
         forms = related.forms
         held = self.items.find(forms.label.canonical) if forms else None
         return held is not None and bool(held.item.readers)
 
 
 def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:
-    """Divide a path into a label and what follows it, decoded once; None if it has no label."""
+    """Return the label in a path and the rest, decoded once; None if there is no label."""
     text = text_of(unquote_to_bytes(raw_path[len(start) :]))
     label = longest_match(text)
     return None if label is None else (label, text[len(label.spelling) :])

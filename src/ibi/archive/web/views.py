@@ -1,4 +1,4 @@
-"""What each page shows, as values."""
+"""The values that each page shows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
 MOST_FILES: Final = 1_000
-"""On one page of a list of files."""
+"""Files on one page of a list of files."""
 FIRST_FILES: Final = 20
-"""On the page of an item, before it refers to the list."""
+"""Files on the page of an item, before it refers to the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +23,15 @@ class ItemView:
     """The page of an item, which is also the free form of its metadata."""
 
     item: Item
-    """The item, or its metadata if it is that which was asked for."""
+    """The item, or its metadata item if that was requested."""
     record: MetadataRecord | None = None
-    """What is said of the item; by default what the item itself says, if it is metadata."""
+    """The metadata of the item; by default those of the item itself, if it is metadata."""
     files: tuple[File, ...] = ()
-    """Of the item described: all of them or the first ones; none if the list is not public."""
+    """Files of the described item: all or the first ones; none if the list is not public."""
     file_count: int = 0
-    """How many there are in all; 0 if nobody counted."""
+    """The number of all files; 0 if they were not counted."""
     list_address: str = ""
-    """Where all of them are listed; empty if nowhere."""
+    """The URL of the list of all files; empty if there is none."""
     last_edition: Forms | None = None
     formats: tuple[str, ...] = tuple(FORMATS)
     described: Tombstone | None = None
@@ -44,17 +44,17 @@ class ItemView:
 
     @property
     def subject(self) -> Forms:
-        """The item that is described and cited: of metadata, not itself."""
+        """The item that is described and cited; never the metadata item."""
         return self.item.describes or self.item.forms
 
     @property
     def title(self) -> str:
-        """The title, or the label of what has none."""
+        """The title, or the label if there is no title."""
         return self.about.title.value if self.about else self.subject.short.spelling
 
     @property
     def publication_date(self) -> str:
-        """The first date that is one, without its time; empty if there is none."""
+        """The first valid date, without its time; empty if there is none."""
         for text in self.about.dates if self.about else ():
             try:
                 return read_date(text)[0].day_text
@@ -69,7 +69,7 @@ class ItemView:
 
     @property
     def may_have_more_files(self) -> bool:
-        """Whether a page full of files may be the first of several, and nobody counted."""
+        """Whether there may be more files than these, which were not counted."""
         return not self.file_count and len(self.files) >= FIRST_FILES
 
 
@@ -81,9 +81,9 @@ class FileListView:
     files: tuple[File, ...]
     title: str = ""
     more: bool = False
-    """Whether there are files after these; more than a page holds are more in any case."""
+    """Whether there are files after these; implied if there are more than a page shows."""
     limited: bool = False
-    """Whether not everybody may read them."""
+    """Whether the files are restricted to some readers."""
 
     @property
     def shown(self) -> tuple[File, ...]:
@@ -98,7 +98,7 @@ class FileListView:
 
     @property
     def folders(self) -> dict[str, list[File]]:
-        """The files by folder, in the order in which they came."""
+        """The files by folder, in the given order."""
         folders: dict[str, list[File]] = {}
         for file in self.shown:
             folders.setdefault(file.path.rpartition("/")[0], []).append(file)
@@ -107,7 +107,7 @@ class FileListView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedListView:
-    """The page that says that the list of files is not public."""
+    """The page of an item whose list of files is not public."""
 
     forms: Forms
     title: str = ""
@@ -115,23 +115,23 @@ class RefusedListView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitedView:
-    """The page that says that the files of an item are for readers in other networks."""
+    """The page of an item whose files are for readers in other networks."""
 
     forms: Forms
     title: str = ""
     metadata: Forms | None = None
-    """What is said of it, which everybody may read."""
+    """The metadata of the item, which are public."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TombstoneView:
-    """What stays of an item that was deleted; never its files."""
+    """The page of a deleted item, which never shows its files."""
 
     forms: Forms
     tombstone: Tombstone
     title: str = ""
     metadata: Forms | None = None
-    """What was said of it, if that is still here."""
+    """The metadata of the item, if they are still here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Builds an archive of its storage, peers, services and web."""
+"""Builds an archive from its storage, peers, services and web."""

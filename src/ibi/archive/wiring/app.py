@@ -1,4 +1,4 @@
-"""A running archive: its capabilities, put together."""
+"""Builds the application of an archive from its capabilities."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from ibi.model.label_pair import Forms
 
 
 def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
-    """Return an archive's application, and what tells resolvers of it once it answers."""
+    """Return the application of an archive, and its announcer, to be started once it serves."""
     settings, catalogue, clock = instance.settings, instance.catalogue, instance.clock
     service, version = instance.service(), metadata.version("ibi")
     metrics = ArchiveMetrics()
@@ -76,7 +76,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     transfers = build_transfers(instance, service)
     tasks, long_work = build_tasks(instance, auditing, copy_work)
     authorizer = build_authorizer(settings, catalogue, clock)
-    # What starts and stops, and what is called every hour, goes in this order.
+    # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
         items_capability(instance, urls),
@@ -118,7 +118,7 @@ def build_urls(
 def build_authorizer(
     settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE
 ) -> Authorizer:
-    """Return what authorizes the requests to an archive."""
+    """Return the authorizer of requests to an archive."""
     tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)
     limits = TokenLimits(clock, settings.requests_a_second, peer_of)
     return Authorizer(Authenticator(tokens, clock), limits)
@@ -166,7 +166,7 @@ def _administration_capability(
     links: CatalogueLinks,
     tokens: Tokens,
 ) -> Capability:
-    """Build what tells of the archive itself, and administers its links and tokens."""
+    """Build the administration of the archive, its links and tokens."""
     archive, settings = instance.archive, instance.settings
     service = urls.identity.service
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
@@ -189,7 +189,7 @@ def _administration_capability(
 
 
 def _check_linkable(settings: ArchiveSettings) -> None:
-    """Nothing is invented for a resolver that an administrator did not say."""
+    """Raise ArchiveRequestError if a setting is missing that resolvers require."""
     missing = missing_for_linking(settings)
     if missing:
         raise ArchiveRequestError(missing)

@@ -1,7 +1,7 @@
 """The capabilities of a running archive, one builder each.
 
-A builder returns the handlers that the capability has in the table of operations, what goes on by
-itself, and what is called every hour. Nothing runs before the application starts.
+A builder returns the handlers of a capability in the table of operations, its background services,
+and its hourly functions. Nothing runs before the application starts.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ from ibi.model.label_pair import Forms
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What one capability adds to a running archive."""
+    """The parts of one capability of a running archive."""
 
     apis: tuple[object, ...] = ()
-    """They have the handlers of its operations."""
+    """Objects with the handlers of its operations."""
     services: tuple[BackgroundService, ...] = ()
-    """They are started in this order, and stopped in it too."""
+    """Background services, started and stopped in this order."""
     rounds: tuple[Callable[[], None], ...] = field(default=())
-    """They are called at the start and then every hour."""
+    """Functions that are called at the start and then every hour."""
 
 
 def items_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
-    """Build what shows and amends items, and tells what was done and read."""
+    """Build the API of items, history and statistics."""
     archive = instance.archive
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
@@ -78,13 +78,13 @@ def items_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
 
 
 def deposits_capability(instance: Instance, deposits: Deposits, urls: ArchiveUrls) -> Capability:
-    """Build what takes deposits."""
+    """Build the API of deposits, and the removal of abandoned ones."""
     api = DepositsApi(deposits, urls, instance.settings.largest_file)
     return Capability(apis=(api,), rounds=(deposits.sweep,))
 
 
 def exchange_capability(instance: Instance, deposits: Deposits, service: Forms) -> Capability:
-    """Build what exports and imports bags, and hands Originals over."""
+    """Build the export and import of bags, and the hand-over of Originals."""
     archive, settings = instance.archive, instance.settings
     sign = SigningKey(instance.catalogue.settings).sign
     guard = OutboundGuard(settings.allowed_networks)
@@ -99,7 +99,7 @@ def exchange_capability(instance: Instance, deposits: Deposits, service: Forms) 
 
 
 def digest_capability(instance: Instance) -> Capability:
-    """Build what publishes the digest, if the settings want it."""
+    """Build the digest, published if the settings say so."""
     is_published = instance.settings.digest
     return Capability(
         apis=(DigestEndpoint(DigestLog(instance.catalogue.digest), published=is_published),),
@@ -110,7 +110,7 @@ def digest_capability(instance: Instance) -> Capability:
 def build_tasks(
     instance: Instance, auditing: AuditSchedule, copy_work: CopyTasks
 ) -> tuple[Tasks, Capability]:
-    """Build the tasks of an archive, with all kinds of long work, and the move of its files."""
+    """Build the tasks of an archive of all kinds, and the move of its files."""
     moves = StoreMove(instance)
     works = {
         **auditing.works,
@@ -124,7 +124,7 @@ def build_tasks(
 
 
 def fixity_capability(instance: Instance, auditing: AuditSchedule, tasks: Tasks) -> Capability:
-    """Build what checks files, on demand and by the settings."""
+    """Build the audits, on demand and as scheduled by the settings."""
     days, rate = instance.settings.audit_days, instance.settings.audit_megabytes_a_second
     return Capability(
         apis=(AuditsApi(instance.archive, auditing, tasks),),
@@ -135,20 +135,20 @@ def fixity_capability(instance: Instance, auditing: AuditSchedule, tasks: Tasks)
 def copies_capability(
     instance: Instance, copies: Copies, work: CopyTasks, tasks: Tasks
 ) -> Capability:
-    """Build what makes copies, and compares them by the settings."""
+    """Build the copies, and their comparison as scheduled by the settings."""
     due = partial(work.begin_if_due, tasks, instance.settings.copies_hours)
     return Capability(apis=(CopiesApi(copies, tasks),), rounds=(due,))
 
 
 def transfers_capability(transfers: Transfers) -> Capability:
-    """Build what transfers Originals."""
+    """Build the transfers of Originals."""
     return Capability(apis=(TransfersApi(transfers),), services=(transfers,))
 
 
 def build_audits(
     instance: Instance, observe: Callable[[Damage], None] = lambda _: None
 ) -> AuditSchedule:
-    """Return the audits of an archive; `observe` is told of what is newly found damaged."""
+    """Return the audits of an archive; `observe` is called with newly found damage."""
     settings, catalogue = instance.settings, instance.catalogue
     elsewhere = PeerDirectory(
         CatalogueLinks(catalogue.links), OutboundGuard(settings.allowed_networks), settings.address
@@ -157,7 +157,7 @@ def build_audits(
 
 
 def log_damage(damage: Damage) -> None:
-    """Log that something is damaged."""
+    """Log the damage of a file."""
     structlog.get_logger().warning(
         "damaged", label=damage.label, path=damage.path, what=damage.what
     )
@@ -180,7 +180,7 @@ def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
 
 
 def build_transfers(instance: Instance, service: Forms) -> Transfers:
-    """Return the transfers of an archive; none goes on before they are started."""
+    """Return the transfers of an archive; they continue once they are started."""
     settings = instance.settings
     guard = OutboundGuard(settings.allowed_networks)
     return Transfers(

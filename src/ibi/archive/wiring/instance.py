@@ -1,4 +1,4 @@
-"""What a running archive has open, and must close."""
+"""The open resources of an archive, in the process that may change it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Instance:
-    """A running archive: what must be closed when it stops, in order."""
+    """An open archive: its catalogue, store and minter, which `close` closes in order."""
 
     def __init__(
         self,
@@ -27,10 +27,10 @@ class Instance:
         on_move: Callable[[], None] = lambda: None,
         on_link: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Open everything; what was decided before the last stop is finished here.
+        """Open everything, and finish the changes that were decided before the last stop.
 
-        `on_move` is called when the files are elsewhere, as the settings say by then. `on_link` is
-        told which resolver includes the archive, an empty text if none does.
+        `on_move` is called after the files were moved and the settings rewritten. `on_link` is
+        called with the address of a resolver that includes the archive, empty if none does.
         """
         from ibi.archive.archive import Archive
 
@@ -49,22 +49,22 @@ class Instance:
             raise
 
     def _mint(self, count: int) -> list[Forms]:
-        assert self.minter is not None  # noqa: S101  # it is made before the archive
+        assert self.minter is not None  # noqa: S101  # it is opened before the archive
         return [Forms.of(label.rep, label.ibip) for label in self.minter.mint_many(count)]
 
     def service(self) -> Forms:
-        """Return the labels of the archive service, of a catalogue that is whole."""
+        """Return the labels of the archive service; raise if the catalogue is not complete."""
         return service_of(self.catalogue, self.settings)
 
     def close(self) -> None:
-        """Let go of minter and catalogue."""
+        """Close the minter and the catalogue."""
         if self.minter is not None:
             self.minter.close()
         self.catalogue.close()
 
 
 def service_of(catalogue: Catalogue, settings: ArchiveSettings) -> Forms:
-    """Return the labels of the archive service, of a catalogue that is whole."""
+    """Return the labels of the archive service; raise if the catalogue is not complete."""
     from ibi.archive.storage.catalogue.rebuild import REBUILDING
 
     if catalogue.settings.get(REBUILDING):

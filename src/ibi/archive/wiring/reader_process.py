@@ -1,4 +1,4 @@
-"""A reader of an archive that another process keeps."""
+"""A reader process of an archive, whose writer is another process."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from ibi.foundation.web.client_address import ClientAddresses
 
 @dataclass(frozen=True, slots=True)
 class WriterStatus:
-    """What the keeper tells all readers at once."""
+    """The state of the writer, in memory that all readers share."""
 
     moves: SharedCount = field(default_factory=SharedCount)
-    """How often the files were moved to another store."""
+    """The number of moves of the files to another store."""
     resolver: SharedText = field(default_factory=SharedText)
-    """The address of one that includes the archive; empty if none does."""
+    """The address of a resolver that includes the archive; empty if none does."""
 
 
 class ReaderInstance:
-    """An archive as one of its readers has it: nothing that it holds can change anything."""
+    """An archive, open only for reading."""
 
     def __init__(self, settings: ArchiveSettings, told: WriterStatus) -> None:
-        """Open it; what was decided before is the keeper's to finish."""
+        """Open the archive; the writer finishes decided changes."""
         self.settings = settings
         self.told = told
         self.clock = SystemClock()
@@ -63,7 +63,7 @@ class ReaderInstance:
             raise
 
     def close(self) -> None:
-        """Let go of the catalogue."""
+        """Close the catalogue."""
         self.catalogue.close()
 
 
@@ -79,7 +79,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     urls = build_urls(settings, catalogue, service, instance.told.resolver.read)
     keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
     tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(SETTING)))
-    # A token that was made or removed is so at once, whichever process is asked.
+    # Tokens are not cached: a new or removed one must take effect at once in all processes.
     authorizer = build_authorizer(settings, catalogue, clock, trusted_for=0)
     readers = ReaderAccess(
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, tickets.opens

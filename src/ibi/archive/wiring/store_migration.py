@@ -1,4 +1,4 @@
-"""The files of a running archive, moved to another store."""
+"""The move of the files of a running archive to another store."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class StoreMove:
-    """What moves the files of one archive."""
+    """Moves the files of one archive."""
 
     kind = "move-store"
 
     def __init__(self, instance: Instance) -> None:
-        """Move those of an archive that runs."""
+        """Move the files of a running archive."""
         self._instance = instance
 
     def present(self) -> dict[str, str]:
-        """Say where the files are."""
+        """Return where the files are."""
         settings = self._instance.settings
         return {
             "storage": settings.storage or str(settings.folder),
@@ -35,7 +35,7 @@ class StoreMove:
         }
 
     def wanted(self, storage: str, endpoint: str, region: str) -> ArchiveSettings:
-        """Return the settings after a move, or say why there can be none."""
+        """Return the settings after a move; raise if the new location cannot be used."""
         found = self._after(storage, endpoint, region)
         if self._is_done(found):
             msg = f"The files are in {shown(storage or str(found.folder))} already."
@@ -52,11 +52,11 @@ class StoreMove:
         return _place(after) == _place(self._instance.settings)
 
     def work(self, progress: TaskProgress) -> None:
-        """Move them, as a task."""
+        """Move the files, as the work of a task."""
         before = self._instance.settings
         after = self._after(**progress.request)
         if self._is_done(after):
-            # The process ended before it could say so, or somebody asked twice.
+            # The process ended before it could report that, or the move was requested twice.
             progress.report(result={**nothing_moved(_place(after)[0]), **progress.result})
             return
         _check_folder(after)
@@ -80,21 +80,21 @@ class StoreMove:
 
 
 def _place(settings: ArchiveSettings) -> tuple[str, str]:
-    """Return what tells two stores apart."""
+    """Return the storage and the endpoint, which identify a store."""
     if settings.is_in_objects:
         return settings.storage.rstrip("/"), settings.storage_endpoint.rstrip("/")
     return str(settings.root.resolve()), ""
 
 
 def _check_folder(settings: ArchiveSettings) -> None:
-    """Take only a folder that somebody made for this: a slip of the pen moves nothing."""
+    """Raise unless the new folder exists and is empty, so that a typing error moves nothing."""
     root = settings.root
     if settings.is_in_objects:
         return
     if not root.is_dir():
         msg = f"There is no folder {shown(str(root))}: make it first, empty."
         raise ArchiveRequestError(msg)
-    # Empty folders are no matter: a move that was killed as it began has left some.
+    # Empty folders are allowed: a move that was killed early leaves some.
     if (
         root != settings.folder
         and not (root / MARK).exists()
@@ -105,7 +105,7 @@ def _check_folder(settings: ArchiveSettings) -> None:
 
 
 def _keep(settings: ArchiveSettings) -> None:
-    """Write where the files are into the settings, at once and durably."""
+    """Write the location of the files into the settings, atomically and durably."""
     from ibi.archive.settings import rewritten
     from ibi.foundation.system.disk import disk_errors
     from ibi.foundation.system.safe_open import rename_durably
@@ -114,7 +114,7 @@ def _keep(settings: ArchiveSettings) -> None:
     new = path.with_suffix(".new")
     with disk_errors(str(path)):
         text = rewritten(path.read_text(encoding="utf-8"), settings)
-        # For its owner alone: the password of a database may stand there.
+        # Readable by its owner alone: it may contain the password of a database.
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

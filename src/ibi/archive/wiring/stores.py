@@ -1,4 +1,4 @@
-"""Where the files of an archive lie, opened as the settings say."""
+"""Opens the file store and the catalogue of an archive by its settings."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def open_store(settings: ArchiveSettings) -> SwitchableStore:
-    """Open the store of an archive; StorageError if it cannot be used."""
+    """Open the store of an archive; raise StorageError if it cannot be used."""
     from ibi.archive.storage.files.switchable_store import SwitchableStore
 
     return SwitchableStore(settings.folder / "incoming", store_of(settings))
 
 
 def store_of(settings: ArchiveSettings) -> Store:
-    """Open a folder or an object store."""
+    """Open a store in a folder or an object store."""
     if settings.is_in_objects:
         from ibi.archive.storage.object_store.bucket import Objects
         from ibi.archive.storage.object_store.store import ObjectStore
@@ -44,7 +44,7 @@ def store_of(settings: ArchiveSettings) -> Store:
 
 
 def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
-    """Return what lies in a folder or an object store, key by key."""
+    """Return the files of a folder or an object store, by key."""
     if settings.is_in_objects:
         from ibi.archive.storage.object_store.bucket import Objects
         from ibi.archive.storage.object_store.store import ObjectFiles
@@ -58,7 +58,7 @@ def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
 
 
 def open_catalogue(settings: ArchiveSettings) -> Catalogue:
-    """Open the catalogue of an archive, and bring it to the newest version."""
+    """Open the catalogue of an archive, and upgrade its tables."""
     from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 
     place = settings.place(settings.catalogue)
@@ -67,7 +67,7 @@ def open_catalogue(settings: ArchiveSettings) -> Catalogue:
 
 
 def read_catalogue(settings: ArchiveSettings) -> Catalogue:
-    """Open the catalogue of an archive that another process keeps, only to read it."""
+    """Open the catalogue of an archive only for reading; another process is the writer."""
     from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 
     place = settings.place(settings.catalogue)

@@ -1,4 +1,4 @@
-"""An archive served by several processes: one keeps it, the others answer readers."""
+"""An archive served by several processes: one writer, and readers that answer requests."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from ibi.foundation.processes.worker_slot import (
 from ibi.foundation.system import instance_lock
 
 _FINISHING: Final = 5.0
-"""Seconds in which what is under way has to end, as with one process."""
+"""Seconds in which current requests must end, as with one process."""
 _SHORT: Final = 1.0
-"""Seconds after which a request is one that takes long."""
-_MOMENT: Final = 3.0
-"""Seconds for which who comes may wait for what is under way, before another takes the place."""
+"""Seconds after which a request is a long one."""
+_HANDOVER_SECONDS: Final = 3.0
+"""Seconds that new requests may wait for current ones before a new writer replaces this one."""
 
 
 class ArchiveWriter:
-    """An application without an address of its own."""
+    """The process that changes the archive, and answers requests that readers forward."""
 
     def __init__(
         self,
@@ -61,7 +61,10 @@ class ArchiveWriter:
         on_go: Callable[[], None],
         on_close: Callable[[], None],
     ) -> None:
-        """Answer at a door; `on_go` when readers answer too, `on_close` before they stop to."""
+        """Serve forwarded requests.
+
+        `on_go` is called when the readers serve, `on_close` before they stop.
+        """
         self._app = app
         self._door = door
         self._control = control
@@ -72,19 +75,19 @@ class ArchiveWriter:
         self._closing: asyncio.Task[None] | None = None
 
     def run(self) -> None:
-        """Keep the archive, until its end or until another takes the place."""
+        """Serve until the end of the archive, or until a new writer replaces this one."""
         log_to_stderr(process=os.getpid())
         raise_file_limit()
         loop_factory = uvicorn.Config(self._app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(self._keep())
+            runner.run(self._serve())
 
-    async def _keep(self) -> None:
+    async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._ending.set)
         loop.add_signal_handler(RETIRE, self._retiring.set)
-        self._control.on_message(self._hear)
+        self._control.on_message(self._on_message)
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._app.router.lifespan_context(self._app))
@@ -92,10 +95,10 @@ class ArchiveWriter:
                 raise RequestError("The service could not start: its log says why.") from None
             self._door.open()
             self._control.send(READY)
-            await self._until_told()
+            await self._until_stopped()
             await self._door.close(_FINISHING)
 
-    def _hear(self, word: bytes) -> None:
+    def _on_message(self, word: bytes) -> None:
         if word == GO:
             self._on_go()
         elif word == CLOSING and self._closing is None:
@@ -107,11 +110,11 @@ class ArchiveWriter:
         await asyncio.to_thread(self._on_close)
         self._control.send(CLOSING)
 
-    async def _until_told(self) -> None:
-        """Go on until the end, or until another takes the place at a good moment.
+    async def _until_stopped(self) -> None:
+        """Wait for the end, or for a moment at which a new writer can replace this one.
 
-        Who comes while nobody keeps the archive waits. So what takes long is finished first, and
-        others are still answered meanwhile.
+        Requests wait while there is no writer. So long requests are finished before, and others
+        are still answered meanwhile.
         """
         ending = asyncio.create_task(self._ending.wait())
         retiring = asyncio.create_task(self._retiring.wait())
@@ -125,18 +128,19 @@ class ArchiveWriter:
             task.cancel()
 
     async def _is_free(self) -> bool:
-        """Tell whether nothing is under way: who comes from then on waits for another keeper."""
+        """Return whether no request is running; if so, new ones wait for the next writer."""
         if self._door.oldest() > _SHORT:
             return False
         self._door.stop_accepting()
-        if await self._door.finish(_MOMENT):
+        if await self._door.finish(_HANDOVER_SECONDS):
             return True
-        self._door.open()  # something takes long after all
+        self._door.open()  # a request takes long after all
         return False
 
 
-_KEEPER: Final = "keeper"
-# What each of them would import, imported once: its memory is shared.
+_WRITER: Final = "keeper"
+"""The name of the writer in logs and in the label `worker` of metrics."""
+# Modules of all processes, imported once before they start, so that they share the memory.
 _SHARED: Final = (
     *(
         "ibi.archive.storage.files.switchable_store",
@@ -158,15 +162,15 @@ _SHARED: Final = (
 
 
 def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
-    """Serve the archive in a folder by so many readers, until SIGINT or SIGTERM."""
+    """Serve the archive in a folder with `count` readers, until SIGINT or SIGTERM."""
     for name in _SHARED:
         import_module(name)
     log_to_stderr()
     names = [str(number) for number in range(1, count + 1)]
-    channels = {name: FdChannel() for name in (_KEEPER, *names)}
+    channels = {name: FdChannel() for name in (_WRITER, *names)}
     word = WriterStatus()
     posts = [
-        WorkerSlot(_KEEPER, partial(_keep, folder, listener, channels[_KEEPER], word), alone=True)
+        WorkerSlot(_WRITER, partial(_write, folder, listener, channels[_WRITER], word), alone=True)
     ]
     posts += [
         WorkerSlot(name, partial(_read, folder, listener, WorkerMetrics(name, channels), word))
@@ -178,14 +182,14 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
         Supervisor(posts, lambda: click.echo(ready), lambda: read_archive(folder)).run()
 
 
-def _keep(
+def _write(
     folder: Path,
     listener: socket.socket,
     channel: FdChannel,
     word: WriterStatus,
     control: ControlChannel,
 ) -> None:
-    """Be the keeper."""
+    """Run the writer."""
     listener.close()
     instance = Instance(read_archive(folder), on_move=word.moves.add, on_link=word.resolver.write)
     with closing(instance) as opened:
@@ -198,7 +202,7 @@ def _keep(
 
 
 def _announce(opened: Instance, announcer: Announcer) -> None:
-    """Tell resolvers of the archive: readers answer now."""
+    """Announce the archive to resolvers, as readers serve now."""
     missing = missing_for_linking(opened.settings)
     if not missing:
         announcer.start()
@@ -213,11 +217,11 @@ def _read(
     word: WriterStatus,
     control: ControlChannel,
 ) -> None:
-    """Be a reader."""
+    """Run a reader."""
     settings = read_archive(folder)
     readers = len(processes.channels) - 1
     share = replace(settings, requests_a_second=max(1, settings.requests_a_second // readers))
     with closing(ReaderInstance(share, word)) as opened:
-        app = reader_app(opened, Forwarder(processes.channels[_KEEPER]))
+        app = reader_app(opened, Forwarder(processes.channels[_WRITER]))
         join_workers(app, processes)
         run_worker(app, listener, control, ForwardedServer(processes.channel, metrics_source(app)))

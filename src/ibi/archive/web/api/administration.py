@@ -1,4 +1,4 @@
-"""The API of an archive: what it is, reserved labels and resolvers."""
+"""The API of an archive: facts about the archive, reserved labels and resolvers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
 from ibi.wire.requests import DEFAULT_SERVICE
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Reservations of one page at most."""
 
 
 class AdministrationApi:
-    """Its handlers."""
+    """Handlers of the operations on the archive itself, reservations and resolvers."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # what it acts on
         self,
@@ -41,7 +42,7 @@ class AdministrationApi:
         about: messages.ArchiveAnswer,
         check_linkable: Callable[[], None],
     ) -> None:
-        """Act on an archive; `check_linkable` refuses one that lacks what resolvers must know."""
+        """Act on an archive; `check_linkable` raises if it lacks facts that resolvers need."""
         self._archive = archive
         self._urls = urls
         self._links = links
@@ -51,12 +52,12 @@ class AdministrationApi:
         self._count = ItemCount(archive.catalogue.items, archive.clock)
 
     async def about(self, _: AuthorizedRequest) -> Response:
-        """Tell what this archive is."""
+        """Answer with facts about the archive."""
         count = await self._count.count()
         return json_answer(msgspec.structs.replace(self._about, items=count))
 
     async def reserve(self, request: AuthorizedRequest) -> Response:
-        """Mint labels for items that come later."""
+        """Mint labels for later items."""
         wanted = await request.read(messages.ReservationRequest)
         reserved = await asyncio.to_thread(
             self._archive.reserve, wanted.count, request.caller, wanted.note
@@ -65,8 +66,8 @@ class AdministrationApi:
         return json_answer(answer, HTTPStatus.CREATED)
 
     async def reservations(self, request: AuthorizedRequest) -> Response:
-        """List labels that still wait for their item."""
-        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        """List reserved labels without an item."""
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MAX_PAGE)
         after = request.query_params.get("after", "")
         found = await asyncio.to_thread(self._archive.catalogue.reservations.page, after, limit)
         more = found[-1].forms.label.canonical if len(found) == limit else ""
@@ -74,7 +75,7 @@ class AdministrationApi:
         return json_answer(messages.ReservationsAnswer(labels, more))
 
     async def resolvers(self, _: AuthorizedRequest) -> Response:
-        """Tell how the archive stands with its resolvers."""
+        """List the links to resolvers with their states."""
         links = await asyncio.to_thread(self._links.all)
         service = self._urls.identity.service
         return json_answer(messages.LinksAnswer([answers.link_answer(e, service) for e in links]))
@@ -102,7 +103,7 @@ class AdministrationApi:
         return json_answer(answer, HTTPStatus.CREATED)
 
     async def unlink(self, request: AuthorizedRequest) -> Response:
-        """Leave a resolver."""
+        """Unlink the archive from a resolver."""
         address = resolver_address(request.path_params["resolver"])
         await asyncio.to_thread(self._announcer.unlink, address)
         await self._note("unlink", request.caller, resolver=address)
@@ -113,7 +114,7 @@ class AdministrationApi:
 
 
 def token_history(archive: Archive) -> NoteToken:
-    """Return what writes into the history of an archive who made or removed a token."""
+    """Return a function that records the creation and removal of tokens in the history."""
 
     async def note(act: str, who: str, name: str, scope: str) -> None:
         detail: dict[str, object] = {"name": name, **({"scope": scope} if scope else {})}

@@ -1,4 +1,4 @@
-"""The API of an archive: checks of its files, and what was found damaged."""
+"""The API of an archive: audits, and the damage that they found."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Damaged files of one page at most."""
 
 
 class DamageAnswer(msgspec.Struct, frozen=True):
-    """What is not as it was deposited: a file of an item, its manifest, or the item itself."""
+    """Damage of a file, of a manifest, or of a whole item."""
 
     label: str
-    """Of the item; empty for what lies where no item can be."""
+    """The label of the item; empty for a file outside of all items."""
     path: str
-    """Below the folder of the item; empty for all of it."""
+    """The path in the folder of the item; empty for the whole item."""
     found: str
     what: str
 
 
 class DamagesAnswer(msgspec.Struct, frozen=True):
-    """All that is known to be damaged, in the order of labels and paths."""
+    """A page of known damage, in the order of labels and paths."""
 
     damage: list[DamageAnswer]
     after: str = ""
@@ -42,28 +43,28 @@ class DamagesAnswer(msgspec.Struct, frozen=True):
 
 
 def damage_answer(damage: Damage) -> DamageAnswer:
-    """Say what is damaged."""
+    """Return damage as a message of the API."""
     return DamageAnswer(damage.label, damage.path, moment(damage.found), damage.what)
 
 
 class AuditsApi:
-    """Its handlers."""
+    """Handlers of the operations on audits."""
 
     def __init__(self, archive: Archive, auditing: AuditSchedule, tasks: Tasks) -> None:
-        """Check one archive."""
+        """Audit one archive."""
         self._archive = archive
         self._auditing = auditing
         self._tasks = tasks
 
     async def begin(self, request: AuthorizedRequest) -> Response:
-        """Begin to check the files of some items, or of all."""
+        """Begin an audit of some items, or of all."""
         wanted = await request.read(AuditRequest)
         task = await asyncio.to_thread(self._auditing.begin, self._tasks, wanted, request.caller)
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
 
     async def damage(self, request: AuthorizedRequest) -> Response:
-        """List what is known to be damaged."""
-        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        """List the known damage."""
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MAX_PAGE)
         label, _, path = request.query_params.get("after", "").partition(" ")
         listed = self._archive.catalogue.damages.page
         found = await asyncio.to_thread(listed, (label, path), limit)

@@ -1,4 +1,4 @@
-"""The API of an archive: its copies of items of other archives, and how each stands."""
+"""The API of an archive: its copies of items of other archives."""
 
 from __future__ import annotations
 
@@ -21,27 +21,29 @@ from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
 from ibi.metadata.web_address import is_web_address
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Copies of one page at most."""
 _MOST_ITEMS: Final = 10_000
+"""Items of one request at most."""
 _FALSE, _TRUE = "0", "1"
 
 
 class CopyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Items to copy, or all of an archive; or all copies that are here, to be compared."""
+    """Items to copy, or all of an archive; or all existing copies, to be compared."""
 
     items: list[str] = []
     source: str = msgspec.field(default="", name="from")
-    """The address of an archive; empty: wherever the Originals are."""
+    """The address of an archive; empty for the archives of the Originals."""
     all: bool = False
     refresh: bool = False
 
 
 class CopyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A Copy, and how it stands with its Original."""
+    """A Copy, and the result of its last comparison with its Original."""
 
     item: str
     source: str = msgspec.field(name="from")
-    """The address of the archive that it came from."""
+    """The address of the archive from which it was copied."""
     checked: str = ""
     missing_since: str = ""
     fault: str = ""
@@ -55,7 +57,7 @@ class CopiesAnswer(msgspec.Struct, frozen=True):
 
 
 class CopiesApi:
-    """Its handlers."""
+    """Handlers of the operations on copies."""
 
     def __init__(self, copies: Copies, tasks: Tasks) -> None:
         """Make, show and drop copies."""
@@ -63,15 +65,15 @@ class CopiesApi:
         self._tasks = tasks
 
     async def copy(self, request: AuthorizedRequest) -> Response:
-        """Begin to copy; how far that is, the task says."""
+        """Begin a task that copies items."""
         wanted = _checked(await request.read(CopyRequest))
         kind, what = "refresh" if wanted.refresh else "copy", msgspec.to_builtins(wanted)
         task = await asyncio.to_thread(self._tasks.begin, kind, what, request.caller)
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)
 
     async def list(self, request: AuthorizedRequest) -> Response:
-        """Tell how copies stand."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """List copies with their states."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = request.query_params.get("after", "")
         faulty = request.query_params.get("faulty", _FALSE)
         if faulty not in {_FALSE, _TRUE}:
@@ -84,14 +86,14 @@ class CopiesApi:
         return json_answer(CopiesAnswer([_answer(each) for each in found], more))
 
     async def drop(self, request: AuthorizedRequest) -> Response:
-        """Let go of a Copy."""
+        """Remove a Copy."""
         label = parse(path_after(request, b"/api/v1/copies/"))
         await asyncio.to_thread(self._copies.drop, label, request.caller)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 def _checked(wanted: CopyRequest) -> CopyRequest:
-    """Refuse what no task could do; labels that are none are refused now, not later."""
+    """Return a valid request; raise ArchiveRequestError now rather than fail in the task."""
     if wanted.refresh:
         if wanted != CopyRequest(refresh=True):
             msg = "All copies are compared with their Originals: nothing else goes with that."

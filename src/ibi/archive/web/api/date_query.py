@@ -1,4 +1,4 @@
-"""The days in a query: from one on, up to and with another."""
+"""The first and last day of a query, both included."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def days_of(request: Request) -> tuple[date, date]:
-    """Return the first and the last day that a request names, or all there are."""
+    """Return the first and the last day of a request; by default the whole calendar."""
     first = request.query_params.get("from")
     last = request.query_params.get("to")
     return (
@@ -28,6 +28,6 @@ def _day(text: str) -> date:
         try:
             return date.fromisoformat(text)
         except ValueError:
-            pass  # it is not in the calendar
+            pass  # the calendar has no such day
     msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
     raise ArchiveRequestError(msg)

@@ -21,16 +21,16 @@ _SHOWN: Final = 100
 
 
 class DepositsApi:
-    """Its handlers."""
+    """Handlers of the operations on deposits."""
 
     def __init__(self, deposits: Deposits, urls: ArchiveUrls, largest_file: int) -> None:
-        """Take files up to a size."""
+        """Accept files up to a size in bytes."""
         self._deposits = deposits
         self._urls = urls
         self._largest = largest_file
 
     async def open(self, request: AuthorizedRequest) -> Response:
-        """Begin a deposit."""
+        """Open a deposit."""
         wanted = await request.read(DepositRequest)
         deposit = await asyncio.to_thread(self._deposits.open, wanted, request.caller)
         answer = answers.deposit_answer(deposit, [])
@@ -38,19 +38,19 @@ class DepositsApi:
         return json_answer(answer, HTTPStatus.CREATED, location)
 
     async def show(self, request: AuthorizedRequest) -> Response:
-        """Tell what has come."""
+        """Show a deposit with its received files."""
         id_ = request.path_params["id"]
         deposit = await asyncio.to_thread(self._deposits.get, id_)
         staged = [] if deposit.completed else await asyncio.to_thread(self._deposits.staged, id_)
         return json_answer(answers.deposit_answer(deposit, staged))
 
     async def abandon(self, request: AuthorizedRequest) -> Response:
-        """Give a deposit up."""
+        """Cancel a deposit."""
         await asyncio.to_thread(self._deposits.abandon, request.path_params["id"])
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def receive(self, request: AuthorizedRequest) -> Response:
-        """Take a file, or the rest of one."""
+        """Receive a file, or the rest of one."""
         id_, path = request.path_params["id"], uploads.path_after(request, b"/files/")
         offset = uploads.offset_of(request)
         reception = await asyncio.to_thread(self._deposits.receive, id_, path, offset)
@@ -61,7 +61,7 @@ class DepositsApi:
         return json_answer(answers.file_answer(file), HTTPStatus.CREATED, headers)
 
     async def show_file(self, request: AuthorizedRequest) -> Response:
-        """Tell how much of a file has come: from there it can be gone on with."""
+        """Show how many bytes of a file were received, to continue from there."""
         return await self._state_of(
             request.path_params["id"], uploads.path_after(request, b"/files/")
         )
@@ -76,13 +76,13 @@ class DepositsApi:
         return json_answer(answer, headers=headers)
 
     async def remove(self, request: AuthorizedRequest) -> Response:
-        """Take a file out again."""
+        """Remove a received file."""
         id_, path = request.path_params["id"], uploads.path_after(request, b"/files/")
         await asyncio.to_thread(self._deposits.remove, id_, path)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def unpack(self, request: AuthorizedRequest) -> Response:
-        """Take a zip or tar file apart."""
+        """Unpack a zip or tar file."""
         wanted = await request.read(messages.UnpackRequest)
         files = await asyncio.to_thread(
             self._deposits.unpack, request.path_params["id"], wanted.path, wanted.folder
@@ -90,7 +90,7 @@ class DepositsApi:
         return json_answer(messages.UnpackAnswer(files))
 
     async def complete(self, request: AuthorizedRequest) -> Response:
-        """Make the item."""
+        """Complete a deposit: make or change its item."""
         wanted = await request.read(messages.CompletionRequest)
         id_, who = request.path_params["id"], request.caller
         return json_answer(await asyncio.to_thread(self._complete, id_, who, wanted.target))

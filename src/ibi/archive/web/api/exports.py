@@ -1,4 +1,4 @@
-"""The API of an archive: what leaves it in a bag, and what is handed over with it."""
+"""The API of an archive: export of items into bags, and hand-over of Originals."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.model.item import File, Item, State
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Items of one page at most."""
 _MOST_FILES: Final = 20_000
-"""In one answer, unless one item has more."""
+"""Files of one answer at most, unless a single item has more."""
 
 
 class ExportsApi:
-    """Its handlers."""
+    """Handlers of the operations on exports and hand-overs."""
 
     def __init__(
         self,
@@ -38,18 +39,18 @@ class ExportsApi:
         contact: str,
         handing_over: HandoverIssuer,
     ) -> None:
-        """Tell of the items of an archive, which answers at an address, and whom to ask."""
+        """Export items of an archive; answers name its address and its administrator."""
         self._archive = archive
         self._address = address
         self._contact = contact
         self._handing_over = handing_over
 
     async def manifests(self, request: AuthorizedRequest) -> Response:
-        """Tell all that is known of items, as a bag has it."""
+        """Answer with items as entries of a bag."""
         label = request.query_params.get("item", "")
         if label:
             return json_answer(await asyncio.to_thread(self._one, label))
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         return json_answer(await asyncio.to_thread(self._page, after, limit))
 
@@ -95,7 +96,7 @@ class ExportsApi:
         return msgspec.Raw(manifest(known, files))
 
     async def hand_over(self, request: AuthorizedRequest) -> Response:
-        """Give Originals up to another archive, and answer with the paper that says so."""
+        """Hand Originals over to another archive; answer with the signed document."""
         wanted = await request.read(HandOverRequest)
         return json_answer(
             await asyncio.to_thread(
@@ -108,7 +109,7 @@ class ExportsApi:
         )
 
     async def check(self, request: AuthorizedRequest) -> Response:
-        """Tell whether Originals can be given up; they are not."""
+        """Check whether Originals can be handed over, without doing so."""
         wanted = await request.read(HandOverRequest)
         await asyncio.to_thread(
             self._handing_over.check,

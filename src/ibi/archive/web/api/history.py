@@ -1,4 +1,4 @@
-"""The API of an archive: who did what."""
+"""The API of an archive: its history."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Lines of one page at most."""
 _LAST: Final = 2**62
 _SECOND: Final = 1_000_000_000
 _DAY: Final = 86_400 * _SECOND
@@ -28,7 +29,7 @@ ORDERS: Final = ("oldest", "newest")
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
-    """Who did what."""
+    """A line of the history: an act, with its time, user and item."""
 
     number: int
     at: str
@@ -47,22 +48,22 @@ class HistoryAnswer(msgspec.Struct, frozen=True):
 
 
 class ActsAnswer(msgspec.Struct, frozen=True):
-    """How often each act was done, by its name."""
+    """The number of lines of each act, by its name."""
 
     acts: dict[str, int]
 
 
 class HistoryApi:
-    """Its handlers."""
+    """Handlers of the operations on the history."""
 
     def __init__(self, archive: Archive) -> None:
-        """Tell what was done to an archive."""
+        """Read the history of an archive."""
         self._history = archive.catalogue.history
         self._items = archive.catalogue.items
 
     async def history(self, request: AuthorizedRequest) -> Response:
-        """Tell who did what, the oldest first or the newest."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """List lines of the history, the oldest or the newest first."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, _LAST)
         newest_first = _order(request.query_params.get("order", ORDERS[0])) == "newest"
         choice = await asyncio.to_thread(self._choice, request)
@@ -73,7 +74,7 @@ class HistoryApi:
         return json_answer(HistoryAnswer([_line(entry) for entry in found], more))
 
     async def acts(self, request: AuthorizedRequest) -> Response:
-        """Tell how often each act was done."""
+        """Count the lines of each act."""
         choice = await asyncio.to_thread(self._choice, request)
         return json_answer(ActsAnswer(await asyncio.to_thread(self._history.acts, choice)))
 
@@ -89,9 +90,9 @@ class HistoryApi:
         )
 
     def _label(self, text: str) -> str:
-        """Return the label under which an item stands in the history.
+        """Return the label that the history has for an item.
 
-        A Copy that is not kept any more is found nowhere else.
+        A Copy that was dropped is found only in the history.
         """
         label = parse(text).canonical
         held = self._items.find(label)
@@ -103,7 +104,7 @@ class HistoryApi:
 
 
 def _midnight(day: date) -> int:
-    """Return when a day began, in nanoseconds of POSIX time that a database can have."""
+    """Return the begin of a day in nanoseconds of POSIX time, within the range of a database."""
     seconds = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
     return min(max(1, seconds * _SECOND), _LAST)
 

@@ -1,4 +1,4 @@
-"""The API of an archive: which Originals it has, for whoever would copy them all."""
+"""The API of an archive: the list of its Originals, from which others copy all of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.model.item import State
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Items of one page at most."""
 _AFTER: Final = {"type": "integer", "minimum": 0, "maximum": 2**62}
 
 
@@ -28,22 +29,22 @@ class Holding(msgspec.Struct, frozen=True):
 
 
 class HoldingsAnswer(msgspec.Struct, frozen=True):
-    """Items in the order in which they came; a page may have none, and be followed by others."""
+    """Items in the order of their numbers; an empty page may be followed by others."""
 
     items: list[Holding]
     after: str
 
 
 class HoldingsApi:
-    """Its handler, for everybody: that an item is here is no secret."""
+    """The handler of the list, which is public: that an item is held is no secret."""
 
     def __init__(self, archive: Archive) -> None:
-        """Tell what an archive has."""
+        """List the Originals of an archive."""
         self._archive = archive
 
     async def list(self, request: AuthorizedRequest) -> Response:
         """List Originals."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "") or "0", 0, 2**62)
         held = await asyncio.to_thread(self._archive.catalogue.items.page, after, limit, "data")
         items = [

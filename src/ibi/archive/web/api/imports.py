@@ -1,7 +1,7 @@
-"""The API of an archive: what comes in a bag.
+"""The API of an archive: import of items from bags.
 
-Of many small items two requests bring a hundred: one tells of them, the other has their files.
-Larger files are sent as those of a deposit are.
+Two requests import a hundred small items: one with their manifests, the other with their files.
+Larger files are sent like those of a deposit.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from ibi.errors import ArchiveRequestError
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
-_MOST: Final = 1000
+_MAX_ITEMS: Final = 1000
+"""Items of one request at most."""
 
 KeyOf = Callable[[str], tuple[str, str]]
 """Asks an archive at an address for its service label and its key."""
 
 
 class ImportsApi:
-    """Its handlers."""
+    """Handlers of the operations on imports."""
 
     def __init__(self, importing: BagImporter, key_of: KeyOf) -> None:
-        """Take items in; those who trust an address are told its key."""
+        """Import items; `key_of` returns the key of the archive at an address."""
         self._importing = importing
         self._key_of = key_of
 
     async def open(self, request: AuthorizedRequest) -> Response:
-        """Say of items that are brought which may come, and what of them has to."""
+        """Answer which items may be imported, and which of their files are missing here."""
         wanted = await request.read(ImportRequest)
         found = await asyncio.to_thread(
             self._importing.open, wanted.items, wanted.key, request.caller
@@ -48,10 +49,10 @@ class ImportsApi:
         return json_answer(ReceptionsAnswer([_answer(each) for each in found]))
 
     async def complete(self, request: AuthorizedRequest) -> Response:
-        """Make items of what came."""
+        """Complete imports whose files were sent."""
         wanted = await request.read(ImportCompletionRequest)
-        if not 1 <= len(wanted.imports) <= _MOST:
-            msg = f"{len(wanted.imports)} imports cannot be completed at a time: 1 to {_MOST} can."
+        if not 1 <= len(wanted.imports) <= _MAX_ITEMS:
+            msg = f"{len(wanted.imports)} imports in one request: expected 1 to {_MAX_ITEMS}."
             raise ArchiveRequestError(msg)
         found = await asyncio.to_thread(self._complete, wanted, request.caller)
         return json_answer(ReceptionsAnswer(found))
@@ -62,7 +63,7 @@ class ImportsApi:
         ]
 
     async def key(self, request: AuthorizedRequest) -> Response:
-        """Ask another archive by which key it signs."""
+        """Ask another archive for its public key."""
         address = request.query_params.get("address", "")
         service, key = await asyncio.to_thread(self._key_of, address)
         return json_answer(KeyAnswer(address, service, key))

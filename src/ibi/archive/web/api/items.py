@@ -1,4 +1,4 @@
-"""The API of an archive: items, their files, their metadata, and their end."""
+"""The API of an archive: items, their files, their metadata, and their deletion."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from ibi.metadata import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.json_record import record_as_dict
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Items or files of one page at most."""
 _XML: Final = ("application/xml", "text/xml")
 
 
 class ItemsApi:
-    """Its handlers."""
+    """Handlers of the operations on items."""
 
     def __init__(self, archive: Archive, urls: ArchiveUrls) -> None:
         """Act on an archive."""
@@ -39,8 +40,8 @@ class ItemsApi:
         self._urls = urls
 
     async def list(self, request: AuthorizedRequest) -> Response:
-        """List items, in the order in which they came."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """List items in the order of their numbers."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         kind = request.query_params.get("kind", "")
         if kind not in {"", "data", "metadata", "service"}:
@@ -60,12 +61,12 @@ class ItemsApi:
         return json_answer(await asyncio.to_thread(self._answer, look))
 
     async def show(self, request: AuthorizedRequest) -> Response:
-        """Tell what is known of an item."""
+        """Show an item with its metadata."""
         label = _label(request)
         return await self._shown(await asyncio.to_thread(self._archive.get_described, label))
 
     async def amend(self, request: AuthorizedRequest) -> Response:
-        """Change what is said of an item, and how it relates to others."""
+        """Change fields of an item, and its relations to other items."""
         label = _label(request)
         amendment = await request.read(Amendment)
         return await self._amended(label, amendment, request.caller)
@@ -77,7 +78,7 @@ class ItemsApi:
     async def files(self, request: AuthorizedRequest) -> Response:
         """List the files of an item."""
         label = _label(request, "/files")
-        limit = number_of(request.query_params.get("limit", "1000"), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", "1000"), 1, _MAX_PAGE)
         after = request.query_params.get("after", "")
         held = await asyncio.to_thread(self._archive.get, label)
         found = await asyncio.to_thread(self._archive.catalogue.items.files, held.id, after, limit)
@@ -87,7 +88,7 @@ class ItemsApi:
         )
 
     async def metadata(self, request: AuthorizedRequest) -> Response:
-        """Give the metadata of an item: as JSON, or in one of the formats."""
+        """Answer with the metadata of an item, as JSON or in another format."""
         label = _label(request, "/metadata")
         look = await asyncio.to_thread(self._archive.get_described, label)
         if look.record is None:

@@ -1,4 +1,4 @@
-"""What the API of an archive says and hears, as types: they check the requests and describe it."""
+"""The messages of the API of an archive, as types, which validate requests and describe the API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileAnswer(msgspec.Struct, frozen=True):
 
 
 class TombstoneAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What stays of a deleted item."""
+    """The tombstone of a deleted item."""
 
     deleted: str
     who: str
@@ -54,11 +54,11 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     transferable: bool = True
     list_public: bool = True
     readers: list[str] = []
-    """Networks from which its files may be read; everybody may if there are none."""
+    """Networks from which its files may be read; none if that is not restricted."""
     origin: str = ""
-    """Of a Copy: the address of the archive that it came from."""
+    """Of a Copy: the address of the archive from which it was copied."""
     transfer: str = ""
-    """The transfer that it is in, if it is in one."""
+    """The current transfer of the item, if there is one."""
     custody: list[str] = []
     """The transfers by which its Original came here."""
     further_names: list[str] = []
@@ -69,7 +69,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     translations: dict[str, Labels] = {}
     tombstone: TombstoneAnswer | None = None
     files: list[FileAnswer] = []
-    """Of a deposit that was just completed: its files, the first hundred."""
+    """The first hundred files, in the answer to a completed deposit."""
 
 
 class ItemsAnswer(msgspec.Struct, frozen=True):
@@ -106,14 +106,14 @@ class DepositAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class UnpackRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A zip or tar file of a deposit, to be taken apart."""
+    """A zip or tar file of a deposit, to be unpacked."""
 
     path: str
     folder: str = ""
 
 
 class UnpackAnswer(msgspec.Struct, frozen=True):
-    """What came out of it."""
+    """The files that were unpacked."""
 
     files: list[str]
 
@@ -141,7 +141,7 @@ class ReservationRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ReservationAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A label that waits for its item."""
+    """A reserved label."""
 
     rep: str
     ibip: str
@@ -150,7 +150,7 @@ class ReservationAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ReservationsAnswer(msgspec.Struct, frozen=True):
-    """Labels that wait for their items."""
+    """A page of reserved labels."""
 
     labels: list[ReservationAnswer]
     after: str = ""
@@ -166,15 +166,15 @@ class LinkRequestBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LinkAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the archive stands with a resolver."""
+    """The link of the archive to a resolver."""
 
     resolver: str
     state: str
     since: str
     service_ibi: str
-    """Of this archive: what the operator registers, with the key."""
+    """The label of this archive's service, which the operator registers with the key."""
     registration_key: str = ""
-    """Shown only when the link is made."""
+    """The key, shown only when the link is made."""
     failures: int = 0
     reason: str = ""
 
@@ -195,16 +195,16 @@ class ArchiveAnswer(msgspec.Struct, frozen=True):
     formats: list[str]
     version: str
     key: str
-    """By which it signs what it hands over: Ed25519, in hexadecimal."""
+    """The public key of its hand-overs: Ed25519, in hexadecimal."""
 
 
 class ManifestsEntry(msgspec.Struct, frozen=True):
-    """An item as it stands in a bag: its manifest, and that of what describes it."""
+    """An item as an entry of a bag: its manifest, and that of its metadata item."""
 
     label: str
     item: msgspec.Raw
     metadata: msgspec.Raw
-    """Null if nothing does."""
+    """The manifest of the metadata item; null if there is none."""
 
 
 class ManifestsAnswer(msgspec.Struct, frozen=True):
@@ -214,9 +214,9 @@ class ManifestsAnswer(msgspec.Struct, frozen=True):
     after: str = ""
     """Continue after this; empty at the end."""
     left_out: int = 0
-    """Items of this page of which only a tombstone is left."""
+    """The number of deleted items on this page."""
     contact: str = ""
-    """Whom to ask about them: an e-mail address."""
+    """The e-mail address of the administrator."""
 
 
 class HandOverRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -226,52 +226,52 @@ class HandOverRequest(msgspec.Struct, forbid_unknown_fields=True):
     """The label of its archive service."""
     items: list[str]
     leave_copies: bool = False
-    """Whether to pass over those of which others have the Original."""
+    """Whether to skip items whose Original another archive has."""
 
 
 class ImportRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Items that are brought."""
+    """Items to import."""
 
     items: list[Brought]
     key: str = ""
-    """By which the hand-overs of Originals have to be signed."""
+    """The public key that must verify the hand-overs of Originals."""
 
 
 class ReceptionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What becomes of an item that was brought."""
+    """The state of an item that is imported."""
 
     label: str
     outcome: str
-    """open, here, refused; imported or updated once it is completed."""
+    """open, here or refused; imported or updated once it is completed."""
     detail: str = ""
     id: str = ""
-    """Of a deposit: there its files go."""
+    """The id of the deposit that receives its files."""
     needed: list[str] = []
     staged: list[StagedAnswer] = []
 
 
 class ReceptionsAnswer(msgspec.Struct, frozen=True):
-    """What becomes of items, in the order in which they were brought."""
+    """The states of imported items, in the order of the request."""
 
     items: list[ReceptionAnswer]
 
 
 class ImportEnd(msgspec.Struct, forbid_unknown_fields=True):
-    """An import whose files have come; small ones may come with this."""
+    """An import to be completed, with the small files that were not sent yet."""
 
     id: str
     files: dict[str, bytes] = {}
-    """By path, in base64."""
+    """The content of files by path, in base64."""
 
 
 class ImportCompletionRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Imports that are to be completed."""
+    """Imports to be completed."""
 
     imports: list[ImportEnd]
 
 
 class KeyAnswer(msgspec.Struct, frozen=True):
-    """An archive, and the key by which it signs."""
+    """An archive and its public key."""
 
     address: str
     service: str

@@ -94,17 +94,17 @@ _UPLOAD: Final = (
 _JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "application/xml": {}})
 _FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
 _ADMINISTERED_FIELDS: Final = {"further_names": ADMINISTER}
-"""A name that others know is claimed by a caller who answers for the whole archive."""
+"""Fields that need another scope: a further name affects more than one item."""
 _LARGEST_DESCRIPTION: Final = 2 << 20
-"""Bytes: a record of half a megabyte, however it is escaped."""
+"""Bytes of the largest description: a record of half a megabyte, however it is escaped."""
 _LARGEST_LIST: Final = 1 << 20
-"""Bytes: the labels of all items that are handed over or transferred at a time."""
+"""Bytes of the largest list of labels to hand over or transfer."""
 _LARGEST_COPY: Final = 4 << 20
-"""Bytes: the labels of all items that are copied at a time."""
+"""Bytes of the largest list of labels to copy."""
 _LARGEST_IMPORT: Final = 256 << 20
-"""Bytes: the manifest of an item of more than half a million files."""
+"""Bytes of the largest import: the manifest of more than half a million files."""
 
-# Three lines an operation, to be read as a table.
+# Three lines for each operation, to be read as a table.
 # fmt: off
 _ITEMS: Final = (
     Operation("GET", "/api/v1/items", READ, ItemsApi.list,
@@ -335,4 +335,4 @@ OPERATIONS: Final = (
     *_TRANSFERS,
     *status_operations("Whether the archive can be read"),
 )
-"""Of two paths that fit a request the first one takes it."""
+"""All operations; if two paths match a request, the first one gets it."""

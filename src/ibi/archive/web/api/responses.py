@@ -1,4 +1,4 @@
-"""What an archive knows, written as the messages of its API."""
+"""Conversion of the values of an archive to the messages of its API."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _NANO: Final = 1_000_000_000
 
 
 def moment(nanoseconds: int) -> str:
-    """Write a moment as ISO 8601, to the second."""
+    """Return a time as ISO 8601, to the second."""
     return Instant(nanoseconds // _NANO).iso8601
 
 
 def labels(forms: Forms | None) -> Labels | None:
-    """Write the labels of an item, if there is one."""
+    """Return the labels of an item; None if there is none."""
     return None if forms is None else Labels(*pair(forms))
 
 
 def pair(forms: Forms) -> tuple[str, str]:
-    """Write both labels, an empty text for one that is not there."""
+    """Return both labels, with an empty text for a missing one."""
     rep = "" if forms.rep is None else forms.rep.spelling
     ibip = "" if forms.ibip is None else forms.ibip.spelling
     return rep, ibip
 
 
 def file_answer(file: File) -> FileAnswer:
-    """Write a file."""
+    """Return a file as a message."""
     modified = moment(file.modified)
     return FileAnswer(file.path, file.size, file.sha256, file.sha512, modified, file.media_type)
 
@@ -56,7 +56,7 @@ def item_answer(
     url: str,
     files: list[File] | None = None,
 ) -> ItemAnswer:
-    """Write an item with what describes it."""
+    """Return an item with its metadata as a message."""
     item: Item = look.item
     tombstone = item.tombstone
     return ItemAnswer(
@@ -95,7 +95,7 @@ def item_answer(
 
 
 def deposit_answer(deposit: Deposit, staged: list[Staged]) -> DepositAnswer:
-    """Write a deposit."""
+    """Return a deposit as a message."""
     files = [
         StagedAnswer(each.path, each.size, each.file is not None, each.file.sha256)
         if each.file
@@ -106,14 +106,14 @@ def deposit_answer(deposit: Deposit, staged: list[Staged]) -> DepositAnswer:
 
 
 def reservation_answer(reservation: Reservation) -> ReservationAnswer:
-    """Write a reservation."""
+    """Return a reservation as a message."""
     return ReservationAnswer(
         *pair(reservation.forms), moment(reservation.reserved), reservation.note
     )
 
 
 def link_answer(link: Link, service: Forms, *, with_key: bool = False) -> LinkAnswer:
-    """Write how the archive stands with a resolver; the key only if it was just made."""
+    """Return a link as a message; with the key only if it was just made."""
     return LinkAnswer(
         link.resolver,
         link.state,

@@ -1,4 +1,4 @@
-"""The API of an archive: how often items were read, and what it holds, in numbers."""
+"""The API of an archive: numbers of accesses and of holdings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Entries of one page at most."""
 _PLACE: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
@@ -33,7 +34,7 @@ class PeriodAnswer(msgspec.Struct, frozen=True):
 
 
 class StatisticsAnswer(msgspec.Struct, frozen=True):
-    """Accesses over time, and all together."""
+    """Accesses by period, and their total."""
 
     total: int
     by: str
@@ -43,7 +44,7 @@ class StatisticsAnswer(msgspec.Struct, frozen=True):
 
 
 class ReadItem(msgspec.Struct, frozen=True):
-    """How often an item was read."""
+    """The number of accesses to an item."""
 
     rep: str
     ibip: str
@@ -52,14 +53,14 @@ class ReadItem(msgspec.Struct, frozen=True):
 
 
 class MostRead(msgspec.Struct, frozen=True):
-    """Items, the most read first."""
+    """A page of items, the most read first."""
 
     items: list[ReadItem]
     after: str = ""
 
 
 class HeldCount(msgspec.Struct, frozen=True):
-    """Items of one kind and state, with their files."""
+    """The number of items of one kind and state, and of their files."""
 
     kind: str
     state: str
@@ -69,7 +70,7 @@ class HeldCount(msgspec.Struct, frozen=True):
 
 
 class MonthGrowth(msgspec.Struct, frozen=True):
-    """Items of data that were made in a month and are still here, with their files."""
+    """The number of items of data that were made in a month and exist, and of their files."""
 
     month: str
     items: int
@@ -78,17 +79,17 @@ class MonthGrowth(msgspec.Struct, frozen=True):
 
 
 class CopyCounts(msgspec.Struct, frozen=True):
-    """How copies stand with their Originals."""
+    """Numbers of copies."""
 
     known: int
     missing: int
-    """Their Originals cannot be found."""
+    """Copies whose Originals are not found."""
     faulty: int
-    """They could not be brought up to date."""
+    """Copies that could not be updated."""
 
 
 class TransferCount(msgspec.Struct, frozen=True):
-    """Transfers of one side and state."""
+    """The number of transfers of one role and state."""
 
     role: str
     state: str
@@ -96,17 +97,17 @@ class TransferCount(msgspec.Struct, frozen=True):
 
 
 class TaskCount(msgspec.Struct, frozen=True):
-    """Tasks of one kind and state."""
+    """The number of tasks of one kind and state."""
 
     kind: str
     state: str
     count: int
     last: str
-    """When the last of them was begun."""
+    """When the last of them began."""
 
 
 class HoldingsStatistics(msgspec.Struct, frozen=True):
-    """What an archive holds, and how it stands with it."""
+    """Numbers of holdings and of their maintenance."""
 
     held: list[HeldCount]
     growth: list[MonthGrowth]
@@ -114,22 +115,22 @@ class HoldingsStatistics(msgspec.Struct, frozen=True):
     transfers: list[TransferCount]
     tasks: list[TaskCount]
     damaged: int
-    """Files that are not what they were."""
+    """Damaged files."""
 
 
 class StatisticsApi:
-    """Its handlers. No address of a reader comes here."""
+    """Handlers of the operations on statistics, which contain no address of a reader."""
 
     def __init__(self, archive: Archive) -> None:
-        """Count what an archive has, and what was read of it."""
+        """Report statistics of an archive."""
         self._archive = archive
         self._statistics = archive.catalogue.statistics
 
     async def statistics(self, request: AuthorizedRequest) -> Response:
-        """Tell how often items were read, by day, week or month."""
+        """Report accesses by day, week or month."""
         first, last = days_of(request)
         by = _period(request.query_params.get("by", PERIODS[0]))
-        limit = number_of(request.query_params.get("limit", str(_MOST)), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", str(_MAX_PAGE)), 1, _MAX_PAGE)
         after = request.query_params.get("after", "")
         item = request.query_params.get("item", "")
         number = (await asyncio.to_thread(self._archive.get, item)).id if item else 0
@@ -143,9 +144,9 @@ class StatisticsApi:
         return json_answer(StatisticsAnswer(sum(count for _, count in counts), by, page, more))
 
     async def most_read(self, request: AuthorizedRequest) -> Response:
-        """Tell which items were read most."""
+        """List the items that were read most."""
         first, last = (each.isoformat() for each in days_of(request))
-        limit = number_of(request.query_params.get("limit", "10"), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", "10"), 1, _MAX_PAGE)
         after = _place(request.query_params.get("after", ""))
         found = await asyncio.to_thread(self._statistics.most_read, first, last, limit, after)
         items = await asyncio.to_thread(lambda: [self._read_item(each) for each in found])
@@ -156,13 +157,13 @@ class StatisticsApi:
         try:
             forms = self._archive.get(read.label).item.forms
             record = self._archive.get_described(read.label).record
-        except UnknownError:  # it went meanwhile
+        except UnknownError:  # it was removed meanwhile
             return ReadItem(read.label, "", "", read.count)
         title = record.titles[0].value if record and record.titles else ""
         return ReadItem(*pair(forms), title, read.count)
 
     async def holdings(self, _: AuthorizedRequest) -> Response:
-        """Tell what the archive holds."""
+        """Report the numbers of holdings."""
         held = await asyncio.to_thread(self._statistics.holdings)
         counts = await asyncio.to_thread(self._statistics.maintenance_counts)
         return json_answer(holdings_statistics(held, counts))
@@ -171,7 +172,7 @@ class StatisticsApi:
 def holdings_statistics(
     held: Iterable[HoldingCount], counts: MaintenanceCounts
 ) -> HoldingsStatistics:
-    """Say what is held, and how it stands with copies, transfers, tasks and damage."""
+    """Return the statistics of holdings and of maintenance as a message."""
     kinds: dict[tuple[str, str], list[int]] = {}
     months: dict[str, list[int]] = {}
     for each in held:
@@ -196,13 +197,13 @@ def _add(sums: list[int], numbers: tuple[int, int, int]) -> None:
 
 def _period(text: str) -> Period:
     if text not in PERIODS:
-        msg = f"{shown(text)} is nothing to count by: expected {', '.join(PERIODS)}."
+        msg = f"{shown(text)} is not a period: expected {', '.join(PERIODS)}."
         raise ArchiveRequestError(msg)
     return text
 
 
 def _place(text: str) -> tuple[int, int] | None:
-    """Return where a page goes on: after so many accesses of an item."""
+    """Return the count and the item after which a page begins; None for the first page."""
     if not text:
         return None
     found = _PLACE.fullmatch(text)

@@ -1,4 +1,4 @@
-"""The API of an archive: where its files are, and how they get elsewhere."""
+"""The API of an archive: the location of its files, and their move."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
 _LONGEST: Final = 1024
+"""Characters of the longest text of a request."""
 Text = Annotated[str, msgspec.Meta(max_length=_LONGEST)]
 
 
 class StorageRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the files are to be: a folder that is there, or s3://bucket/prefix."""
+    """The new location of the files: an existing folder, or s3://bucket/prefix."""
 
     storage: Text
     endpoint: Text = ""
-    """The URL of an object store that is not Amazon's."""
+    """The URL of an object store other than Amazon S3."""
     region: Text = ""
 
 
@@ -35,25 +36,25 @@ class StorageAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     endpoint: str = ""
     region: str = ""
     delivery: str = ""
-    """Of an object store: proxied, or presigned."""
+    """The delivery from an object store: proxied, or presigned."""
 
 
 class Moves(Protocol):
-    """What moves the files of an archive."""
+    """Moves the files of an archive."""
 
     kind: str
 
     def present(self) -> dict[str, str]:
-        """Say where the files are."""
+        """Return where the files are."""
         ...
 
     def wanted(self, storage: str, endpoint: str, region: str) -> object:
-        """Say what is wrong with another place for them, if anything is."""
+        """Return the settings of another location; raise if it cannot be used."""
         ...
 
 
 class StorageApi:
-    """Its handlers."""
+    """Handlers of the operations on the storage."""
 
     def __init__(self, moves: Moves, tasks: Tasks) -> None:
         """Move the files of one archive."""
@@ -61,14 +62,14 @@ class StorageApi:
         self._tasks = tasks
 
     async def show(self, _: AuthorizedRequest) -> Response:
-        """Say where the files are."""
+        """Answer with the location of the files."""
         return json_answer(StorageAnswer(**self._moves.present()))
 
     async def move(self, request: AuthorizedRequest) -> Response:
-        """Begin to move them."""
+        """Begin to move the files."""
         wanted = await request.read(StorageRequest)
         if not wanted.storage:
-            msg = "Say where the files are to be: a folder, or s3://bucket/prefix."
+            msg = "The new location is missing: expected a folder, or s3://bucket/prefix."
             raise ArchiveRequestError(msg)
         facts = msgspec.to_builtins(wanted)
         await asyncio.to_thread(lambda: self._moves.wanted(**facts))

@@ -1,4 +1,4 @@
-"""The API of an archive: long work, and how far it has come."""
+"""The API of an archive: its tasks and their progress."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from ibi.foundation.web.request_body import number_of
 from ibi.identifier.instant import Instant
 from ibi.model.task import Task
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
+"""Tasks of one answer at most."""
 _SECOND: Final = 1_000_000_000
 
 
 class TaskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A task, and how far it has come."""
+    """A task and its progress."""
 
     id: str
     kind: str
@@ -30,7 +31,7 @@ class TaskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     begun: str
     done: int
     total: int
-    """How much there is to do; 0 if nobody knows."""
+    """The amount of work; 0 if it is not known."""
     note: str = ""
     result: dict[str, Any] = {}
     ended: str = ""
@@ -43,7 +44,7 @@ class TasksAnswer(msgspec.Struct, frozen=True):
 
 
 def task_answer(task: Task) -> TaskAnswer:
-    """Say how it stands with a task."""
+    """Return a task as a message of the API."""
     return TaskAnswer(
         task.id,
         task.kind,
@@ -59,7 +60,7 @@ def task_answer(task: Task) -> TaskAnswer:
 
 
 class TasksApi:
-    """Its handlers."""
+    """Handlers of the operations on tasks."""
 
     def __init__(self, tasks: Tasks) -> None:
         """Show and cancel tasks."""
@@ -67,17 +68,17 @@ class TasksApi:
 
     async def list(self, request: AuthorizedRequest) -> Response:
         """List tasks, the newest first."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         kind = request.query_params.get("kind", "")
         found = await asyncio.to_thread(self._tasks.newest, limit, kind)
         return json_answer(TasksAnswer([task_answer(task) for task in found]))
 
     async def show(self, request: AuthorizedRequest) -> Response:
-        """Tell how far a task is."""
+        """Show a task and its progress."""
         task = await asyncio.to_thread(self._tasks.get, request.path_params["id"])
         return json_answer(task_answer(task))
 
     async def cancel(self, request: AuthorizedRequest) -> Response:
-        """Give a task up."""
+        """Cancel a task."""
         task = await asyncio.to_thread(self._tasks.cancel, request.path_params["id"])
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)

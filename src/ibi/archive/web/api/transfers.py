@@ -17,30 +17,31 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 
-_MOST: Final = 1000
+_MAX_ITEMS: Final = 1000
+"""Items of one request, or transfers of one answer, at most."""
 _STATES: Final = ("", "open", "done", "undone")
 
 
 class TransferRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Items that another archive is to have the Originals of."""
+    """Items whose Originals are to be transferred to another archive."""
 
     items: list[str]
     to: str
-    """Its address."""
+    """The address of the other archive."""
     token: str
-    """Of the scope `receive`, made there."""
+    """A token of the other archive, of the scope `receive`."""
 
 
 class ResumptionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A transfer that is to go on now, perhaps with another token, or at another address."""
+    """A transfer to be continued now, perhaps with a new token or at a new address."""
 
     token: str = ""
     to: str = ""
-    """Where the other archive is by now."""
+    """The new address of the other archive."""
 
 
 class OfferRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What another archive would transfer here."""
+    """An item that another archive offers to transfer."""
 
     label: str
     source: str
@@ -48,14 +49,14 @@ class OfferRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AcceptanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The other archive is a Copy: this one is to be the Original."""
+    """The other archive has only a Copy now: this archive is to have the Original."""
 
     label: str
     receipt: str
 
 
 class TransferAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A transfer, and how far it is."""
+    """A transfer and its progress."""
 
     id: str
     item: str
@@ -69,7 +70,7 @@ class TransferAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     done: int = 0
     total: int = 0
     fault: str = ""
-    """Why it does not go on just now, or was undone."""
+    """The reason why the transfer is delayed or was undone."""
 
 
 class TransfersAnswer(msgspec.Struct, frozen=True):
@@ -79,10 +80,10 @@ class TransfersAnswer(msgspec.Struct, frozen=True):
 
 
 class TransfersApi:
-    """Its handlers."""
+    """Handlers of the operations on transfers."""
 
     def __init__(self, transfers: Transfers) -> None:
-        """Begin, show and undo transfers, and hear what other archives say of theirs."""
+        """Begin, show and undo transfers, and receive messages of other archives."""
         self._transfers = transfers
 
     async def begin(self, request: AuthorizedRequest) -> Response:
@@ -94,8 +95,8 @@ class TransfersApi:
         return json_answer(TransfersAnswer([_answer(each) for each in begun]), HTTPStatus.ACCEPTED)
 
     async def list(self, request: AuthorizedRequest) -> Response:
-        """List transfers; if there are more than asked for, the newest."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """List transfers; the newest if there are more than requested."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_ITEMS)
         state = request.query_params.get("state", "")
         if state not in _STATES:
             msg = f"{shown(state)} is not a state of transfers: expected open, done or undone."
@@ -104,12 +105,12 @@ class TransfersApi:
         return json_answer(TransfersAnswer([_answer(each) for each in found]))
 
     async def show(self, request: AuthorizedRequest) -> Response:
-        """Tell how far a transfer is."""
+        """Show a transfer and its progress."""
         found = await asyncio.to_thread(self._transfers.get, request.path_params["id"])
         return json_answer(_answer(found))
 
     async def resume(self, request: AuthorizedRequest) -> Response:
-        """Have a transfer go on now, with a token that it needs again, or where the other is."""
+        """Continue a transfer now, perhaps with a new token or at a new address."""
         wanted = await request.read(ResumptionRequest)
         found = await asyncio.to_thread(
             self._transfers.resume,
@@ -128,9 +129,9 @@ class TransfersApi:
         return json_answer(_answer(found), HTTPStatus.ACCEPTED)
 
     async def offered(self, request: AuthorizedRequest) -> Response:
-        """Hear of an item that is to come here, and tell how far that is."""
+        """Receive an offer of another archive; answer with the progress."""
         said = await request.read(OfferRequest)
-        return await self._hear(
+        return await self._receive(
             TransferOffer(
                 id=request.path_params["id"],
                 label=said.label,
@@ -140,16 +141,16 @@ class TransfersApi:
         )
 
     async def committed(self, request: AuthorizedRequest) -> Response:
-        """Become the Original, if that is still right."""
+        """Accept the Original, unless the transfer was undone."""
         said = await request.read(AcceptanceRequest)
-        return await self._hear(
+        return await self._receive(
             Commit(id=request.path_params["id"], label=said.label, receipt=said.receipt)
         )
 
     async def unwanted(self, request: AuthorizedRequest) -> Response:
-        """Let go of what was to come; or tell that it came."""
+        """Undo an incoming transfer, or answer that it was accepted."""
         pairs = request.query_params
-        return await self._hear(
+        return await self._receive(
             Undo(
                 id=request.path_params["id"],
                 label=pairs.get("label", ""),
@@ -157,7 +158,7 @@ class TransfersApi:
             )
         )
 
-    async def _hear(self, message: Message) -> Response:
+    async def _receive(self, message: Message) -> Response:
         return json_answer(await asyncio.to_thread(self._transfers.hear, message))
 
 

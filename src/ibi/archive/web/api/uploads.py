@@ -1,7 +1,8 @@
-"""Files that come by HTTP: streamed to the disk, resumable, and checked if the client says how.
+"""Uploads of files: streamed to the disk, resumable, and checked if the client sends a checksum.
 
-Resumable as the IETF draft has it (draft-ietf-httpbis-resumable-upload): `Upload-Offset` says
-where the bytes go on, `Upload-Complete: ?0` that more will follow. Checksums by RFC 9530.
+They are resumable by the IETF draft (draft-ietf-httpbis-resumable-upload): `Upload-Offset` is the
+place of the first byte, and `Upload-Complete: ?0` means that more will follow. Checksums are those
+of RFC 9530.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from ibi.wire.percent_encoding import text_of
 T = TypeVar("T")
 
 PIECE: Final = 1 << 20
-"""Bytes that go to the disk at once."""
+"""Bytes of one write to the disk."""
 
 _DIGEST: Final = re.compile(r"(sha-256|sha-512)=:([A-Za-z0-9+/=]{1,100}):")
 _NAMES: Final = {"sha-256": "sha256", "sha-512": "sha512"}
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,60}/[A-Za-z0-9!#$&^_.+-]{1,100}")
 _UNKNOWN: Final = frozenset({"application/octet-stream", "application/x-www-form-urlencoded"})
-"""What clients say when they do not know."""
+"""Types that clients send when they do not know the type of a file."""
 
 
 def offset_of(request: Request) -> int:
-    """Return from where on the bytes go."""
+    """Return the offset of the first byte; raise ArchiveRequestError if it is not valid."""
     text = request.headers.get("upload-offset", "" if request.method == "PATCH" else "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):  # noqa: PLR2004  # a petabyte
         msg = f"Upload-Offset says from which byte on; {shown(text)} does not."
@@ -48,7 +49,7 @@ def offset_of(request: Request) -> int:
 
 
 def is_last(request: Request) -> bool:
-    """Tell whether the file is whole with this."""
+    """Return whether this request completes the file."""
     text = request.headers.get("upload-complete", "?1")
     if text not in {"?0", "?1"}:
         msg = f"Upload-Complete is ?1 or ?0, not {shown(text)}."
@@ -86,7 +87,7 @@ def media_type_of(request: Request) -> str:
 
 
 def path_after(request: Request, marker: bytes) -> str:
-    """Return what follows a marker in the path, decoded once; ISO 8859-1 if it is not UTF-8."""
+    """Return the path after a marker, decoded once; as ISO 8859-1 if it is not UTF-8."""
     raw: bytes = request.scope["raw_path"]
     return text_of(unquote_to_bytes(raw.partition(marker)[2]))
 
@@ -94,7 +95,7 @@ def path_after(request: Request, marker: bytes) -> str:
 async def receive(
     request: Request, reception: AbstractContextManager[Sink], offset: int, largest: int
 ) -> File | None:
-    """Take the body of a request into a file; return the file if it is whole."""
+    """Write the body of a request to a file; return the file if it is complete."""
     last, media_type = is_last(request), media_type_of(request)
     checksum = checksum_of(request, whole=last and not offset)
     announced = request.headers.get("content-length", "0")
@@ -114,7 +115,7 @@ async def receive(
 
 
 async def _to_the_end(work: Callable[..., T], *values: object) -> T:
-    """Do some work in a thread; whoever is cancelled meanwhile waits for its end all the same.
+    """Do some work in a thread, and wait for its end even if cancelled.
 
     Otherwise a file would be closed while a thread still writes to it.
     """
@@ -132,7 +133,7 @@ def _too_large(largest: int) -> str:
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """Yield the body in pieces that are worth the way to the disk."""
+    """Yield the body in pieces that are large enough for one write."""
     gathered: list[bytes] = []
     size = 0
     try:
@@ -144,7 +145,7 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
                 gathered, size = [], 0
     except ClientDisconnect:
         if gathered:
-            yield b"".join(gathered)  # it need not be sent again
+            yield b"".join(gathered)  # so that the client need not send it again
         raise HTTPException(400, "The body ended early: what came is kept.") from None
     if gathered:
         yield b"".join(gathered)
