@@ -21,7 +21,7 @@ from tests.faults.archive.phases import ARCHIVE_PHASES
 from tests.faults.figures import Figures, Violation
 from tests.faults.minting.phases import MINTING_PHASES
 from tests.faults.phase import BOTH, Phase
-from tests.faults.sites import grounds
+from tests.faults.sites import site_factory
 from tests.support.servers.postgres import PostgresServer
 
 INTERVAL: Final = 10.0
@@ -36,7 +36,7 @@ class Progress:
         self._title = title
         self._start = self._said = time.monotonic()
 
-    def say(self, what: str) -> None:
+    def report_progress(self, what: str) -> None:
         """Say it if there was nothing for a while."""
         now = time.monotonic()
         watched = sys.stderr.isatty()
@@ -115,13 +115,13 @@ def main() -> int:
         if chosen.only.lower() in phase.name.lower()
     ]
     rows: list[list[str]] = []
-    with PostgresServer() as server, grounds(server) as ground:
+    with PostgresServer() as server, site_factory(server) as sites:
         for kind in BOTH:
             for phase in (phase for phase in phases if kind in phase.kinds):
                 progress = Progress(f"{phase.name.strip()}, {kind}")
                 size = (phase.short or 1) if chosen.short else phase.full
                 try:
-                    figures = phase.run(ground, kind, size, chosen.seed, progress.say)
+                    figures = phase.run(sites, kind, size, chosen.seed, progress.report_progress)
                 except (Violation, KeyboardInterrupt) as end:
                     what = str(end) or "ended from outside"
                     sys.stdout.write(f"\n{table(rows)}\n\n{phase.name}, {kind}: {what}\n")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.sites import Grounds, grounds
+from tests.faults.sites import SiteFactory, site_factory
 from tests.support.servers.postgres import PostgresServer
 
 
 @pytest.fixture(scope="module")
-def ground(postgres: PostgresServer) -> Iterator[Grounds]:
-    with grounds(postgres) as lent:
+def sites(postgres: PostgresServer) -> Iterator[SiteFactory]:
+    with site_factory(postgres) as lent:
         yield lent

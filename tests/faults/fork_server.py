@@ -26,7 +26,7 @@ PRELOADED: Final = [
 _PR_SET_PDEATHSIG: Final = 1
 
 
-def die_with_the_harness() -> None:
+def exit_with_parent() -> None:
     """End when the server that forked this ends, which ends with the harness, however that ends."""
     if hasattr(os, "pidfd_open"):  # Linux
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.faults.figures import Figures, Violation
-from tests.faults.sites import Grounds, Say, Site
+from tests.faults.sites import ReportProgress, Site, SiteFactory
 
-Scene = Callable[[Site, int, int, Say], Figures]
+PhaseFunction = Callable[[Site, int, int, ReportProgress], Figures]
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 BOTH: Final = (SQLITE, POSTGRES)
@@ -21,17 +21,19 @@ class Phase:
     """One kind of fault; a twin must find what the phase must not."""
 
     name: str
-    scene: Scene
+    function: PhaseFunction
     full: int
     short: int
     """How often in `make test`; 0 leaves it out."""
     kinds: tuple[str, ...] = BOTH
     twin: bool = False
 
-    def run(self, grounds: Grounds, kind: str, size: int, seed: int, say: Say) -> Figures:
+    def run(
+        self, sites: SiteFactory, kind: str, size: int, seed: int, report_progress: ReportProgress
+    ) -> Figures:
         """Run it on a new ledger."""
-        with closing(grounds.site(kind)) as site:
-            figures = self.scene(site, size, seed, say)
+        with closing(sites.site(kind)) as site:
+            figures = self.function(site, size, seed, report_progress)
         caught = figures.duplicates + figures.above_mark or figures.found
         if self.twin and not caught and not figures.skipped:
             raise Violation(

@@ -177,7 +177,7 @@ class PostgresSite:
         return urlsplit(self.ledger).path.removeprefix("/")
 
 
-class Grounds:
+class SiteFactory:
     """Gives out sites of both kinds."""
 
     def __init__(self, folder: Path, server: PostgresServer, runner: asyncio.Runner) -> None:
@@ -196,13 +196,13 @@ class Grounds:
 
 
 @contextmanager
-def grounds(server: PostgresServer) -> Iterator[Grounds]:
+def site_factory(server: PostgresServer) -> Iterator[SiteFactory]:
     """Lend grounds, and clear them up afterwards."""
     with (
         TemporaryDirectory(prefix="ibi-faults-", dir=PLACE) as folder,
         asyncio.Runner() as runner,
     ):
-        yield Grounds(Path(folder), server, runner)
+        yield SiteFactory(Path(folder), server, runner)
 
 
 def copy_files(files: tuple[Path, ...], folder: Path) -> None:
@@ -213,4 +213,4 @@ def copy_files(files: tuple[Path, ...], folder: Path) -> None:
             shutil.copyfile(path, folder / path.name)
 
 
-Say = Callable[[str], None]
+ReportProgress = Callable[[str], None]

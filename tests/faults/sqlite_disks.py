@@ -70,7 +70,7 @@ class _FailingFile(apsw.VFSFile):
         super().xSync(flags)
 
 
-class Platter:
+class FileImage:
     """What of one file would be there after a power loss."""
 
     def __init__(self, data: bytes = b"") -> None:
@@ -101,7 +101,7 @@ class Platter:
         return image
 
 
-class PoweredDisk(apsw.VFS):
+class PowerLossDisk(apsw.VFS):
     """A disk that knows what a power loss would leave of each file."""
 
     def __init__(self, name: str, watch: Callable[[], None]) -> None:
@@ -109,60 +109,60 @@ class PoweredDisk(apsw.VFS):
         self.name = name
         self.watch = watch
         self.syncs_fail = False
-        self.platters: dict[str, Platter] = {}
+        self.images: dict[str, FileImage] = {}
         super().__init__(name, "")
 
-    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _PoweredFile:  # noqa: N802  # SQLite's name
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _PowerLossFile:  # noqa: N802  # SQLite's name
         """Open a file on this disk."""
-        return _PoweredFile(self, name, flags)
+        return _PowerLossFile(self, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802  # SQLite's name
         """Delete a file, for good."""
         super().xDelete(filename, syncdir)
-        self.platters.pop(os.path.abspath(filename), None)  # noqa: PTH100  # it need not exist
+        self.images.pop(os.path.abspath(filename), None)  # noqa: PTH100  # it need not exist
 
     def adopt(self, path: str, data: bytes) -> None:
         """Take a file for one that was found on this disk."""
-        self.platters[path] = Platter(data)
+        self.images[path] = FileImage(data)
 
-    def survivors(self, chance: random.Random) -> dict[str, bytes]:
+    def survivors(self, rng: random.Random) -> dict[str, bytes]:
         """Return the files as a power loss at this moment would leave them.
 
         A third of the losses keeps nothing that was not synced, a third all of it, and a third some
         sectors of it.
         """
-        kept = chance.choice([0.0, chance.random(), 1.0])
+        kept = rng.choice([0.0, rng.random(), 1.0])
         return {
-            path: bytes(platter.survivor(lambda: chance.random() < kept))
-            for path, platter in self.platters.items()
+            path: bytes(image.survivor(lambda: rng.random() < kept))
+            for path, image in self.images.items()
         }
 
 
-class _PoweredFile(apsw.VFSFile):
+class _PowerLossFile(apsw.VFSFile):
     def __init__(
-        self, disk: PoweredDisk, name: str | apsw.URIFilename | None, flags: list[int]
+        self, disk: PowerLossDisk, name: str | apsw.URIFilename | None, flags: list[int]
     ) -> None:
         self._disk = disk
         path = name.filename() if isinstance(name, apsw.URIFilename) else name or ""
-        self._platter = disk.platters.setdefault(path, Platter())
+        self._image = disk.images.setdefault(path, FileImage())
         super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # SQLite's name
         self._disk.watch()
         super().xWrite(data, offset)
-        self._platter.unsynced.append((offset, bytes(data)))
+        self._image.unsynced.append((offset, bytes(data)))
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802  # SQLite's name
         self._disk.watch()
         super().xTruncate(newsize)
-        self._platter.unsynced.append((newsize, None))
+        self._image.unsynced.append((newsize, None))
 
     def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
         self._disk.watch()
         if self._disk.syncs_fail:
             # As Linux does it: the kernel takes the lost pages for clean, shows them to whoever
             # reads, and does not report them again.
-            self._platter.unsynced = []
+            self._image.unsynced = []
             raise apsw.IOError
         super().xSync(flags)
-        self._platter.sync()
+        self._image.sync()

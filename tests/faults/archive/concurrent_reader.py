@@ -8,28 +8,32 @@ from urllib.parse import quote
 
 import urllib3
 
-from tests.faults.archive.expected_state import State
-from tests.faults.archive.operations import Act, Deposit
-from tests.faults.archive.server_process import GONE, FaultyArchive
+from tests.faults.archive.expected_state import ExpectedState
+from tests.faults.archive.operations import Deposit, Operation
+from tests.faults.archive.server_process import SERVER_GONE, KillableArchive
 from tests.faults.figures import Violation
 
 
-class Reader:
+class ConcurrentReader:
     """Reads the files that an act replaces or removes, again and again, until it is told to end."""
 
-    def __init__(self, archive: FaultyArchive, state: State, act: Act) -> None:
+    def __init__(
+        self, archive: KillableArchive, state: ExpectedState, operation: Operation
+    ) -> None:
         """Take those files."""
-        known = state.items.get(act.label)
+        known = state.items.get(operation.label)
         before = known.files if known is not None else {}
-        after = act.files if isinstance(act, Deposit) else {}
-        removed = act.wanted.get("remove", []) if isinstance(act, Deposit) else [*before]
+        after = operation.files if isinstance(operation, Deposit) else {}
+        removed = (
+            operation.wanted.get("remove", []) if isinstance(operation, Deposit) else [*before]
+        )
         self._allowed = {
             path: (before[path], after.get(path, before[path]))
             for path in before
             if path in after or path in removed
         }
         self._stays = {path for path in self._allowed if path not in removed}
-        self._base = f"{archive.address}/col/{act.label}/doc/"
+        self._base = f"{archive.address}/col/{operation.label}/doc/"
         self._end = Event()
         self._found = ""
         self._thread = Thread(target=self._read)
@@ -55,7 +59,7 @@ class Reader:
                 for path, allowed in self._allowed.items():
                     try:
                         answer = http.request("GET", self._base + quote(path), timeout=10)
-                    except GONE:
+                    except SERVER_GONE:
                         continue
                     whole = answer.status == 200 and answer.data in allowed
                     if not whole and (answer.status == 200 or path in self._stays):

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.faults.archive.expected_state import DELETED, ORIGINAL, State, label_of, view
+from tests.faults.archive.expected_state import DELETED, ORIGINAL, ExpectedState, label_of, view
 from tests.faults.archive.operations import expect
-from tests.faults.archive.server_process import FaultyArchive
+from tests.faults.archive.server_process import KillableArchive
 from tests.faults.figures import Violation
 from tests.faults.sites import PostgresSite
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ActualState:
     """What an archive has."""
 
     documents: dict[str, dict[str, Any]]
@@ -33,7 +33,7 @@ class Found:
     changes: int
     names: set[str]
 
-    def is_as(self, state: State) -> bool:
+    def is_as(self, state: ExpectedState) -> bool:
         """Tell whether it is what it should be."""
         return (self.documents, self.reserved, self.changes) == (
             state.documents(),
@@ -41,7 +41,7 @@ class Found:
             state.changes,
         )
 
-    def difference(self, state: State) -> str:
+    def difference(self, state: ExpectedState) -> str:
         """Say what is not as it should be."""
         should = state.documents()
         lines = [
@@ -56,7 +56,7 @@ class Found:
         return "\n  ".join(lines)
 
 
-def rows(archive: FaultyArchive, sql: str) -> list[tuple[Any, ...]]:
+def rows(archive: KillableArchive, sql: str) -> list[tuple[Any, ...]]:
     """Ask the catalogue itself."""
     if isinstance(archive.site, PostgresSite):
         return archive.site.query(sql)
@@ -65,7 +65,7 @@ def rows(archive: FaultyArchive, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def find(archive: FaultyArchive) -> Found:
+def read_state(archive: KillableArchive) -> ActualState:
     """Read everything, and see that the parts agree with each other."""
     files: dict[int, dict[str, tuple[int, str, int]]] = {}
     for item, path, size, digest, modified in rows(
@@ -99,7 +99,7 @@ def find(archive: FaultyArchive) -> Found:
     [(changes,)] = rows(
         archive, "SELECT count(*) FROM archive_history WHERE label <> '' AND act <> 'found'"
     )
-    return Found(documents, reserved, changes, set(owners))
+    return ActualState(documents, reserved, changes, set(owners))
 
 
 def _check_manifest(
@@ -144,14 +144,14 @@ def _check_relations(documents: Mapping[str, Mapping[str, Any]]) -> None:
                 raise Violation(f"{label} has a translation that does not know it")
 
 
-def check_settled(archive: FaultyArchive) -> None:
+def check_settled(archive: KillableArchive) -> None:
     """See that nothing is left over: a start, or the next act, finishes what was decided."""
     left = [*(archive.data / "journal").iterdir(), *(archive.data / "incoming").glob("change-*")]
     if left:
         raise Violation(f"left over: {left}")
 
 
-def check_old(archive: FaultyArchive, state: State) -> None:
+def check_replaced_kept(archive: KillableArchive, state: ExpectedState) -> None:
     """See that bytes that were replaced are kept."""
     for label, known in state.items.items():
         old = archive.data / "col" / label / "old"
@@ -162,7 +162,7 @@ def check_old(archive: FaultyArchive, state: State) -> None:
 
 
 def check_reading(
-    archive: FaultyArchive, state: State, labels: Iterable[str], chance: random.Random
+    archive: KillableArchive, state: ExpectedState, labels: Iterable[str], rng: random.Random
 ) -> None:
     """See that readers get what was promised, of some items."""
     for label in labels:
@@ -177,7 +177,7 @@ def check_reading(
         if known.state == DELETED:
             expect(archive.get(f"/{label}"), 410)
             continue
-        some = chance.sample(sorted(known.files), min(4, len(known.files)))
+        some = rng.sample(sorted(known.files), min(4, len(known.files)))
         for path in some:
             answer = expect(archive.get(f"/col/{label}/doc/{quote(path)}"), 200)
             if answer.body != known.files[path]:

@@ -20,14 +20,14 @@ from urllib.parse import quote, urlencode
 from ibi.wire import pairlist
 from tests.faults.archive.disk_checks import check_reading
 from tests.faults.archive.failpoint import BROKEN, NO_SPACE
-from tests.faults.archive.operations import Act, Refused, expect
+from tests.faults.archive.operations import Operation, Refused, expect
 from tests.faults.archive.process_kills import LIFE, Campaign
-from tests.faults.archive.server_process import GONE
+from tests.faults.archive.server_process import SERVER_GONE
 from tests.faults.archive.session import Session
 from tests.faults.archive.twins import UNHEALED
 from tests.faults.figures import PATIENCE, Figures, Violation
-from tests.faults.minting.disk_failures import NO_MOUNT, press
-from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.minting.disk_failures import NO_MOUNT, fill_up
+from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite
 from tests.support.clients.http import PROBLEM, Answer
 
 _TMPFS: Final = "size=96m"
@@ -36,21 +36,21 @@ _OFFERED: Final = ("contenttype", "ibi", "state", "url", "urlkey")
 """What a resolver repeats of an answer when it has sent a reader there."""
 
 
-class Hardship(Session):
+class DiskFailureSession(Session):
     """A session on a disk that fails."""
 
-    def suffer(self, act: Act) -> bool:
+    def attempt_refusable(self, operation: Operation) -> bool:
         """Do something that may be refused; tell whether it was."""
-        self.interrupted = act
+        self.interrupted = operation
         try:
-            act.prepare(self.archive)
-            answer = expect(act.finish(self.archive), 200, 201)
+            operation.prepare(self.archive)
+            answer = expect(operation.finish(self.archive), 200, 201)
         except Refused as refused:
             self._check_refusal(refused.answer)
             return True
-        except GONE as failure:
-            raise Violation(f"{act.kind}: the archive is gone: {failure}") from failure
-        self._acknowledge(act, answer)
+        except SERVER_GONE as failure:
+            raise Violation(f"{operation.kind}: the archive is gone: {failure}") from failure
+        self._acknowledge(operation, answer)
         self.interrupted = None
         return False
 
@@ -61,13 +61,13 @@ class Hardship(Session):
         problem = answer.json()
         if not problem.get("detail") or problem["status"] != answer.status:
             raise Violation(f"an unclear refusal: {problem}")
-        self.judged[f"{answer.status}"] += 1
+        self.counts[f"{answer.status}"] += 1
 
     def check_readers(self) -> None:
         """See that the disk is no matter to those who read, nor to a resolver that asks."""
-        quiet = [label for label in self.state.originals() if label != self._touched]
-        labels = self.chance.sample(quiet, min(2, len(quiet)))
-        check_reading(self.archive, self.state, labels, self.chance)
+        perform = [label for label in self.state.originals() if label != self._touched]
+        labels = self.rng.sample(perform, min(2, len(perform)))
+        check_reading(self.archive, self.state, labels, self.rng)
         for label in labels:
             client = {"clientinformation.ipaddress": "192.0.2.1"}
             status, asked = self._ask("urlRequest", **client, **{"parsedibiurl.ibi": label})
@@ -79,7 +79,7 @@ class Hardship(Session):
             refused = answer.get("status.error") == "storage"
             if (status, refused) not in {(200, False), (_FAILED, True)}:
                 raise Violation(f"an acknowledgment is answered {status} {answer}")
-            self.judged[f"{status} to a resolver"] += 1
+            self.counts[f"{status} to a resolver"] += 1
 
     def _ask(self, subject: str, **pairs: str) -> tuple[int, dict[str, str]]:
         """Be a resolver; whatever the disk does, it is answered by a pair list."""
@@ -95,76 +95,78 @@ class Hardship(Session):
 
     def recover(self) -> None:
         """Go on, as the disk does: by the next act, or else by the next start."""
-        if self.chance.random() < 0.8:
-            self.quiet(self.wishes.act("deposit", self.state))
+        if self.rng.random() < 0.8:
+            self.perform(self.operations.operation("deposit", self.state))
         else:
             self.archive.end()
             self.archive.revive()
         self.judge()
 
 
-def fail_disk(site: Site, size: int, seed: int, say: Say, twin: str = "") -> Figures:
+def fail_disk(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, twin: str = ""
+) -> Figures:
     """ENOSPC and EIO at a step of an act, once, or from there on until the disk is mended."""
-    campaign = Campaign(site, seed, twin, Hardship)
+    campaign = Campaign(site, seed, twin, DiskFailureSession)
     failures = 0
     while failures < size:
         with campaign.session() as session:
-            assert isinstance(session, Hardship)
+            assert isinstance(session, DiskFailureSession)
             for _ in range(min(LIFE, size - failures)):
-                _fail_once(session)
+                _fail_operation(session)
                 failures += 1
-                say(
-                    f"{failures} of {size} failures, {campaign.judged['acknowledged']} acknowledged"
+                report_progress(
+                    f"{failures} of {size} failures, {campaign.counts['acknowledged']} acknowledged"
                 )
     figures = campaign.report()
     figures.notes = f"{size} failures: ENOSPC and EIO at a random step; {figures.notes}"
     return figures
 
 
-def _fail_once(session: Hardship) -> None:
-    chance, trap = session.chance, session.archive.trap
-    act = session.wishes.any(session.state)
-    lasting = chance.random() < 0.5
-    trap.set(chance.randint(1, 100), chance.choice([NO_SPACE, BROKEN]), lasting=lasting)
-    session.suffer(act)
+def _fail_operation(session: DiskFailureSession) -> None:
+    rng, failpoint = session.rng, session.archive.failpoint
+    operation = session.operations.any(session.state)
+    lasting = rng.random() < 0.5
+    failpoint.set(rng.randint(1, 100), rng.choice([NO_SPACE, BROKEN]), lasting=lasting)
+    session.attempt_refusable(operation)
     if lasting:
         session.check_readers()
-    trap.open()
+    failpoint.disable()
     session.recover()
 
 
-def fail_unhealed(site: Site, size: int, seed: int, say: Say) -> Figures:
+def fail_unhealed(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin that goes on after a failure as if nothing had been decided."""
     try:
-        return fail_disk(site, size, seed, say, UNHEALED)
+        return fail_disk(site, size, seed, report_progress, UNHEALED)
     except Violation as caught:
         return Figures(labels=1, found=caught.brief)
 
 
-def lose_server(site: Site, size: int, seed: int, say: Say) -> Figures:
+def lose_server(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """A PostgreSQL server that is killed in the middle of an act, and comes back."""
     assert isinstance(site, PostgresSite)
-    campaign = Campaign(site, seed, "", Hardship)
+    campaign = Campaign(site, seed, "", DiskFailureSession)
     with campaign.session() as session:
-        assert isinstance(session, Hardship)
+        assert isinstance(session, DiskFailureSession)
         for number in range(1, size + 1):
             site.close()  # the judge asks the server too
-            timer = Timer(session.chance.uniform(0, 0.08), site.server.kill)
+            timer = Timer(session.rng.uniform(0, 0.08), site.server.kill)
             timer.start()
             try:
-                while not session.suffer(session.wishes.any(session.state)):
+                while not session.attempt_refusable(session.operations.any(session.state)):
                     pass
             finally:
                 timer.join()
                 site.server.start()  # other tests need it too
             session.recover()
-            say(f"{number} of {size} kills of the server")
+            report_progress(f"{number} of {size} kills of the server")
     figures = campaign.report()
     figures.notes = f"{size} kills of the server; {figures.notes}"
     return figures
 
 
-def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """A file system that is really full; in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
@@ -189,21 +191,21 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
     if done.returncode:
         raise Violation(done.stderr)
     found = json.loads(done.stdout)
-    say(f"{size} of {size} times full, {found['labels']:,} labels")
+    report_progress(f"{size} of {size} times full, {found['labels']:,} labels")
     notes = f"{size} times full: a real tmpfs of 96 MB; {found['notes']}"
     return Figures(labels=found["labels"], kills=found["kills"], notes=notes)
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
     """Fill the disk up and empty it again, under an archive that works on it."""
-    campaign = Campaign(SqliteSite(folder), seed, "", Hardship)
+    campaign = Campaign(SqliteSite(folder), seed, "", DiskFailureSession)
     ballast = folder / "ballast"
     with campaign.session() as session:
-        assert isinstance(session, Hardship)
+        assert isinstance(session, DiskFailureSession)
         for _ in range(size):
-            press(ballast, session.chance.choice([0, 20_000, 200_000]))
-            while not session.suffer(session.wishes.any(session.state)):
-                press(ballast)
+            fill_up(ballast, session.rng.choice([0, 20_000, 200_000]))
+            while not session.attempt_refusable(session.operations.any(session.state)):
+                fill_up(ballast)
             session.check_readers()
             ballast.unlink()
             session.recover()

@@ -12,7 +12,7 @@ ORIGINAL, DELETED = "Original", "Deleted"
 
 
 @dataclass(slots=True)
-class Known:
+class ExpectedItem:
     """One item of data, with the item that describes it."""
 
     metadata: str
@@ -56,10 +56,10 @@ class Known:
 
 
 @dataclass(slots=True)
-class State:
+class ExpectedState:
     """All that an archive has said."""
 
-    items: dict[str, Known] = field(default_factory=dict)
+    items: dict[str, ExpectedItem] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     changes: int = 0
 
@@ -94,7 +94,7 @@ class State:
         self, label: str, metadata: str, wanted: Mapping[str, Any], files: Mapping[str, bytes]
     ) -> None:
         """Take a new item, and what it makes of those that it relates to."""
-        new = Known(
+        new = ExpectedItem(
             metadata,
             list(wanted["metadata"]["titles"]),
             dict(files),

@@ -34,7 +34,7 @@ _REMOVING: Final = ("unlink", "remove", "rmdir")
 _ERRORS: Final = {NO_SPACE: errno.ENOSPC, BROKEN: errno.EIO}
 
 
-class Trap:
+class Failpoint:
     """A page of memory by which the harness sets the trap, and sees how far a server has come."""
 
     _LAYOUT: Final = struct.Struct("<qqBB")
@@ -52,7 +52,7 @@ class Trap:
         """Let it snap at a step from now on, once or until it is opened."""
         self._page[:] = self._LAYOUT.pack(step, 0, what, lasting)
 
-    def open(self) -> None:
+    def disable(self) -> None:
         """Let everything pass."""
         self.set(0, OPEN)
 
@@ -62,7 +62,7 @@ class Trap:
         return int(self._LAYOUT.unpack(self._page[:])[1])
 
     @property
-    def snapped(self) -> bool:
+    def triggered(self) -> bool:
         """Whether it was reached since it was set; one that kills is."""
         step, steps, *_ = self._LAYOUT.unpack(self._page[:])
         return bool(step) and steps >= step
@@ -90,32 +90,34 @@ class Trap:
             raise OSError(_ERRORS[what], os.strerror(_ERRORS[what]))
 
 
-class _TrappedFile(io.FileIO):
+class _FailpointFile(io.FileIO):
     """A file whose writes are steps."""
 
-    trap: ClassVar[Trap]
+    failpoint: ClassVar[Failpoint]
 
     def write(self, data: Any, /) -> int:  # noqa: ANN401  # whatever has bytes
-        self.trap.pass_or_fail()
+        self.failpoint.pass_or_fail()
         return super().write(data) or 0
 
 
-class _TrappedDisk(apsw.VFS):
+class _FailpointDisk(apsw.VFS):
     """The way of SQLite to its files."""
 
-    name: Final = "trapped"
+    name: Final = "failpoint"
 
-    def __init__(self, trap: Trap) -> None:
-        self.trap = trap
+    def __init__(self, failpoint: Failpoint) -> None:
+        self.failpoint = failpoint
         super().__init__(self.name, "")
 
-    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _TrappedSqliteFile:  # noqa: N802  # SQLite's name
-        return _TrappedSqliteFile(self.trap, name, flags)
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> _FailpointSqliteFile:  # noqa: N802  # SQLite's name
+        return _FailpointSqliteFile(self.failpoint, name, flags)
 
 
-class _TrappedSqliteFile(apsw.VFSFile):
-    def __init__(self, trap: Trap, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
-        self._trap = trap
+class _FailpointSqliteFile(apsw.VFSFile):
+    def __init__(
+        self, failpoint: Failpoint, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        self._trap = failpoint
         super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  # SQLite's name
@@ -134,42 +136,44 @@ class _TrappedSqliteFile(apsw.VFSFile):
                 raise apsw.IOError
 
 
-_DISKS: Final[list[_TrappedDisk]] = []
+_DISKS: Final[list[_FailpointDisk]] = []
 """SQLite keeps what is registered with it until the process ends; so must we."""
 
 
-def lay(trap: Trap, disk: str = "") -> None:
+def install(failpoint: Failpoint, disk: str = "") -> None:
     """Put the trap into this process, for the rest of its life; `disk` is a VFS that has it."""
     for name in _MAKING:
-        setattr(os, name, _trapped(getattr(os, name), trap, removes=False))
+        setattr(os, name, _with_failpoint(getattr(os, name), failpoint, removes=False))
     for name in _REMOVING:
-        setattr(os, name, _trapped(getattr(os, name), trap, removes=True))
-    _TrappedFile.trap = trap
-    io.open = _trapped_open(io.open)  # it is what pathlib calls
+        setattr(os, name, _with_failpoint(getattr(os, name), failpoint, removes=True))
+    _FailpointFile.failpoint = failpoint
+    io.open = _open_with_failpoint(io.open)  # it is what pathlib calls
     if not disk:
-        _DISKS.append(_TrappedDisk(trap))
-        disk = _TrappedDisk.name
+        _DISKS.append(_FailpointDisk(failpoint))
+        disk = _FailpointDisk.name
     vars(database_url)["Sqlite"] = partial(Sqlite, vfs=disk)
 
 
-def _trapped(call: Callable[..., Any], trap: Trap, *, removes: bool) -> Callable[..., Any]:
-    def trapped(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
-        trap.pass_or_fail(removes=removes)
+def _with_failpoint(
+    call: Callable[..., Any], failpoint: Failpoint, *, removes: bool
+) -> Callable[..., Any]:
+    def call_with_failpoint(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
+        failpoint.pass_or_fail(removes=removes)
         return call(*arguments, **named)
 
-    return trapped
+    return call_with_failpoint
 
 
-def _trapped_open(call: Callable[..., Any]) -> Callable[..., Any]:
-    def trapped(file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
+def _open_with_failpoint(call: Callable[..., Any]) -> Callable[..., Any]:
+    def call_with_failpoint(file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:  # noqa: ANN401  # as the call
         match mode:
             case "wb":
-                return io.BufferedWriter(_TrappedFile(file, "w"))
+                return io.BufferedWriter(_FailpointFile(file, "w"))
             case "r+b":
-                return io.BufferedRandom(_TrappedFile(file, "r+"))
+                return io.BufferedRandom(_FailpointFile(file, "r+"))
             case "w":
-                return io.TextIOWrapper(io.BufferedWriter(_TrappedFile(file, "w")), "utf-8")
+                return io.TextIOWrapper(io.BufferedWriter(_FailpointFile(file, "w")), "utf-8")
             case _:
                 return call(file, mode, *arguments, **named)
 
-    return trapped
+    return call_with_failpoint

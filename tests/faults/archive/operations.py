@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 from urllib.parse import quote
 
-from tests.faults.archive.expected_state import State
+from tests.faults.archive.expected_state import ExpectedState
 from tests.faults.figures import Violation
 from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
@@ -18,7 +18,7 @@ SWAPPED: Final = ("swap", "swap/inner")
 """A file that becomes a folder, and back."""
 
 
-class Act(Protocol):
+class Operation(Protocol):
     """Something that a depositor wants of an archive."""
 
     kind: str
@@ -33,7 +33,7 @@ class Act(Protocol):
         """Do it."""
         ...
 
-    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+    def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
         """Say what there must be afterwards."""
         ...
 
@@ -69,7 +69,7 @@ class Deposit:
         """Complete it."""
         return archive.api("POST", f"deposits/{self.id}/completion")
 
-    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+    def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
         """Make the item, or change it."""
         if self.kind == "revise":
             state.revise(self.label, self.wanted, self.files)
@@ -94,7 +94,7 @@ class Describe:
         """Say it."""
         return archive.api("PATCH", f"items/{self.label}", self._amendment)
 
-    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+    def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
         """Change what is said."""
         del answer
         state.amend(self.label, self._amendment)
@@ -116,7 +116,7 @@ class Delete:
         """Delete it."""
         return archive.api("POST", f"items/{self.label}/deletion", self._body)
 
-    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+    def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
         """Bury it."""
         del answer
         with_metadata = bool(self._body["with_metadata"])
@@ -139,7 +139,7 @@ class Reserve:
         """Reserve them."""
         return archive.api("POST", "reservations", {"count": self.count})
 
-    def effect(self, state: State, answer: Mapping[str, Any]) -> None:
+    def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
         """Keep them."""
         state.reserved |= {each["rep"] for each in answer["labels"]}
 
@@ -161,12 +161,12 @@ def expect(answer: Answer, *statuses: int) -> Answer:
     return answer
 
 
-class Wishes:
+class OperationGenerator:
     """Thinks of acts that an archive must not refuse."""
 
     def __init__(self, seed: int) -> None:
         """Think by a seed."""
-        self.chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        self.rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
         self._number = 0
 
     KINDS: Final = (
@@ -174,17 +174,17 @@ class Wishes:
         *("edition", "translation", "delete", "delete with metadata", "reserve", "reserved"),
     )
 
-    def any(self, state: State) -> Act:
+    def any(self, state: ExpectedState) -> Operation:
         """Return some act."""
-        return self.act(self.chance.choice(self.KINDS), state)
+        return self.operation(self.rng.choice(self.KINDS), state)
 
-    def act(self, kind: str, state: State) -> Act:
+    def operation(self, kind: str, state: ExpectedState) -> Operation:
         """Return an act of a kind, or a deposit where there is nothing to do it to."""
         self._number += 1
         originals = state.originals()
         if kind == "reserve":
-            return Reserve(self.chance.randint(1, 3))
-        label = self.chance.choice(originals) if originals else ""
+            return Reserve(self.rng.randint(1, 3))
+        label = self.rng.choice(originals) if originals else ""
         if label and kind == "revise":
             return self._revise(label, state)
         if label and kind == "describe":
@@ -193,7 +193,7 @@ class Wishes:
             return Delete(label, self._text(), with_metadata=kind != "delete")
         return self._related(kind, label, state)
 
-    def _related(self, kind: str, label: str, state: State) -> Deposit:
+    def _related(self, kind: str, label: str, state: ExpectedState) -> Deposit:
         """Return a deposit that has to do with what is there, if something is."""
         newest = [one for one in state.originals() if not state.items[one].next]
         free = set(LANGUAGES) - state.languages(label) if label else set()
@@ -206,24 +206,24 @@ class Wishes:
         return self._deposit("deposit")
 
     def _deposit(self, kind: str, **more: str) -> Deposit:
-        files = {self._path(): self._content() for _ in range(self.chance.randint(1, 20))}
-        if self.chance.random() < 0.3:
-            files[self.chance.choice(SWAPPED)] = self._content()
-        wanted = {"target": self.chance.choice([*files]), "language": self._language()}
+        files = {self._path(): self._content() for _ in range(self.rng.randint(1, 20))}
+        if self.rng.random() < 0.3:
+            files[self.rng.choice(SWAPPED)] = self._content()
+        wanted = {"target": self.rng.choice([*files]), "language": self._language()}
         return Deposit(kind, {**self._description(), **wanted, **more}, files)
 
-    def _revise(self, label: str, state: State) -> Deposit:
+    def _revise(self, label: str, state: ExpectedState) -> Deposit:
         before = state.items[label].files
-        removed = [path for path in before if self.chance.random() < 0.3]
+        removed = [path for path in before if self.rng.random() < 0.3]
         replaced = [path for path in before if path not in removed and self._coin()]
         files = {path: self._content() for path in replaced}
-        files |= {self._path(): self._content() for _ in range(self.chance.randint(1, 5))}
+        files |= {self._path(): self._content() for _ in range(self.rng.randint(1, 5))}
         for one, other in (SWAPPED, SWAPPED[::-1]):
             if one in before and one not in files and self._coin():
                 removed = [*{*removed, one}]
                 files[other] = self._content()
         after = [*(set(before) - set(removed)), *files]
-        wanted = {"item": label, "remove": removed, "target": self.chance.choice(sorted(after))}
+        wanted = {"item": label, "remove": removed, "target": self.rng.choice(sorted(after))}
         return Deposit("revise", wanted, files)
 
     def _description(self) -> dict[str, Any]:
@@ -234,13 +234,13 @@ class Wishes:
 
     def _path(self) -> str:
         self._number += 1
-        return f"{self.chance.choice(FOLDERS)}{self._number}.dat"
+        return f"{self.rng.choice(FOLDERS)}{self._number}.dat"
 
     def _content(self) -> bytes:
-        return self.chance.randbytes(self.chance.choice([0, 1, 700, 9_000, 9_000, 200_000]))
+        return self.rng.randbytes(self.rng.choice([0, 1, 700, 9_000, 9_000, 200_000]))
 
     def _language(self) -> str:
-        return self.chance.choice(LANGUAGES)
+        return self.rng.choice(LANGUAGES)
 
     def _coin(self) -> bool:
-        return self.chance.random() < 0.5
+        return self.rng.random() < 0.5

@@ -16,12 +16,12 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Final
 
-from tests.faults.archive.failpoint import Trap, lay
-from tests.faults.sqlite_disks import PoweredDisk
+from tests.faults.archive.failpoint import Failpoint, install
+from tests.faults.sqlite_disks import PowerLossDisk
 
 SURVIVORS: Final = "survivors"
 _DATABASES: Final = ("catalogue.sqlite", "ledger.sqlite")
-_DISKS: Final[list[PoweredDisk]] = []
+_DISKS: Final[list[PowerLossDisk]] = []
 
 
 class Node:
@@ -39,14 +39,14 @@ class Node:
         """Renames that no sync has made durable yet: from where, to where."""
 
 
-class PoweredTree:
+class PowerLossTree:
     """A folder that knows what a power loss would leave of it."""
 
     def __init__(self, root: Path, *, careless: bool) -> None:
         """Take all that is there for durable; `careless` is a disk that syncs no folder."""
         self._root = root
         self._careless = careless
-        self._live: dict[int, Node] = {}
+        self._run_child: dict[int, Node] = {}
         self._top = self._adopt(root)
 
     def _adopt(self, path: Path) -> Node:
@@ -55,13 +55,13 @@ class PoweredTree:
         else:
             node = Node()
             node.content, node.modified = path.read_bytes(), path.stat().st_mtime_ns
-        self._live[path.stat().st_ino] = node
+        self._run_child[path.stat().st_ino] = node
         return node
 
     def _node(self, path: Path) -> Node:
         status = path.lstat()
         folder = stat.S_ISDIR(status.st_mode)
-        return self._live.setdefault(status.st_ino, Node({} if folder else None))
+        return self._run_child.setdefault(status.st_ino, Node({} if folder else None))
 
     def sync(self, descriptor: int) -> None:
         """Take what was synced for durable."""
@@ -106,14 +106,14 @@ class PoweredTree:
 
     def forget(self, number: int) -> None:
         """Note that something has lost its last name: its number may be given to another."""
-        self._live.pop(number, None)
+        self._run_child.pop(number, None)
 
-    def survive(self, chance: random.Random, kept: float, into: Path) -> None:
+    def write_survivors(self, rng: random.Random, kept: float, into: Path) -> None:
         """Write down what a power loss at this moment would leave."""
         coins: dict[int, bool] = {}
 
         def is_kept(node: Node) -> bool:
-            return coins.setdefault(id(node), chance.random() < kept)
+            return coins.setdefault(id(node), rng.random() < kept)
 
         self._write(self._top, self._root, into, is_kept)
 
@@ -143,34 +143,34 @@ def _listed(folder: Path) -> Iterator[Path]:
     return (path for path in folder.iterdir() if not path.name.startswith(_DATABASES))
 
 
-def lay_powered(trap: Trap, data: Path, *, careless: bool = False) -> None:
+def install_power_loss(failpoint: Failpoint, data: Path, *, careless: bool = False) -> None:
     """Put this process on a disk whose power the trap can cut."""
-    tree = PoweredTree(data, careless=careless)
-    disk = PoweredDisk("powered", trap.pass_or_fail)
+    tree = PowerLossTree(data, careless=careless)
+    disk = PowerLossDisk("powered", failpoint.pass_or_fail)
     _DISKS.append(disk)
     for path in data.iterdir():
         if path.name.startswith(_DATABASES) and not path.name.endswith("-shm"):
             disk.adopt(str(path), path.read_bytes())
-    calls = _PoweredCalls(tree)
+    calls = _TrackedCalls(tree)
 
     def lose() -> None:
-        chance = random.Random(trap.steps)  # noqa: S311  # reproducible, not secret
+        rng = random.Random(failpoint.steps)  # noqa: S311  # reproducible, not secret
         survivors = data.parent / SURVIVORS
         with calls.lock:
-            tree.survive(chance, chance.choice([0.0, 0.0, chance.random(), 1.0]), survivors)
-        for place, content in disk.survivors(chance).items():
+            tree.write_survivors(rng, rng.choice([0.0, 0.0, rng.random(), 1.0]), survivors)
+        for place, content in disk.survivors(rng).items():
             if Path(place).parent == data:
                 (survivors / Path(place).name).write_bytes(content)
 
     calls.replace()
-    trap.lose = lose
-    lay(trap, disk.name)
+    failpoint.lose = lose
+    install(failpoint, disk.name)
 
 
-class _PoweredCalls:
+class _TrackedCalls:
     """The calls of `os` that the tree must know of; one at a time, or it would mix them up."""
 
-    def __init__(self, tree: PoweredTree) -> None:
+    def __init__(self, tree: PowerLossTree) -> None:
         self.lock = RLock()
         self._tree = tree
         self._fsync, self._rename = os.fsync, os.rename

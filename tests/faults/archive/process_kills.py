@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from tests.faults.archive.concurrent_reader import Reader
+from tests.faults.archive.concurrent_reader import ConcurrentReader
 from tests.faults.archive.failpoint import KILL
-from tests.faults.archive.operations import Wishes
-from tests.faults.archive.server_process import FaultyArchive
+from tests.faults.archive.operations import OperationGenerator
+from tests.faults.archive.server_process import KillableArchive
 from tests.faults.archive.session import Session
 from tests.faults.archive.twins import HASTY, IN_PLACE, NO_JOURNAL
 from tests.faults.figures import Figures, Violation
-from tests.faults.sites import PostgresSite, Say, Site
+from tests.faults.sites import PostgresSite, ReportProgress, Site
 
 LIFE: Final = 40
 """Kills of one archive; then another one is begun, so that all of it can be looked at each time."""
@@ -43,7 +43,7 @@ class Campaign:
         """Get ready."""
         self._kind = kind
         self.figures = Figures()
-        self.judged: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self._site = site
         self._seed = seed
         self._twin = twin
@@ -56,11 +56,11 @@ class Campaign:
         seed = self._seed * 1_000_003 + self._number
         if isinstance(self._site, PostgresSite):
             self._site.renew()
-        with FaultyArchive(self._site, f"archive-{self._number}", self._twin) as archive:
-            session = self._kind(archive, seed, self.judged)
+        with KillableArchive(self._site, f"archive-{self._number}", self._twin) as archive:
+            session = self._kind(archive, seed, self.counts)
             try:
                 for _ in range(3):
-                    session.quiet(session.wishes.act("deposit", session.state))
+                    session.perform(session.operations.operation("deposit", session.state))
                 yield session
             except Violation as found:
                 what = (
@@ -74,7 +74,7 @@ class Campaign:
     def report(self) -> Figures:
         """Say what was done."""
         self.figures.notes = ", ".join(
-            f"{count} {what}" for what, count in self.judged.most_common()
+            f"{count} {what}" for what, count in self.counts.most_common()
         )
         return self.figures
 
@@ -84,10 +84,10 @@ WAYS: Final = ("act", "last request", "step", "step of all", "answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class KillPlan:
     """Which acts are disturbed, and how."""
 
-    kinds: tuple[str, ...] = Wishes.KINDS
+    kinds: tuple[str, ...] = OperationGenerator.KINDS
     ways: tuple[str, ...] = WAYS
     twin: str = ""
 
@@ -96,8 +96,8 @@ def kill_at_random(
     site: Site,
     size: int,
     seed: int,
-    say: Say,
-    plan: Plan = Plan(),  # noqa: B008  # it is frozen
+    report_progress: ReportProgress,
+    plan: KillPlan = KillPlan(),  # noqa: B008  # it is frozen
 ) -> Figures:
     """Kill at random moments."""
     campaign = Campaign(site, seed, plan.twin)
@@ -106,39 +106,43 @@ def kill_at_random(
             while session.archive.kills < min(LIFE, size - campaign.figures.kills):
                 _kill_once(session, plan)
                 done = campaign.figures.kills + session.archive.kills
-                say(f"{done} of {size} kills, {campaign.judged['acknowledged']} acknowledged")
+                report_progress(
+                    f"{done} of {size} kills, {campaign.counts['acknowledged']} acknowledged"
+                )
     return campaign.report()
 
 
-def _kill_once(session: Session, plan: Plan) -> None:
-    archive, chance = session.archive, session.chance
-    for _ in range(chance.randint(0, 2)):
-        session.quiet()
-    act = session.wishes.act(chance.choice(plan.kinds), session.state)
-    with Reader(archive, session.state, act) as reader:
-        match chance.choice(plan.ways):
+def _kill_once(session: Session, plan: KillPlan) -> None:
+    archive, rng = session.archive, session.rng
+    for _ in range(rng.randint(0, 2)):
+        session.perform()
+    operation = session.operations.operation(rng.choice(plan.kinds), session.state)
+    with ConcurrentReader(archive, session.state, operation) as reader:
+        match rng.choice(plan.ways):
             case "act":
-                archive.strike_in(chance.uniform(0, 0.06))
-                session.attempt(act)
+                archive.kill_in(rng.uniform(0, 0.06))
+                session.attempt(operation)
             case "last request":
-                session.attempt(act, lambda: archive.strike_in(chance.uniform(0, 0.012)))
+                session.attempt(operation, lambda: archive.kill_in(rng.uniform(0, 0.012)))
             case "step":
-                session.attempt(act, lambda: archive.trap.set(chance.randint(1, 90), KILL))
+                session.attempt(operation, lambda: archive.failpoint.set(rng.randint(1, 90), KILL))
             case "step of all":
-                archive.trap.set(chance.randint(1, 150), KILL)
-                session.attempt(act)
+                archive.failpoint.set(rng.randint(1, 150), KILL)
+                session.attempt(operation)
             case _:
-                session.attempt(act)
+                session.attempt(operation)
         archive.end()
     reader.check()
-    again = chance.randint(1, 30) if chance.random() < 0.25 else 0
+    again = rng.randint(1, 30) if rng.random() < 0.25 else 0
     # The command itself, once in a while: it takes a second to start.
-    archive.trap.open()
-    archive.revive(forked=bool(plan.twin) or chance.random() < 0.9, again=again)
+    archive.failpoint.disable()
+    archive.revive(forked=bool(plan.twin) or rng.random() < 0.9, again=again)
     session.judge()
 
 
-def kill_at_every_step(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_at_every_step(
+    site: Site, size: int, seed: int, report_progress: ReportProgress
+) -> Figures:
     """Kill at each step of the last request of each kind of act; `size` is how many apart."""
     campaign = Campaign(site, seed)
     steps: dict[str, int] = {}
@@ -149,7 +153,7 @@ def kill_at_every_step(site: Site, size: int, seed: int, say: Say) -> Figures:
                 while step < MOST_STEPS and session.archive.kills < LIFE:
                     reached = _kill_at(session, kind, step)
                     kills = campaign.figures.kills + session.archive.kills
-                    say(f"{kind}, step {step}, {kills} kills")
+                    report_progress(f"{kind}, step {step}, {kills} kills")
                     if not reached:
                         steps[kind], step = step - 1, MOST_STEPS
                     step += size
@@ -160,37 +164,45 @@ def kill_at_every_step(site: Site, size: int, seed: int, say: Say) -> Figures:
 
 def _kill_at(session: Session, kind: str, step: int) -> bool:
     """Kill at one step of an act; False if it does not make as many."""
-    session.quiet(session.wishes.act("deposit", session.state))
+    session.perform(session.operations.operation("deposit", session.state))
     if kind == "reserved":
-        session.quiet(session.wishes.act("reserve", session.state))
-    act = session.wishes.act(kind, session.state)
-    session.attempt(act, lambda: session.archive.trap.set(step, KILL))
-    reached = session.archive.trap.snapped
-    session.archive.trap.open()
+        session.perform(session.operations.operation("reserve", session.state))
+    operation = session.operations.operation(kind, session.state)
+    session.attempt(operation, lambda: session.archive.failpoint.set(step, KILL))
+    reached = session.archive.failpoint.triggered
+    session.archive.failpoint.disable()
     session.archive.end()
-    session.archive.revive(again=session.chance.choice([0, 0, 0, 1, 3, 8, 15]))
+    session.archive.revive(again=session.rng.choice([0, 0, 0, 1, 3, 8, 15]))
     session.judge()
     return reached
 
 
-def _caught(site: Site, size: int, seed: int, say: Say, plan: Plan) -> Figures:
+def _caught(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, plan: KillPlan
+) -> Figures:
     """Run a twin until it is caught."""
     try:
-        return kill_at_random(site, size, seed, say, plan)
+        return kill_at_random(site, size, seed, report_progress, plan)
     except Violation as caught:
         return Figures(labels=1, found=caught.brief)
 
 
-def kill_without_journal(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_without_journal(
+    site: Site, size: int, seed: int, report_progress: ReportProgress
+) -> Figures:
     """The twin that decides without a journal."""
-    return _caught(site, size, seed, say, Plan(("revise", "edition"), ("step",), NO_JOURNAL))
+    return _caught(
+        site, size, seed, report_progress, KillPlan(("revise", "edition"), ("step",), NO_JOURNAL)
+    )
 
 
-def kill_hasty(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_hasty(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin that acknowledges before it is done."""
-    return _caught(site, size, seed, say, Plan(("describe", "delete"), ("answer",), HASTY))
+    return _caught(
+        site, size, seed, report_progress, KillPlan(("describe", "delete"), ("answer",), HASTY)
+    )
 
 
-def kill_in_place(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_in_place(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin that writes over files."""
-    return _caught(site, size, seed, say, Plan(("revise",), ("answer",), IN_PLACE))
+    return _caught(site, size, seed, report_progress, KillPlan(("revise",), ("answer",), IN_PLACE))

@@ -23,23 +23,23 @@ import urllib3
 
 from ibi.cli import ibi
 from ibi.minting.storage.machine_folder import FOLDER
-from tests.faults.archive.failpoint import KILL, Trap, lay
-from tests.faults.archive.power_loss_tree import lay_powered
+from tests.faults.archive.failpoint import KILL, Failpoint, install
+from tests.faults.archive.power_loss_tree import install_power_loss
 from tests.faults.archive.twins import CARELESS, POWERED, TWINS
 from tests.faults.figures import PATIENCE, Violation
-from tests.faults.fork_server import PRELOADED, die_with_the_harness
+from tests.faults.fork_server import PRELOADED, exit_with_parent
 from tests.faults.sites import PostgresSite, Site
 from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.servers.archive import IP, ArchiveServer
 
-GONE: Final = (urllib3.exceptions.HTTPError, OSError)
+SERVER_GONE: Final = (urllib3.exceptions.HTTPError, OSError)
 """What a client gets of a server that is killed."""
 
 
-class FaultyArchive(ArchiveServer):
+class KillableArchive(ArchiveServer):
     """One archive, started again and again."""
 
-    def __init__(self, site: Site, name: str, nature: str = "", ip: str = IP) -> None:
+    def __init__(self, site: Site, name: str, variant: str = "", ip: str = IP) -> None:
         """Make it; its nature is what is special about it."""
         folder = site.machine.parent / name
         folder.mkdir()
@@ -47,11 +47,11 @@ class FaultyArchive(ArchiveServer):
         options = [f"--{part}={on}" for part in ("catalogue", "ledger") if on]
         super().__init__(folder, *options, ip=ip)
         self.site = site
-        self.trap = Trap(folder / "trap")
+        self.failpoint = Failpoint(folder / "failpoint")
         self.kills = 0
-        self._nature = nature
+        self._variant = variant
         self._forked: BaseProcess | None = None
-        self._striking: Timer | None = None
+        self._kill_timer: Timer | None = None
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
         # The server imports by its environment, not by our path, which pytest has extended.
@@ -62,7 +62,7 @@ class FaultyArchive(ArchiveServer):
         """Start it in a forked process; False if it fell into the trap before it was ready."""
         reading, writing = self._context.Pipe(duplex=False)
         self._forked = self._context.Process(
-            target=_serve, args=(self.folder, self.data, self._nature, writing), daemon=True
+            target=_serve, args=(self.folder, self.data, self._variant, writing), daemon=True
         )
         self._forked.start()
         writing.close()
@@ -73,26 +73,26 @@ class FaultyArchive(ArchiveServer):
             if not chunk:
                 self.end()
                 reading.close()
-                if self.trap.snapped:
+                if self.failpoint.triggered:
                     return False
                 raise Violation(f"the archive does not start: {self.log()[-3000:]}")
             said += chunk
         self._pipe = reading
         return True
 
-    def strike_in(self, seconds: float) -> None:
+    def kill_in(self, seconds: float) -> None:
         """Kill its process so long from now; `end` waits for it."""
         process = self._forked or self.process
         assert process is not None
-        self._striking = Timer(seconds, process.kill)
-        self._striking.start()
+        self._kill_timer = Timer(seconds, process.kill)
+        self._kill_timer.start()
 
     def end(self) -> None:
         """Wait for the end of its process, which is killed if it still runs."""
         self.kills += 1
-        if self._striking is not None:
-            self._striking.join()
-            self._striking = None
+        if self._kill_timer is not None:
+            self._kill_timer.join()
+            self._kill_timer = None
         self._end()
 
     def _end(self) -> None:
@@ -116,21 +116,21 @@ class FaultyArchive(ArchiveServer):
     def revive(self, *, forked: bool = True, again: int = 0) -> Self:
         """Start it after a kill; if so wished, killed once more at a step of its recovery."""
         if again:
-            self.trap.set(again, KILL)
+            self.failpoint.set(again, KILL)
             if not self.fork():
-                self.trap.open()
+                self.failpoint.disable()
                 self.fork()
         elif forked:
             self.fork()
         else:
             self.start()
-        self.trap.open()
+        self.failpoint.disable()
         return self
 
 
-def _serve(folder: Path, data: Path, nature: str, pipe: Connection) -> None:
+def _serve(folder: Path, data: Path, variant: str, pipe: Connection) -> None:
     """Be `ibi archive serve`."""
-    die_with_the_harness()
+    exit_with_parent()
     os.dup2(pipe.fileno(), 1)
     with (folder / "log").open("ab") as log:
         os.dup2(log.fileno(), 2)
@@ -140,10 +140,10 @@ def _serve(folder: Path, data: Path, nature: str, pipe: Connection) -> None:
     os.environ[FOLDER] = own_environment(folder)[FOLDER]
     for name in ENVIRONMENT:
         os.environ.pop(name, None)
-    trap = Trap(folder / "trap")
-    if nature in {POWERED, CARELESS}:
-        lay_powered(trap, data, careless=nature == CARELESS)
+    failpoint = Failpoint(folder / "failpoint")
+    if variant in {POWERED, CARELESS}:
+        install_power_loss(failpoint, data, careless=variant == CARELESS)
     else:
-        lay(trap)
-        TWINS.get(nature, lambda: None)()
+        install(failpoint)
+        TWINS.get(variant, lambda: None)()
     ibi.main(["archive", "serve", "--data", str(data)], prog_name="ibi", standalone_mode=False)

@@ -19,11 +19,11 @@ from typing import Any, Final, Self
 import urllib3
 
 from tests.faults.archive.failpoint import KILL
-from tests.faults.archive.operations import Wishes, expect
-from tests.faults.archive.server_process import GONE, FaultyArchive
+from tests.faults.archive.operations import OperationGenerator, expect
+from tests.faults.archive.server_process import SERVER_GONE, KillableArchive
 from tests.faults.archive.twins import FORGETFUL, SELFISH
 from tests.faults.figures import PATIENCE, Figures, Violation
-from tests.faults.sites import Say, Site
+from tests.faults.sites import ReportProgress, Site
 
 LIFE: Final = 60
 """Kills of one pair; then another one is begun."""
@@ -35,7 +35,7 @@ _ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TransferKillPlan:
     """Who is killed, and how."""
 
     victims: tuple[str, ...] = ("giver", "receiver", "receiver", "both")
@@ -44,7 +44,7 @@ class Plan:
     twin: str = ""
 
 
-class Watcher:
+class OriginalWatcher:
     """Asks giver and receiver without a pause who has the Original."""
 
     def __init__(self, giver: str, receiver: str, label: str) -> None:
@@ -71,7 +71,7 @@ class Watcher:
         with urllib3.PoolManager(retries=False) as http:
             while not self._ending.is_set() and not self.found:
                 for address in (self._giver, self._receiver):
-                    with suppress(*GONE):
+                    with suppress(*SERVER_GONE):
                         self._ask(http, address)
 
     def _ask(self, http: urllib3.PoolManager, address: str) -> None:
@@ -90,90 +90,90 @@ class Watcher:
             self.found = f"the giver answers {answer.status}: {answer.data[:200]!r}"
 
 
-class Pair:
+class ArchivePair:
     """Two archives, their items, and who has the Original of each."""
 
-    def __init__(self, archives: list[FaultyArchive], seed: int, judged: Counter[str]) -> None:
+    def __init__(self, archives: list[KillableArchive], seed: int, counts: Counter[str]) -> None:
         """Let them trust each other, and deposit something in both."""
         self.archives = archives
-        self.chance = Wishes(seed).chance
-        self.judged = judged
+        self.rng = OperationGenerator(seed).rng
+        self.counts = counts
         self.tokens = {each.address: each.add_token("friend", "receive") for each in archives}
         self.files: dict[str, dict[str, bytes]] = {}
-        self.owners: dict[str, FaultyArchive] = {}
+        self.owners: dict[str, KillableArchive] = {}
         for number in range(_ITEMS):
             owner = archives[number % 2]
-            files = {"a.txt": b"a", "in/b.bin": self.chance.randbytes(1 << 18)}
+            files = {"a.txt": b"a", "in/b.bin": self.rng.randbytes(1 << 18)}
             label = owner.deposit(files, target="a.txt", list_public=False)["rep"]
             self.files[label], self.owners[label] = files, owner
 
-    def disturb(self, plan: Plan) -> None:
+    def transfer_and_kill(self, plan: TransferKillPlan) -> None:
         """Begin a transfer, kill somebody, and see how it ends."""
-        label = self.chance.choice(sorted(self.files))
+        label = self.rng.choice(sorted(self.files))
         giver = self.owners[label]
         [receiver] = [each for each in self.archives if each is not giver]
         parties = {"giver": [giver], "receiver": [receiver], "both": [giver, receiver]}
-        victims = parties[self.chance.choice(plan.victims)]
-        with Watcher(giver.address, receiver.address, label) as watcher:
+        victims = parties[self.rng.choice(plan.victims)]
+        with OriginalWatcher(giver.address, receiver.address, label) as watcher:
             self._kill_meanwhile(plan, label, giver, receiver, victims)
             self._await_end(label)
-        self.judged["looks"] += watcher.asked
+        self.counts["looks"] += watcher.asked
         if watcher.found:
             raise Violation(watcher.found)
         self._judge(label, giver, receiver)
 
     def _kill_meanwhile(
         self,
-        plan: Plan,
+        plan: TransferKillPlan,
         label: str,
-        giver: FaultyArchive,
-        receiver: FaultyArchive,
-        victims: list[FaultyArchive],
+        giver: KillableArchive,
+        receiver: KillableArchive,
+        victims: list[KillableArchive],
     ) -> None:
-        is_timed = self.chance.choice(plan.ways) == "time"
+        is_timed = self.rng.choice(plan.ways) == "time"
         for victim in victims:
             if is_timed:
-                victim.strike_in(self.chance.uniform(0, 0.3))
+                victim.kill_in(self.rng.uniform(0, 0.3))
             else:
-                victim.trap.set(self.chance.randint(1, 160), KILL)
+                victim.failpoint.set(self.rng.randint(1, 160), KILL)
         body = {"items": [label], "to": receiver.address, "token": self.tokens[receiver.address]}
-        with suppress(*GONE):
+        with suppress(*SERVER_GONE):
             expect(giver.api("POST", "transfers", body), 202)
-        if self.chance.random() < plan.undo:
-            time.sleep(self.chance.uniform(0, 0.15))
-            self._undo(self.chance.choice([giver, receiver]))
+        if self.rng.random() < plan.undo:
+            time.sleep(self.rng.uniform(0, 0.15))
+            self._undo(self.rng.choice([giver, receiver]))
         if not is_timed:
             self._wait_for_step(victims)
         for victim in victims:
             victim.end()
         for victim in victims:
-            again = self.chance.randint(1, 60) if self.chance.random() < 0.25 else 0
-            victim.trap.open()
-            victim.revive(forked=bool(plan.twin) or self.chance.random() < 0.95, again=again)
+            again = self.rng.randint(1, 60) if self.rng.random() < 0.25 else 0
+            victim.failpoint.disable()
+            victim.revive(forked=bool(plan.twin) or self.rng.random() < 0.95, again=again)
 
-    def _undo(self, archive: FaultyArchive) -> None:
-        with suppress(*GONE):
+    def _undo(self, archive: KillableArchive) -> None:
+        with suppress(*SERVER_GONE):
             for each in archive.api("GET", "transfers?state=open").json()["transfers"]:
                 answer = archive.api("DELETE", f"transfers/{each['id']}")
                 expect(answer, 202, 409)
-                self.judged["undoings"] += 1
+                self.counts["undoings"] += 1
 
-    def _wait_for_step(self, victims: list[FaultyArchive]) -> None:
+    def _wait_for_step(self, victims: list[KillableArchive]) -> None:
         """Wait until all are killed, or until it is over, as they make fewer steps for it."""
         until = time.monotonic() + _MOMENT
         while time.monotonic() < until:
-            snapped = [victim.trap.snapped for victim in victims]
-            if any(snapped):
-                self.judged["killed at a step"] += sum(snapped)
+            triggered = [victim.failpoint.triggered for victim in victims]
+            if any(triggered):
+                self.counts["killed at a step"] += sum(triggered)
                 return
-            with suppress(*GONE):
+            with suppress(*SERVER_GONE):
                 if not any(map(_open, self.archives)):
                     return
             time.sleep(_NEXT)
 
     def _await_end(self, label: str) -> None:
         """Wait until it has ended; sometimes nobody helps, not even by asking to try now."""
-        helps = self.chance.random() < 0.8
+        helps = self.rng.random() < 0.8
         until = time.monotonic() + PATIENCE
         while rows := [(each, row) for each in self.archives for row in _open(each)]:
             if time.monotonic() > until:
@@ -183,7 +183,7 @@ class Pair:
                     expect(archive.api("POST", f"transfers/{row['id']}"), 202, 409)
             time.sleep(_NEXT)
 
-    def _judge(self, label: str, giver: FaultyArchive, receiver: FaultyArchive) -> None:
+    def _judge(self, label: str, giver: KillableArchive, receiver: KillableArchive) -> None:
         states = {each.address: _states(each, label) for each in self.archives}
         owners = [each for each in self.archives if states[each.address][:1] == ["Original"]]
         if len(owners) != 1:
@@ -200,17 +200,17 @@ class Pair:
         last = giver.api("GET", "transfers?limit=1").json()["transfers"]
         if moved and (not last or last[0]["state"] != "done"):
             raise Violation(f"{label} moved, and the giver does not know: {last}")
-        self.judged["moved" if moved else "stayed"] += 1
+        self.counts["moved" if moved else "stayed"] += 1
         self.owners[label] = owners[0]
 
 
-def _open(archive: FaultyArchive) -> list[dict[str, Any]]:
+def _open(archive: KillableArchive) -> list[dict[str, Any]]:
     answer = expect(archive.api("GET", "transfers?state=open"), 200)
     found: list[dict[str, Any]] = answer.json()["transfers"]
     return found
 
 
-def _states(archive: FaultyArchive, label: str) -> list[str]:
+def _states(archive: KillableArchive, label: str) -> list[str]:
     """Return the state of an item and of what describes it; nothing if it is not there."""
     answer = expect(archive.api("GET", f"items/{label}"), 200, 404)
     if answer.status == 404:
@@ -220,56 +220,62 @@ def _states(archive: FaultyArchive, label: str) -> list[str]:
 
 
 @contextmanager
-def _pair(site: Site, number: int, seed: int, twin: str, judged: Counter[str]) -> Iterator[Pair]:
+def _pair(
+    site: Site, number: int, seed: int, twin: str, counts: Counter[str]
+) -> Iterator[ArchivePair]:
     with ExitStack() as stack:
         archives = []
         for ip in ("150.163.34.1", "150.163.34.2"):  # or one label may be given in both
-            archive = FaultyArchive(site, f"transfers-{number}-{ip}", twin, ip)
+            archive = KillableArchive(site, f"transfers-{number}-{ip}", twin, ip)
             archive.set(allowed_networks=["127.0.0.0/8"])
             archives.append(stack.enter_context(archive))
-        yield Pair(archives, seed * 1_000_003 + number, judged)
+        yield ArchivePair(archives, seed * 1_000_003 + number, counts)
 
 
 def kill_transfers(
     site: Site,
     size: int,
     seed: int,
-    say: Say,
-    plan: Plan = Plan(),  # noqa: B008  # it is frozen
+    report_progress: ReportProgress,
+    plan: TransferKillPlan = TransferKillPlan(),  # noqa: B008  # it is frozen
 ) -> Figures:
     """Kill both sides of transfers."""
-    figures, judged, number = Figures(), Counter[str](), 0
+    figures, counts, number = Figures(), Counter[str](), 0
     while figures.kills < size:
         number += 1
-        with _pair(site, number, seed, plan.twin, judged) as pair:
+        with _pair(site, number, seed, plan.twin, counts) as pair:
             kills = 0
             while kills < min(LIFE, size - figures.kills):
                 try:
-                    pair.disturb(plan)
+                    pair.transfer_and_kill(plan)
                 except Violation as found:
                     what = f"{found}\n [seed {seed}, pair {number}, kill {kills}]"
                     raise Violation(what) from found
                 kills = sum(each.kills for each in pair.archives)
-                say(f"{figures.kills + kills} of {size} kills, {judged['moved']} moved")
+                report_progress(f"{figures.kills + kills} of {size} kills, {counts['moved']} moved")
             figures.kills += kills
             figures.labels += len(pair.files)
-    figures.notes = ", ".join(f"{count} {what}" for what, count in judged.most_common())
+    figures.notes = ", ".join(f"{count} {what}" for what, count in counts.most_common())
     return figures
 
 
-def _caught(site: Site, size: int, seed: int, say: Say, twin: str) -> Figures:
+def _caught(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, twin: str
+) -> Figures:
     """Run a twin until it is caught."""
     try:
-        return kill_transfers(site, size, seed, say, Plan(("receiver",), ("step",), 0, twin))
+        return kill_transfers(
+            site, size, seed, report_progress, TransferKillPlan(("receiver",), ("step",), 0, twin)
+        )
     except Violation as caught:
         return Figures(labels=1, found=caught.brief)
 
 
-def kill_selfish(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_selfish(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin that takes back what it handed over when nobody answers."""
-    return _caught(site, size, seed, say, SELFISH)
+    return _caught(site, size, seed, report_progress, SELFISH)
 
 
-def kill_forgetful(site: Site, size: int, seed: int, say: Say) -> Figures:
+def kill_forgetful(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin that does not remember what it accepted."""
-    return _caught(site, size, seed, say, FORGETFUL)
+    return _caught(site, size, seed, report_progress, FORGETFUL)

@@ -17,8 +17,8 @@ from typing import Final
 from ibi.minting.rules.reservation import ReservationLimits
 from tests.faults.figures import PATIENCE, Figures, Violation
 from tests.faults.minting.worker import FINE
-from tests.faults.minting.worker_pool import Crowd
-from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.minting.worker_pool import WorkerPool
+from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite
 from tests.faults.sqlite_disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAILS
 
 LIMITS: Final = ReservationLimits(stretch=200_000_000)
@@ -28,79 +28,82 @@ STRETCH: Final = 0.3
 _TMPFS: Final = "size=2m"
 
 
-def fail_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+def fail_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """EIO at sync, EIO at write, and ENOSPC, from a disk that is told to."""
-    with _two(site, seed, failing_disk=True) as crowd:
+    with _two(site, seed, failing_disk=True) as pool:
         for number in range(1, size + 1):
-            site.control.fault = crowd.chance.choice([SYNC_FAILS, WRITE_FAILS, DISK_FULL])
-            _check_stands_still(crowd)
+            site.control.fault = pool.rng.choice([SYNC_FAILS, WRITE_FAILS, DISK_FULL])
+            _check_stands_still(pool)
             site.control.fault = WORKING
-            _check_goes_on(crowd)
-            say(f"{number} of {size} failures, {crowd.figures.labels:,} labels")
-    crowd.figures.notes = f"{size} failures: EIO at sync, EIO at write, ENOSPC"
-    return crowd.figures
+            _check_goes_on(pool)
+            report_progress(f"{number} of {size} failures, {pool.figures.labels:,} labels")
+    pool.figures.notes = f"{size} failures: EIO at sync, EIO at write, ENOSPC"
+    return pool.figures
 
 
-def stop_server(site: Site, size: int, seed: int, say: Say) -> Figures:
+def stop_server(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """A PostgreSQL server that is stopped, stopped at once, or killed, and comes back."""
     assert isinstance(site, PostgresSite)
     server = site.server
-    with _two(site, seed) as crowd:
+    with _two(site, seed) as pool:
         for number in range(1, size + 1):
-            how = crowd.chance.choice(["stop", "immediate", "kill"])
+            how = pool.rng.choice(["stop", "immediate", "kill"])
             try:
                 if how == "kill":
                     server.kill()
                 else:
                     server.stop(immediate=how == "immediate")
-                _check_stands_still(crowd)
+                _check_stands_still(pool)
             finally:
                 server.start()  # other tests need it too
-            _check_goes_on(crowd)
-            say(f"{number} of {size} stops of the server, {crowd.figures.labels:,} labels")
-    crowd.figures.notes = f"{size} stops of the server: orderly, immediate, kill"
-    return crowd.figures
+            _check_goes_on(pool)
+            report_progress(
+                f"{number} of {size} stops of the server, {pool.figures.labels:,} labels"
+            )
+    pool.figures.notes = f"{size} stops of the server: orderly, immediate, kill"
+    return pool.figures
 
 
-def _two(site: Site, seed: int, *, failing_disk: bool = False) -> Crowd:
+def _two(site: Site, seed: int, *, failing_disk: bool = False) -> WorkerPool:
     """Return two workers on a ledger, with something to lose."""
-    crowd = Crowd(
+    pool = WorkerPool(
         site, seed, limits=LIMITS, granularities=FINE, rest=0.002, failing_disk=failing_disk
     )
     try:
-        hands = [crowd.start(slot) for slot in range(2)]
-        crowd.pump_until(lambda: all(hand.given for hand in hands), "a label from both")
+        handles = [pool.start(slot) for slot in range(2)]
+        pool.collect_until(lambda: all(handle.given for handle in handles), "a label from both")
     except BaseException as failure:
-        crowd.__exit__(type(failure))
+        pool.__exit__(type(failure))
         raise
-    return crowd
+    return pool
 
 
-def _check_stands_still(crowd: Crowd) -> None:
+def _check_stands_still(pool: WorkerPool) -> None:
     """See that both workers are refused, and when their stretches are over nothing comes."""
-    before = {hand.number: hand.refusals["LedgerUnavailableError"] for hand in crowd.hands}
-    crowd.pump_until(
+    before = {handle.number: handle.refusals["LedgerUnavailableError"] for handle in pool.handles}
+    pool.collect_until(
         lambda: all(
-            hand.refusals["LedgerUnavailableError"] > before[hand.number] for hand in crowd.hands
+            handle.refusals["LedgerUnavailableError"] > before[handle.number]
+            for handle in pool.handles
         ),
         "a refusal of the ledger",
     )
-    crowd.pump(STRETCH)
-    labels = crowd.figures.labels
-    crowd.pump(0.1)
-    if crowd.figures.labels > labels:
-        raise Violation(f"{crowd.figures.labels - labels} labels without a ledger")
+    pool.collect(STRETCH)
+    labels = pool.figures.labels
+    pool.collect(0.1)
+    if pool.figures.labels > labels:
+        raise Violation(f"{pool.figures.labels - labels} labels without a ledger")
 
 
-def _check_goes_on(crowd: Crowd) -> None:
-    before = {hand.number: hand.given for hand in crowd.hands}
-    crowd.pump_until(
-        lambda: all(hand.given > before[hand.number] for hand in crowd.hands),
+def _check_goes_on(pool: WorkerPool) -> None:
+    before = {handle.number: handle.given for handle in pool.handles}
+    pool.collect_until(
+        lambda: all(handle.given > before[handle.number] for handle in pool.handles),
         "a label from each on the mended ledger",
     )
 
 
-def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
+def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """A file system that is really full; in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
@@ -125,7 +128,7 @@ def fill_disk(site: Site, size: int, seed: int, say: Say) -> Figures:
     if done.returncode:
         raise Violation(done.stderr)
     found = json.loads(done.stdout)
-    say(f"{size} of {size} times full, {found['labels']:,} labels")
+    report_progress(f"{size} of {size} times full, {found['labels']:,} labels")
     figures = Figures(labels=found["labels"], notes=f"{size} times full: a real tmpfs of 2 MB")
     figures.refusals.update(found["refusals"])
     return figures
@@ -137,23 +140,23 @@ NO_MOUNT: Final = 77
 def _fill(folder: Path, size: int, seed: int) -> Figures:
     """Fill the disk up and empty it again, while two workers mint on it."""
     ballast = folder / "ballast"
-    with _two(SqliteSite(folder), seed) as crowd:
+    with _two(SqliteSite(folder), seed) as pool:
         for _ in range(size):
-            before = crowd.figures.refusals["LedgerUnavailableError"]
+            before = pool.figures.refusals["LedgerUnavailableError"]
 
             def refused(before: int = before) -> bool:
                 # Again and again: a ledger that cannot grow puts its log in order, and so makes
                 # itself a little room.
-                press(ballast)
-                return crowd.figures.refusals["LedgerUnavailableError"] > before + 5
+                fill_up(ballast)
+                return pool.figures.refusals["LedgerUnavailableError"] > before + 5
 
-            crowd.pump_until(refused, "a refusal of the full disk")
+            pool.collect_until(refused, "a refusal of the full disk")
             ballast.unlink()
-            _check_goes_on(crowd)
-    return crowd.figures
+            _check_goes_on(pool)
+    return pool.figures
 
 
-def press(ballast: Path, room: int = 0) -> None:
+def fill_up(ballast: Path, room: int = 0) -> None:
     """Let a file grow until the disk is full, or all but so many bytes are."""
     with ballast.open("ab", buffering=0) as file:
         try:

@@ -18,10 +18,10 @@ from ibi.minting.minter import Minter
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.stretch_allocator import StretchAllocator
 from tests.faults.figures import Figures
-from tests.faults.fork_server import die_with_the_harness
+from tests.faults.fork_server import exit_with_parent
 from tests.faults.minting.worker import Assignment, Worker
-from tests.faults.minting.worker_pool import Body, Crowd
-from tests.faults.sites import Say, Site
+from tests.faults.minting.worker_pool import Body, WorkerPool
+from tests.faults.sites import ReportProgress, Site
 
 CHILDREN: Final = 3
 CALLS: Final = 6
@@ -31,9 +31,9 @@ _ENOUGH: Final = 100_000_000
 """Nanoseconds that are left of the stretch when the children come."""
 
 
-def found_family(assignment: Assignment, pipe: Connection) -> None:
+def run_family(assignment: Assignment, pipe: Connection) -> None:
     """Warm a minter up, fork, and mint with it in all processes at once; again and again."""
-    die_with_the_harness()
+    exit_with_parent()
     worker = Worker(assignment, pipe)
     minter = worker.open()
     while True:
@@ -42,19 +42,19 @@ def found_family(assignment: Assignment, pipe: Connection) -> None:
         for _ in range(CHILDREN):
             child = os.fork()
             if not child:
-                _live(worker, minter)
+                _run_child(worker, minter)
             children.append(child)
         _work(worker, minter)
         for child in children:
             if os.waitpid(child, 0)[1]:
                 raise RuntimeError("a child failed")
-        worker.report.say("round")
+        worker.report.send("round")
 
 
-def found_careless_family(assignment: Assignment, pipe: Connection) -> None:
+def run_unnoticed_family(assignment: Assignment, pipe: Connection) -> None:
     """The same with a minter that does not notice the fork."""
     setattr(StretchAllocator, "forget", lambda _: None)  # noqa: B010  # the type checker knows better
-    found_family(replace(assignment, twin=""), pipe)
+    run_family(replace(assignment, twin=""), pipe)
 
 
 def _warm_up(worker: Worker, minter: Minter) -> None:
@@ -65,7 +65,7 @@ def _warm_up(worker: Worker, minter: Minter) -> None:
         mark = minter.health().mark or 0
 
 
-def _live(worker: Worker, minter: Minter) -> None:
+def _run_child(worker: Worker, minter: Minter) -> None:
     try:
         _work(worker, minter)
     except BrokenPipeError:
@@ -81,22 +81,24 @@ def _work(worker: Worker, minter: Minter) -> None:
         worker.serve(minter)
 
 
-def fork(site: Site, size: int, seed: int, say: Say, body: Body = found_family) -> Figures:
+def fork(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, body: Body = run_family
+) -> Figures:
     """A family of four, founded again and again."""
-    careless = body is found_careless_family
+    careless = body is run_unnoticed_family
     twin = {"twin": "careless"} if careless else {}
-    with Crowd(site, seed, granularities=("auto", "0.001"), limits=LIMITS, **twin) as crowd:
-        hand = crowd.start(body=body)
-        while hand.rounds < size:
-            rounds = hand.rounds
-            crowd.pump_until(lambda rounds=rounds: hand.rounds > rounds, "a family's end")  # type: ignore[misc]
-            say(f"{hand.rounds} of {size} families, {crowd.figures.labels:,} labels")
-            if careless and crowd.figures.duplicates:
+    with WorkerPool(site, seed, granularities=("auto", "0.001"), limits=LIMITS, **twin) as pool:
+        handle = pool.start(body=body)
+        while handle.rounds < size:
+            rounds = handle.rounds
+            pool.collect_until(lambda rounds=rounds: handle.rounds > rounds, "a family's end")  # type: ignore[misc]
+            report_progress(f"{handle.rounds} of {size} families, {pool.figures.labels:,} labels")
+            if careless and pool.figures.duplicates:
                 break
-    crowd.figures.notes = f"{CHILDREN * hand.rounds} children"
-    return crowd.figures
+    pool.figures.notes = f"{CHILDREN * handle.rounds} children"
+    return pool.figures
 
 
-def fork_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+def fork_careless(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin of FORK."""
-    return fork(site, size, seed, say, found_careless_family)
+    return fork(site, size, seed, report_progress, run_unnoticed_family)

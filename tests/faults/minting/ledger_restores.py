@@ -27,8 +27,8 @@ from typing import Final
 from ibi.minting.rules.reservation import ReservationLimits
 from tests.faults.figures import Figures, Violation
 from tests.faults.minting.worker import FINE
-from tests.faults.minting.worker_pool import Crowd, Hand
-from tests.faults.sites import PostgresSite, Say, Site, SqliteSite, copy_files
+from tests.faults.minting.worker_pool import WorkerHandle, WorkerPool
+from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite, copy_files
 
 LIMITS: Final = ReservationLimits(stretch=100_000_000)
 STRETCH: Final = 0.15
@@ -39,148 +39,154 @@ IN_A_ROW: Final = 30
 
 NOTICED: Final = ("LedgerRestoredError", "LedgerUnavailableError")
 
-Case = Callable[[Crowd], None]
+Case = Callable[[WorkerPool], None]
 
 
-def restore(site: Site, size: int, seed: int, say: Say, cases: tuple[Case, ...] = ()) -> Figures:
+def restore(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, cases: tuple[Case, ...] = ()
+) -> Figures:
     """Put old copies back in every way, again and again; all labels of all cases are compared."""
     cases = cases or (SQLITE if isinstance(site, SqliteSite) else POSTGRES)
-    with Crowd(site, seed, limits=LIMITS, granularities=FINE, rest=0.002) as crowd:
+    with WorkerPool(site, seed, limits=LIMITS, granularities=FINE, rest=0.002) as pool:
         for number in range(1, size + 1):
             for case in cases:
-                case(crowd)
-                for hand in list(crowd.hands):
-                    crowd.kill(hand)
+                case(pool)
+                for handle in list(pool.handles):
+                    pool.kill(handle)
             done = number * len(cases)
-            say(f"{done} of {size * len(cases)} restored, {crowd.figures.labels:,} labels")
+            report_progress(
+                f"{done} of {size * len(cases)} restored, {pool.figures.labels:,} labels"
+            )
     names = ", ".join(case.__name__.strip("_").replace("_", " ") for case in cases)
-    crowd.figures.notes = f"{size} times each: {names}"
-    return crowd.figures
+    pool.figures.notes = f"{size} times each: {names}"
+    return pool.figures
 
 
-def _busy(crowd: Crowd) -> Hand:
+def _busy(pool: WorkerPool) -> WorkerHandle:
     """Start a minter, and let it get into its stretch."""
-    hand = crowd.start()
-    crowd.pump_until(lambda: hand.given > 3, "labels")
-    crowd.pump(crowd.chance.uniform(0.05, STRETCH))
-    return hand
+    handle = pool.start()
+    pool.collect_until(lambda: handle.given > 3, "labels")
+    pool.collect(pool.rng.uniform(0.05, STRETCH))
+    return handle
 
 
-def _check_refused(crowd: Crowd, hand: Hand) -> None:
+def _check_refused(pool: WorkerPool, handle: WorkerHandle) -> None:
     """See that nothing is given out once its stretch is at an end, and why."""
     given, before = -1, 0
 
     def is_refused() -> bool:
         nonlocal given, before
-        refused = hand.refusals["LedgerRestoredError"]
-        if hand.given > given:
-            given, before = hand.given, refused
+        refused = handle.refusals["LedgerRestoredError"]
+        if handle.given > given:
+            given, before = handle.given, refused
         return refused - before >= IN_A_ROW
 
-    crowd.pump_until(is_refused, "an end of labels, because the ledger was restored,")
+    pool.collect_until(is_refused, "an end of labels, because the ledger was restored,")
 
 
-def _confirm(crowd: Crowd, hand: Hand) -> None:
-    crowd.site.control.confirms = True
-    crowd.pump_until(lambda: hand.confirmed, "a confirmation")
-    _check_goes_on(crowd, hand)
+def _confirm(pool: WorkerPool, handle: WorkerHandle) -> None:
+    pool.site.control.confirms = True
+    pool.collect_until(lambda: handle.confirmed, "a confirmation")
+    _check_goes_on(pool, handle)
 
 
-def _check_goes_on(crowd: Crowd, hand: Hand) -> None:
-    given = hand.given
-    crowd.pump_until(lambda: hand.given > given + 3, "a label on the ledger that is right again")
+def _check_goes_on(pool: WorkerPool, handle: WorkerHandle) -> None:
+    given = handle.given
+    pool.collect_until(
+        lambda: handle.given > given + 3, "a label on the ledger that is right again"
+    )
 
 
-def _here(crowd: Crowd) -> SqliteSite:
-    assert isinstance(crowd.site, SqliteSite)
-    return crowd.site
+def _here(pool: WorkerPool) -> SqliteSite:
+    assert isinstance(pool.site, SqliteSite)
+    return pool.site
 
 
-def _copy(crowd: Crowd, name: str) -> Path:
-    folder = _here(crowd).folder / name
+def _copy(pool: WorkerPool, name: str) -> Path:
+    folder = _here(pool).folder / name
     shutil.rmtree(folder, ignore_errors=True)
-    copy_files(_here(crowd).files, folder)
+    copy_files(_here(pool).files, folder)
     return folder
 
 
-def _put(crowd: Crowd, folder: Path) -> None:
+def _put(pool: WorkerPool, folder: Path) -> None:
     """Put a copy in the place of files that nobody uses."""
-    for path in (*_here(crowd).files, Path(f"{crowd.site.ledger}-shm")):
+    for path in (*_here(pool).files, Path(f"{pool.site.ledger}-shm")):
         path.unlink(missing_ok=True)
     for path in folder.iterdir():
-        shutil.copyfile(path, _here(crowd).folder / path.name)
+        shutil.copyfile(path, _here(pool).folder / path.name)
 
 
-def _in_place(crowd: Crowd) -> None:
+def _in_place(pool: WorkerPool) -> None:
     """By SQLite's own means, while a minter runs."""
-    hand = _busy(crowd)
-    old = _copy(crowd, "old")
-    crowd.pump(STRETCH)
+    handle = _busy(pool)
+    old = _copy(pool, "old")
+    pool.collect(STRETCH)
     with (
-        closing(sqlite3.connect(old / Path(crowd.site.ledger).name)) as source,
-        closing(sqlite3.connect(crowd.site.ledger, timeout=30)) as target,
+        closing(sqlite3.connect(old / Path(pool.site.ledger).name)) as source,
+        closing(sqlite3.connect(pool.site.ledger, timeout=30)) as target,
     ):
         source.backup(target)
-    _check_refused(crowd, hand)
-    _confirm(crowd, hand)
+    _check_refused(pool, handle)
+    _confirm(pool, handle)
 
 
-def _renamed(crowd: Crowd) -> None:
+def _renamed(pool: WorkerPool) -> None:
     """By rename, while a minter runs; then the newest is put back the same way."""
-    hand = _busy(crowd)
-    old = _copy(crowd, "old")
-    crowd.pump(STRETCH)
-    aside = _here(crowd).folder / "aside"
+    handle = _busy(pool)
+    old = _copy(pool, "old")
+    pool.collect(STRETCH)
+    aside = _here(pool).folder / "aside"
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
-    for path in _here(crowd).files:
+    for path in _here(pool).files:
         if path.exists():
             path.rename(aside / path.name)
     for path in old.iterdir():
-        path.rename(_here(crowd).folder / path.name)
-    _check_refused(crowd, hand)
-    for path in (*_here(crowd).files, Path(f"{crowd.site.ledger}-shm")):
+        path.rename(_here(pool).folder / path.name)
+    _check_refused(pool, handle)
+    for path in (*_here(pool).files, Path(f"{pool.site.ledger}-shm")):
         path.unlink(missing_ok=True)
     for path in aside.iterdir():
-        path.rename(_here(crowd).folder / path.name)
-    _check_goes_on(crowd, hand)
+        path.rename(_here(pool).folder / path.name)
+    _check_goes_on(pool, handle)
 
 
-def _overwritten(crowd: Crowd) -> None:
+def _overwritten(pool: WorkerPool) -> None:
     """By copying bytes over the open files: see what cannot be noticed, above."""
-    hand = _busy(crowd)
-    old = _copy(crowd, "old")
-    crowd.pump(STRETCH)
-    for path in _here(crowd).files:
+    handle = _busy(pool)
+    old = _copy(pool, "old")
+    pool.collect(STRETCH)
+    for path in _here(pool).files:
         if (old / path.name).exists():
             path.write_bytes((old / path.name).read_bytes())
-    crowd.pump(2 * STRETCH)
-    crowd.kill(hand, judged=False)
-    hand = crowd.start()
-    _check_refused(crowd, hand)
-    _confirm(crowd, hand)
+    pool.collect(2 * STRETCH)
+    pool.kill(handle, counts=False)
+    handle = pool.start()
+    _check_refused(pool, handle)
+    _confirm(pool, handle)
 
 
-def _between_runs(crowd: Crowd) -> None:
+def _between_runs(pool: WorkerPool) -> None:
     """Between two runs of a minter."""
-    crowd.kill(_busy(crowd))
-    old = _copy(crowd, "old")
-    crowd.kill(_busy(crowd))
-    _put(crowd, old)
-    hand = crowd.start()
-    _check_refused(crowd, hand)
-    _confirm(crowd, hand)
+    pool.kill(_busy(pool))
+    old = _copy(pool, "old")
+    pool.kill(_busy(pool))
+    _put(pool, old)
+    handle = pool.start()
+    _check_refused(pool, handle)
+    _confirm(pool, handle)
 
 
-def _with_the_memory_lost(crowd: Crowd) -> None:
+def _with_the_memory_lost(pool: WorkerPool) -> None:
     """The machine's folder is gone too: nobody can notice, and the clock is what helps."""
-    crowd.kill(_busy(crowd))
-    old = _copy(crowd, "old")
-    crowd.kill(_busy(crowd))
-    _put(crowd, old)
-    shutil.rmtree(crowd.site.machine)
-    hand = _busy(crowd)
-    if any(hand.refusals[reason] for reason in NOTICED):
+    pool.kill(_busy(pool))
+    old = _copy(pool, "old")
+    pool.kill(_busy(pool))
+    _put(pool, old)
+    shutil.rmtree(pool.site.machine)
+    handle = _busy(pool)
+    if any(handle.refusals[reason] for reason in NOTICED):
         raise Violation("there was nothing to notice it by")
 
 
@@ -205,52 +211,54 @@ DELETE FROM ibi_sighting; INSERT INTO ibi_sighting SELECT * FROM {name}_sighting
 """
 
 
-def _there(crowd: Crowd) -> PostgresSite:
-    assert isinstance(crowd.site, PostgresSite)
-    return crowd.site
+def _there(pool: WorkerPool) -> PostgresSite:
+    assert isinstance(pool.site, PostgresSite)
+    return pool.site
 
 
-def _rows(crowd: Crowd) -> None:
+def _rows(pool: WorkerPool) -> None:
     """The old rows are written back while a minter runs, as a restored dump does; then the new."""
-    hand = _busy(crowd)
-    _there(crowd).script(KEEP.format(name="old"))
-    crowd.pump(STRETCH)
-    _there(crowd).script(KEEP.format(name="newest") + PUT.format(name="old"))
-    _check_refused(crowd, hand)
-    _there(crowd).script(PUT.format(name="newest"))
-    _check_goes_on(crowd, hand)
+    handle = _busy(pool)
+    _there(pool).script(KEEP.format(name="old"))
+    pool.collect(STRETCH)
+    _there(pool).script(KEEP.format(name="newest") + PUT.format(name="old"))
+    _check_refused(pool, handle)
+    _there(pool).script(PUT.format(name="newest"))
+    _check_goes_on(pool, handle)
 
 
-def _whole_database(crowd: Crowd) -> None:
+def _whole_database(pool: WorkerPool) -> None:
     """An old copy of the database takes its place while a minter runs."""
-    hand = _busy(crowd)
-    _there(crowd).copy_database()
-    crowd.pump_until(lambda: hand.refusals["LedgerUnavailableError"] > 0, "the break for the copy")
-    _check_goes_on(crowd, hand)
-    crowd.pump(STRETCH)
-    _there(crowd).swap_in_copy()
-    _check_refused(crowd, hand)
-    _confirm(crowd, hand)
+    handle = _busy(pool)
+    _there(pool).copy_database()
+    pool.collect_until(
+        lambda: handle.refusals["LedgerUnavailableError"] > 0, "the break for the copy"
+    )
+    _check_goes_on(pool, handle)
+    pool.collect(STRETCH)
+    _there(pool).swap_in_copy()
+    _check_refused(pool, handle)
+    _confirm(pool, handle)
 
 
-def _rows_between_runs(crowd: Crowd) -> None:
-    crowd.kill(_busy(crowd))
-    _there(crowd).script(KEEP.format(name="old"))
-    crowd.kill(_busy(crowd))
-    _there(crowd).script(PUT.format(name="old"))
-    hand = crowd.start()
-    _check_refused(crowd, hand)
-    _confirm(crowd, hand)
+def _rows_between_runs(pool: WorkerPool) -> None:
+    pool.kill(_busy(pool))
+    _there(pool).script(KEEP.format(name="old"))
+    pool.kill(_busy(pool))
+    _there(pool).script(PUT.format(name="old"))
+    handle = pool.start()
+    _check_refused(pool, handle)
+    _confirm(pool, handle)
 
 
-def _rows_with_the_memory_lost(crowd: Crowd) -> None:
-    crowd.kill(_busy(crowd))
-    _there(crowd).script(KEEP.format(name="old"))
-    crowd.kill(_busy(crowd))
-    _there(crowd).script(PUT.format(name="old"))
-    shutil.rmtree(crowd.site.machine)
-    hand = _busy(crowd)
-    if any(hand.refusals[reason] for reason in NOTICED):
+def _rows_with_the_memory_lost(pool: WorkerPool) -> None:
+    pool.kill(_busy(pool))
+    _there(pool).script(KEEP.format(name="old"))
+    pool.kill(_busy(pool))
+    _there(pool).script(PUT.format(name="old"))
+    shutil.rmtree(pool.site.machine)
+    handle = _busy(pool)
+    if any(handle.refusals[reason] for reason in NOTICED):
         raise Violation("there was nothing to notice it by")
 
 
@@ -261,6 +269,6 @@ POSTGRES: Final[tuple[Case, ...]] = (
 )
 
 
-def restore_database(site: Site, size: int, seed: int, say: Say) -> Figures:
+def restore_database(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The same with a whole database, which takes the server longer."""
-    return restore(site, size, seed, say, (_whole_database,))
+    return restore(site, size, seed, report_progress, (_whole_database,))

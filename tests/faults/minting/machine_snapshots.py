@@ -27,7 +27,7 @@ from ibi.minting.storage.machine_folder import MachineFolder
 from tests.faults.figures import Figures, Violation
 from tests.faults.minting.ledger_restores import KEEP, PUT
 from tests.faults.minting.worker import SUBSYSTEM
-from tests.faults.sites import PostgresSite, Say, Site, SqliteSite
+from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite
 
 MILLISECOND: Final = 1_000_000
 LIMITS: Final = ReservationLimits(stretch=200 * MILLISECOND)
@@ -61,10 +61,10 @@ class Snapshot:
 class Guest:
     """A machine with one minter on it."""
 
-    def __init__(self, site: Site, chance: random.Random, figures: Figures) -> None:
+    def __init__(self, site: Site, rng: random.Random, figures: Figures) -> None:
         """Start it."""
         self._site = site
-        self._chance = chance
+        self._rng = rng
         self._figures = figures
         self._seen: set[int] = set()
         self._clock = LaggingClock()
@@ -80,7 +80,7 @@ class Guest:
         """Mint for so long."""
         end = time.time_ns() + nanoseconds
         while not nanoseconds or time.time_ns() < end:
-            for label in self.minter.mint_many(self._chance.choice([1, 1, 1, 7])):
+            for label in self.minter.mint_many(self._rng.choice([1, 1, 1, 7])):
                 self._figures.labels += 1
                 if label.nanoseconds in self._seen:
                     self._figures.duplicates += 1
@@ -101,7 +101,7 @@ class Guest:
     def _kept(self) -> Callable[[], None]:
         # Sometimes the server is another machine, which is not put back with this one.
         site = self._site
-        if isinstance(site, SqliteSite) or self._chance.random() < 0.5:
+        if isinstance(site, SqliteSite) or self._rng.random() < 0.5:
             return lambda: None
         assert isinstance(site, PostgresSite)
         site.script(KEEP.format(name="old"))
@@ -122,11 +122,13 @@ class Guest:
         self._ledger.resume()
 
 
-def snapshot(site: Site, size: int, seed: int, say: Say, *, careless: bool = False) -> Figures:
+def snapshot(
+    site: Site, size: int, seed: int, report_progress: ReportProgress, *, careless: bool = False
+) -> Figures:
     """A machine that is put back by 20 ms to 1.5 s, again and again."""
-    chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+    rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
     figures = Figures()
-    guest = Guest(site, chance, figures)
+    guest = Guest(site, rng, figures)
     with guest.minter, ExitStack() as stack:
         if careless:
             stack.enter_context(patch("ibi.minting.stretch_allocator.is_steady", return_value=True))
@@ -134,13 +136,13 @@ def snapshot(site: Site, size: int, seed: int, say: Say, *, careless: bool = Fal
             stack.enter_context(patch("ibi.minting.minter.JITTER", 1 << 62))
         guest.live(50 * MILLISECOND)
         for number in range(1, size + 1):
-            guest.live(chance.randrange(30) * MILLISECOND)
+            guest.live(rng.randrange(30) * MILLISECOND)
             earlier = guest.snapshot()
-            guest.live(chance.choice([20, 100, 300, 1500]) * chance.randrange(SECOND) // 1000)
+            guest.live(rng.choice([20, 100, 300, 1500]) * rng.randrange(SECOND) // 1000)
             time.sleep(0.02)
             guest.restore(earlier)
-            guest.live(chance.randrange(30) * MILLISECOND)
-            say(f"{number} of {size} restored, {figures.labels:,} labels")
+            guest.live(rng.randrange(30) * MILLISECOND)
+            report_progress(f"{number} of {size} restored, {figures.labels:,} labels")
             if figures.duplicates and careless:
                 break
             if figures.duplicates:
@@ -149,6 +151,6 @@ def snapshot(site: Site, size: int, seed: int, say: Say, *, careless: bool = Fal
     return figures
 
 
-def snapshot_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+def snapshot_careless(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """The twin of SNAPSHOT: a minter that does not hold the wall clock against the uptime."""
-    return snapshot(site, size, seed, say, careless=True)
+    return snapshot(site, size, seed, report_progress, careless=True)

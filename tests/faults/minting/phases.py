@@ -17,7 +17,7 @@ from tests.faults.phase import POSTGRES, SQLITE, Phase
 
 MINTING_PHASES: Final = (
     Phase("KILL eight on one ledger", process_kills.kill_eight, 700, 0),
-    Phase("KILL eight, short stretches", process_kills.kill_eight_hasty, 400, 10),
+    Phase("KILL eight, short stretches", process_kills.kill_eight_short_stretches, 400, 10),
     Phase("KILL one alone", process_kills.kill_one, 100, 2),
     Phase("  twin: ledger not durable", process_kills.kill_undurable, 50, 50, twin=True),
     Phase("STOP and overtake", process_kills.stop, 200, 5),

@@ -28,8 +28,8 @@ from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 from tests.faults.figures import Figures, Violation
 from tests.faults.minting.worker import SUBSYSTEM
-from tests.faults.sites import NOTHING, Say, Site, SqliteSite, mark_of
-from tests.faults.sqlite_disks import PoweredDisk
+from tests.faults.sites import NOTHING, ReportProgress, Site, SqliteSite, mark_of
+from tests.faults.sqlite_disks import PowerLossDisk
 
 LIMITS: Final = ReservationLimits(stretch=3_000_000)
 """3 ms: most labels come with a durable step of their own."""
@@ -66,7 +66,7 @@ class RestartedClock:
         return f"run {self.starts}"
 
 
-class Laboratory:
+class PowerLossRun:
     """One machine on one disk, and the power losses it might have."""
 
     def __init__(self, site: SqliteSite, seed: int, sqlite: type[Sqlite]) -> None:
@@ -76,9 +76,9 @@ class Laboratory:
         self._site = site
         self._seed = seed
         self._sqlite = sqlite
-        self._chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        self._rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
         self._clock = RestartedClock()
-        self._disk = PoweredDisk(f"powered-{secrets.token_hex(4)}", self._watch)
+        self._disk = PowerLossDisk(f"powered-{secrets.token_hex(4)}", self._watch)
         self._given: list[int] = []
         self._countdown = 1
         self._found: list[tuple[int, dict[str, bytes]]] = []
@@ -93,19 +93,19 @@ class Laboratory:
         """Compute a power loss every few writes."""
         self._countdown -= 1
         if not self._countdown:
-            self._countdown = self._chance.randrange(1, 40)
-            self._found.append((len(self._given), self._disk.survivors(self._chance)))
+            self._countdown = self._rng.randrange(1, 40)
+            self._found.append((len(self._given), self._disk.survivors(self._rng)))
 
     def work(self) -> None:
         """Mint, sometimes while syncs fail, and sometimes after an orderly end."""
-        chance = self._chance.random()
-        self._disk.syncs_fail = chance < 0.03
+        roll = self._rng.random()
+        self._disk.syncs_fail = roll < 0.03
         try:
-            self._give(self.minter.mint_many(self._chance.choice([1, 1, 1, 20])))
+            self._give(self.minter.mint_many(self._rng.choice([1, 1, 1, 20])))
         except LedgerUnavailableError:
             self.figures.refusals["LedgerUnavailableError"] += 1
         self._disk.syncs_fail = False
-        if chance > 0.98:
+        if roll > 0.98:
             self.minter.close()
             self.minter = self._open()
 
@@ -136,7 +136,7 @@ class Laboratory:
             if lost:
                 what = f"{latest} was given, {mark} is the mark, and the check says {verdict}"
                 raise Violation(f"after a power loss: {what} [seed {self._seed}]")
-            if self._chance.random() < 0.05:
+            if self._rng.random() < 0.05:
                 self._restart(files)
                 del self._given[given:]  # what was given after the loss never was
                 return  # nor were the losses after it
@@ -157,7 +157,7 @@ class Laboratory:
         shutil.rmtree(self._site.machine)
         for file in self._site.folder.glob("ledger.db*"):
             file.unlink()
-        self._disk.platters.clear()
+        self._disk.images.clear()
         for path, data in files.items():
             Path(path).write_bytes(data)
             self._disk.adopt(path, data)
@@ -166,24 +166,30 @@ class Laboratory:
 
 
 def lose_power(
-    site: Site, size: int, seed: int, say: Say, sqlite: type[Sqlite] = BusySqlite
+    site: Site,
+    size: int,
+    seed: int,
+    report_progress: ReportProgress,
+    sqlite: type[Sqlite] = BusySqlite,
 ) -> Figures:
     """Lose power so many times."""
     assert isinstance(site, SqliteSite)
-    laboratory = Laboratory(site, seed, sqlite)
-    figures = laboratory.figures
-    while laboratory.losses < size:
-        laboratory.work()
-        laboratory.judge()
-        say(f"{laboratory.losses} of {size} power losses, {figures.labels:,} labels")
-        if sqlite is CarelessSqlite and laboratory.worst:
+    run = PowerLossRun(site, seed, sqlite)
+    figures = run.figures
+    while run.losses < size:
+        run.work()
+        run.judge()
+        report_progress(f"{run.losses} of {size} power losses, {figures.labels:,} labels")
+        if sqlite is CarelessSqlite and run.worst:
             break
-    laboratory.minter.close()
-    figures.above_mark = laboratory.worst
-    figures.notes = f"{laboratory.losses} losses, {laboratory.restarts} restarts from the remains"
+    run.minter.close()
+    figures.above_mark = run.worst
+    figures.notes = f"{run.losses} losses, {run.restarts} restarts from the remains"
     return figures
 
 
-def lose_power_careless(site: Site, size: int, seed: int, say: Say) -> Figures:
+def lose_power_careless(
+    site: Site, size: int, seed: int, report_progress: ReportProgress
+) -> Figures:
     """The twin of POWER: a ledger that does not sync."""
-    return lose_power(site, size, seed, say, CarelessSqlite)
+    return lose_power(site, size, seed, report_progress, CarelessSqlite)

@@ -27,7 +27,7 @@ from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import FOLDER, MachineFolder
-from tests.faults.fork_server import die_with_the_harness
+from tests.faults.fork_server import exit_with_parent
 from tests.faults.minting import twins
 from tests.faults.sqlite_disks import FailingDisk
 
@@ -124,7 +124,7 @@ class Report:
         """Write to a pipe that the harness reads."""
         self._pipe = pipe
 
-    def say(self, kind: str, *facts: object) -> None:
+    def send(self, kind: str, *facts: object) -> None:
         """Write one line. When nobody reads any more, the worker ends by BrokenPipeError."""
         line = " ".join([kind, str(os.getpid()), *map(str, facts)])
         os.write(self._pipe.fileno(), f"{line}\n".encode("ascii"))
@@ -133,7 +133,7 @@ class Report:
         """Say which labels were given out, by which clock."""
         instants = [label.nanoseconds for label in labels]
         for start in range(0, len(instants), _LONGEST):
-            self.say("given", highest, before, after, *instants[start : start + _LONGEST])
+            self.send("given", highest, before, after, *instants[start : start + _LONGEST])
 
 
 class Worker:
@@ -188,19 +188,19 @@ class Worker:
         return bool(labels)
 
     def _call(self, minter: Minter) -> list[Minted]:
-        chance = self._random.random()
-        if chance < 0.75:
+        roll = self._random.random()
+        if roll < 0.75:
             return [minter.mint(_PATIENCE)]
-        if chance < 0.85:
+        if roll < 0.85:
             return minter.mint_many(self._random.choice(BATCHES), _PATIENCE)
-        if chance < 0.95:
+        if roll < 0.95:
             return minter.attempt(self._random.choice(BATCHES)) or []
         minter.set_granularity(self._random.choice(self._assignment.granularities))
         return []
 
     def refuse(self, error: MintingError) -> None:
         """Tell why there was no label, and come again a little later."""
-        self.report.say(
+        self.report.send(
             "refused", type(error).__name__, str(error).encode("ascii", "replace").decode()
         )
         time.sleep(0.005)
@@ -213,14 +213,14 @@ class Worker:
 
 def mint(assignment: Assignment, pipe: Connection) -> None:
     """Mint until killed: the body of a worker process."""
-    die_with_the_harness()
+    exit_with_parent()
     worker = Worker(assignment, pipe)
     start = time.monotonic_ns()
     minter = worker.open()
     while not worker.serve(minter, plain=True):
         if worker.control.confirms:
             _confirm(worker, minter)
-    worker.report.say("ready", time.monotonic_ns() - start)
+    worker.report.send("ready", time.monotonic_ns() - start)
     while True:
         worker.serve(minter)
         worker.rest()
@@ -231,4 +231,4 @@ def mint(assignment: Assignment, pipe: Connection) -> None:
 def _confirm(worker: Worker, minter: Minter) -> None:
     worker.control.confirms = False
     minter.confirm()
-    worker.report.say("confirmed")
+    worker.report.send("confirmed")

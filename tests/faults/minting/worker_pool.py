@@ -32,7 +32,7 @@ Body = Callable[[Assignment, Connection], None]
 
 
 @dataclass(slots=True)
-class Hand:
+class WorkerHandle:
     """One process at work, and what a client saw of it."""
 
     number: int
@@ -50,17 +50,17 @@ class Hand:
     """The last instant of each process in it: forked children write to the same pipe."""
 
 
-class Crowd:
+class WorkerPool:
     """Workers on one ledger; they end with the `with`, however that ends."""
 
     def __init__(self, site: Site, seed: int, **assignment: Any) -> None:  # noqa: ANN401  # fields of Assignment
         """Get ready; `assignment` says what is special about these workers."""
         self.site = site
         self.figures = Figures()
-        self.hands: list[Hand] = []
-        self.chance = random.Random(seed)  # noqa: S311  # reproducible, not secret
+        self.handles: list[WorkerHandle] = []
+        self.rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
         self._seed = seed
-        self._tolerant = bool(assignment.get("twin"))
+        self._allows_duplicates = bool(assignment.get("twin"))
         self._assignment = replace(
             Assignment(str(site.ledger), str(site.machine), str(site.control_file), seed),
             **assignment,
@@ -81,17 +81,17 @@ class Crowd:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Kill everyone, and judge what they said last, unless something failed already."""
-        for hand in self.hands:
-            hand.process.kill()
-        while self.hands:
-            hand = self.hands.pop()
-            hand.process.join(PATIENCE)
+        for handle in self.handles:
+            handle.process.kill()
+        while self.handles:
+            handle = self.handles.pop()
+            handle.process.join(PATIENCE)
             if kind is None:
-                self._drain(hand)
-                self._judge_mark(hand)
-            hand.pipe.close()
+                self._drain(handle)
+                self._judge_mark(handle)
+            handle.pipe.close()
 
-    def start(self, slot: int = 0, body: Body = worker.mint) -> Hand:
+    def start(self, slot: int = 0, body: Body = worker.mint) -> WorkerHandle:
         """Start a process."""
         self._number += 1
         reading, writing = self._context.Pipe(duplex=False)
@@ -100,46 +100,46 @@ class Crowd:
         process.start()
         writing.close()
         os.set_blocking(reading.fileno(), False)
-        hand = Hand(self._number, slot, process, reading, time.monotonic())
-        self.hands.append(hand)
-        return hand
+        handle = WorkerHandle(self._number, slot, process, reading, time.monotonic())
+        self.handles.append(handle)
+        return handle
 
-    def kill(self, hand: Hand, *, judged: bool = True) -> None:
+    def kill(self, handle: WorkerHandle, *, counts: bool = True) -> None:
         """Kill a process, and hold what it gave out against what its ledger kept."""
-        hand.process.kill()
-        hand.process.join(PATIENCE)
-        self._drain(hand)
-        hand.pipe.close()
-        self.hands.remove(hand)
+        handle.process.kill()
+        handle.process.join(PATIENCE)
+        self._drain(handle)
+        handle.pipe.close()
+        self.handles.remove(handle)
         self.figures.kills += 1
-        if judged:
-            self._judge_mark(hand)
+        if counts:
+            self._judge_mark(handle)
 
-    def pump(self, seconds: float) -> None:
+    def collect(self, seconds: float) -> None:
         """Listen for so long."""
         end = time.monotonic() + seconds
         while True:
             left = end - time.monotonic()
-            ready = wait([hand.pipe for hand in self.hands], max(0.0, left))
-            for hand in [hand for hand in self.hands if hand.pipe in ready]:
-                self._listen(hand)
+            ready = wait([handle.pipe for handle in self.handles], max(0.0, left))
+            for handle in [handle for handle in self.handles if handle.pipe in ready]:
+                self._listen(handle)
             if left <= 0:
                 return
 
-    def pump_until(self, reached: Callable[[], bool], what: str) -> float:
+    def collect_until(self, reached: Callable[[], bool], what: str) -> float:
         """Listen until something has come, and return how long that took."""
         start = time.monotonic()
         while not reached():
             if time.monotonic() - start > PATIENCE:
                 raise self._violation(f"{what} did not come within {PATIENCE} s; {self._latest}")
-            self.pump(0.005)
+            self.collect(0.005)
         return time.monotonic() - start
 
-    def signal(self, hands: Iterable[Hand], number: signal.Signals) -> None:
+    def signal(self, handles: Iterable[WorkerHandle], number: signal.Signals) -> None:
         """Send a signal to processes."""
-        for hand in hands:
-            if hand.process.pid is not None:
-                os.kill(hand.process.pid, number)
+        for handle in handles:
+            if handle.process.pid is not None:
+                os.kill(handle.process.pid, number)
 
     def set_clock(self, offset: int, *, refused: bool = False) -> None:
         """Set the workers' clock; a call that begins and ends by a refused one gives no label."""
@@ -147,75 +147,75 @@ class Crowd:
             self._refused.add(offset)
         self.site.control.offset = offset
 
-    def _drain(self, hand: Hand) -> None:
-        while self._listen(hand):
+    def _drain(self, handle: WorkerHandle) -> None:
+        while self._listen(handle):
             pass
 
-    def _listen(self, hand: Hand) -> bool:
+    def _listen(self, handle: WorkerHandle) -> bool:
         """Read what there is; False when there is nothing and never will be."""
         try:
-            data = os.read(hand.pipe.fileno(), 1 << 16)
+            data = os.read(handle.pipe.fileno(), 1 << 16)
         except BlockingIOError:
             return False
         if not data:
-            if hand.process.exitcode not in {None, -signal.SIGKILL, 0}:
-                raise self._violation(f"worker {hand.number} failed by itself")
-            if hand.process.is_alive():
+            if handle.process.exitcode not in {None, -signal.SIGKILL, 0}:
+                raise self._violation(f"worker {handle.number} failed by itself")
+            if handle.process.is_alive():
                 time.sleep(0.001)  # it is ending
             return False
-        *lines, hand.rest = (hand.rest + data).split(b"\n")
+        *lines, handle.rest = (handle.rest + data).split(b"\n")
         for line in lines:
-            self._hear(hand, line.decode("ascii").split())
+            self._hear(handle, line.decode("ascii").split())
         return True
 
-    def _hear(self, hand: Hand, words: list[str]) -> None:
+    def _hear(self, handle: WorkerHandle, words: list[str]) -> None:
         match words:
             case ["given", pid, highest, before, after, *instants]:
-                self._judge(hand, pid, int(highest), list(map(int, instants)))
+                self._judge(handle, pid, int(highest), list(map(int, instants)))
                 if before == after and int(before) in self._refused and instants:
                     raise self._violation(f"given at a clock {before} ns off: {instants[0]}")
             case ["refused", _, reason, *message]:
-                hand.refusals[reason] += 1
+                handle.refusals[reason] += 1
                 self.figures.refusals[reason] += 1
-                self._latest = f"worker {hand.number} said last: {' '.join(message)}"
+                self._latest = f"worker {handle.number} said last: {' '.join(message)}"
             case ["ready", _, nanoseconds]:
-                hand.ready = int(nanoseconds)
-                self.figures.ready.append(hand.ready / 1e9)
+                handle.ready = int(nanoseconds)
+                self.figures.ready.append(handle.ready / 1e9)
             case ["round", _]:
-                hand.rounds += 1
+                handle.rounds += 1
             case ["confirmed", _]:
-                hand.confirmed = True
+                handle.confirmed = True
             case _:
-                raise self._violation(f"worker {hand.number} said {words}")
+                raise self._violation(f"worker {handle.number} said {words}")
 
-    def _judge(self, hand: Hand, pid: str, highest: int, instants: list[int]) -> None:
+    def _judge(self, handle: WorkerHandle, pid: str, highest: int, instants: list[int]) -> None:
         """Look for what must not be: a label given twice, out of order, or from the future."""
         if not instants:
             return
-        hand.given += len(instants)
+        handle.given += len(instants)
         self.figures.labels += len(instants)
-        self.figures.by_slot[hand.slot] += len(instants)
+        self.figures.by_slot[handle.slot] += len(instants)
         for instant in instants:
             other = self._seen.get(instant)
             if other is None:
-                self._seen[instant] = hand.number
-            if other is not None or instant <= hand.last.get(pid, 0):
+                self._seen[instant] = handle.number
+            if other is not None or instant <= handle.last.get(pid, 0):
                 self.figures.duplicates += 1
-                where = f"{self._label(instant)}: workers {other} and {hand.number} (pid {pid})"
+                where = f"{self._label(instant)}: workers {other} and {handle.number} (pid {pid})"
                 self.figures.examples.append(where)
-                if not self._tolerant:
+                if not self._allows_duplicates:
                     raise self._violation(f"given twice, or out of order: {where}")
             if instant > highest:
                 raise self._violation(f"from the future: {self._label(instant)}, pid {pid}")
-            hand.last[pid] = instant
+            handle.last[pid] = instant
 
-    def _judge_mark(self, hand: Hand) -> None:
-        if hand.last and not self._tolerant:
+    def _judge_mark(self, handle: WorkerHandle) -> None:
+        if handle.last and not self._allows_duplicates:
             mark = self.site.mark()
-            latest = max(hand.last.values())
+            latest = max(handle.last.values())
             if latest > mark:
                 label = self._label(latest)
-                raise self._violation(f"{label} of worker {hand.number} is above the mark {mark}")
+                raise self._violation(f"{label} of worker {handle.number} is above the mark {mark}")
 
     @staticmethod
     def _label(instant: int) -> str:
