@@ -1,4 +1,4 @@
-"""Many worlds at once, as many processes as there are cores."""
+"""Runs many worlds in several processes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Result = tuple[int, str, int, int, float]
 
 @contextmanager
 def _workers(count: int) -> Iterator[Pool]:
-    """Begin processes that leave it to this one to be interrupted."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as they find it, they keep it
+    """Start worker processes that ignore SIGINT: the parent process handles it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the children inherit it
     try:
         pool = multiprocessing.get_context("spawn").Pool(count)
     finally:
@@ -36,7 +36,7 @@ def _workers(count: int) -> Iterator[Pool]:
 def _run(seed: int) -> Result:
     try:
         outcome = run(scenario_of(seed))
-    except Exception as failure:  # noqa: BLE001  # whatever it is, it is said of which seed
+    except Exception as failure:  # noqa: BLE001  # any failure is reported with its seed
         return seed, f"the simulation itself failed: {failure!r}", 0, 0, 0.0
     violation = outcome.violations[0] if outcome.violations else ""
     return seed, violation, outcome.checks, outcome.messages, outcome.seconds
@@ -45,9 +45,9 @@ def _run(seed: int) -> Result:
 def failing_seeds(
     first: int, count: int, processes: int, tell: Callable[[int, str], None]
 ) -> tuple[list[tuple[int, str]], int, int, float]:
-    """Run worlds; return what failed, how many checks and messages, and their time.
+    """Run worlds; return the failures, the numbers of checks and messages, and the virtual time.
 
-    Of each that fails `tell` is told at once.
+    `tell` is called at once for each world that fails.
     """
     progress = _Progress(count)
     failed: list[tuple[int, str]] = []
@@ -62,12 +62,12 @@ def failing_seeds(
             if violation:
                 failed.append((seed, violation))
                 tell(seed, violation)
-            progress.say(f"{done} worlds, {checks:,} checks, {len(failed)} failed")
+            progress.report(f"{done} worlds, {checks:,} checks, {len(failed)} failed")
     return failed, checks, messages, seconds
 
 
-def found(mutation: Mutation, first: int = 1) -> tuple[int, str]:
-    """Plant a bug; return after how many seeds it was found, and by what."""
+def find(mutation: Mutation, first: int = 1) -> tuple[int, str]:
+    """Plant a bug; return the number of seeds until it was found, and the violation."""
     with mutation.planted():
         for number in range(mutation.within):
             _, violation, *_ = _run(first + number)
@@ -76,27 +76,27 @@ def found(mutation: Mutation, first: int = 1) -> tuple[int, str]:
     return mutation.within, ""
 
 
-def _found(task: tuple[int, int]) -> tuple[int, int, str]:
+def _find(task: tuple[int, int]) -> tuple[int, int, str]:
     number, first = task
-    return number, *found(MUTATIONS[number], first)
+    return number, *find(MUTATIONS[number], first)
 
 
-def found_mutations(first: int, processes: int) -> Iterator[tuple[Mutation, int, str]]:
-    """Plant every bug; yield each, after how many seeds it was found, and by what."""
+def find_mutations(first: int, processes: int) -> Iterator[tuple[Mutation, int, str]]:
+    """Plant every bug; yield it, the number of seeds until it was found, and the violation."""
     tasks = [(number, first) for number in range(len(MUTATIONS))]
     with _workers(processes) as pool:
-        for number, seeds, violation in pool.imap_unordered(_found, tasks):
+        for number, seeds, violation in pool.imap_unordered(_find, tasks):
             yield MUTATIONS[number], seeds, violation
 
 
 class _Progress:
-    """Says how far it is, now and then."""
+    """Prints a line of progress at intervals."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._said = time.monotonic()
 
-    def say(self, what: str) -> None:
+    def report(self, what: str) -> None:
         now = time.monotonic()
         if now - self._said > _INTERVAL:
             self._said = now

@@ -1,7 +1,6 @@
-"""Shrinking: a scenario that fails, without whatever it fails without (Zeller's ddmin).
+"""Shrinks a failing scenario to the events that the failure needs (Zeller's ddmin).
 
-What is left is replayed as it was generated, event by event, so that whoever reads the trace of it
-reads only what matters.
+The remaining events are replayed as they were generated, so the trace contains only what matters.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from tests.simulation.world.world import Outcome, run
 _FEWEST: Final = 2
 
 
-def shrunk(outcome: Outcome, say: Callable[[str], None] = lambda _: None) -> Outcome:
-    """Return a smaller scenario that ends by the same kind of violation."""
-    kind = kind_of(outcome)
+def minimized(outcome: Outcome, report: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Return the outcome of a smaller scenario with the same kind of violation."""
+    kind = violation_kind(outcome)
     best = outcome
 
     def fails(events: Sequence[Event]) -> Outcome | None:
         found = run(Scenario(outcome.scenario.seed, tuple(events)))
-        return found if found.violations and kind_of(found) == kind else None
+        return found if found.violations and violation_kind(found) == kind else None
 
     parts = _FEWEST
     while len(best.scenario.events) > 1:
@@ -39,7 +38,7 @@ def shrunk(outcome: Outcome, say: Callable[[str], None] = lambda _: None) -> Out
         )
         if smaller is not None:
             best, parts = smaller, max(_FEWEST, parts - 1)
-            say(f"{len(best.scenario.events)} events")
+            report(f"{len(best.scenario.events)} events")
         elif size == 1:
             break
         else:
@@ -47,7 +46,7 @@ def shrunk(outcome: Outcome, say: Callable[[str], None] = lambda _: None) -> Out
     return replace(best)
 
 
-def kind_of(outcome: Outcome) -> str:
-    """Return what a violation is about, without the names and numbers in it."""
+def violation_kind(outcome: Outcome) -> str:
+    """Return the words of a violation without names and numbers."""
     words = outcome.violations[0].split() if outcome.violations else []
     return " ".join(word for word in words if word.isalpha())

@@ -1,4 +1,4 @@
-"""Worlds that are simulated: nothing happens in them that must never be, and planted bugs show."""
+"""Simulated worlds hold the invariants, and planted bugs are found."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from tests.simulation.planted.all_mutations import MUTATIONS
 from tests.simulation.planted.mutation import Mutation
-from tests.simulation.runner import found
+from tests.simulation.runner import find
 from tests.simulation.scenarios.generator import scenario_of
-from tests.simulation.shrinker import kind_of, shrunk
+from tests.simulation.shrinker import minimized, violation_kind
 from tests.simulation.world.world import run
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("an archive counts a key twice", "a resolver answers not found while an archive is silent")
-"""That show in the first world."""
+"""Planted bugs that the first world finds."""
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -66,13 +66,13 @@ def named(name: str) -> Mutation:
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_planted_bug_is_found(name: str) -> None:
-    assert found(named(name))[1]
+    assert find(named(name))[1]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: each.name)
 def test_every_planted_bug_is_found(mutation: Mutation) -> None:
-    seeds, violation = found(mutation)
+    seeds, violation = find(mutation)
     assert violation, f"not found in {seeds} seeds"
 
 
@@ -80,8 +80,8 @@ def test_every_planted_bug_is_found(mutation: Mutation) -> None:
 def test_a_world_that_fails_is_shrunk_to_what_matters() -> None:
     with named(QUICK[0]).planted():
         outcome = run(scenario_of(1))
-        smaller = shrunk(outcome)
+        smaller = minimized(outcome)
     assert smaller.violations
-    assert kind_of(smaller) == kind_of(outcome)
+    assert violation_kind(smaller) == violation_kind(outcome)
     assert len(smaller.scenario.events) <= 5
     assert {*smaller.scenario.events} < {*outcome.scenario.events}

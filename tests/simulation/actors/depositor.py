@@ -1,7 +1,7 @@
-"""A depositor who does not give up: what broke off is gone on with, whatever crashed in between.
+"""A depositor who resumes an interrupted deposit until it is complete, whatever crashes.
 
-Half of a file comes first, then the rest of what is there. Who does not hear that all is kept asks
-again, and is told the same. In between somebody impatient says that all of it has come.
+The first half of a file is sent first, and a premature completion must be refused. A completion
+whose answer was lost is requested again, and must give the same label.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ibi.errors import IbiError
-from tests.simulation.world.virtual_time import strand
+from tests.simulation.world.virtual_time import run_blocking
 
 if TYPE_CHECKING:
     from ibi.identifier.label import Label
@@ -23,28 +23,28 @@ _PAUSE: Final = 15.0
 
 
 async def deposit(host: ArchiveHost, path: str, content: bytes, title: str) -> Label:
-    """Deposit a file; when this returns, the archive has said that it is kept."""
-    opened = await _insisted(host, lambda: host.open_deposit(title))
+    """Deposit a file; return when the archive has acknowledged it."""
+    opened = await _retried(host, lambda: host.open_deposit(title))
     half = len(content) // 2
-    await _insisted(host, lambda: host.send(opened, path, content[:half], is_all=False))
-    await _answered(host, lambda: host.complete(opened, is_whole=False))
-    await _insisted(host, lambda: host.send(opened, path, content, is_all=True))
-    return await _insisted(host, lambda: host.complete(opened))
+    await _retried(host, lambda: host.send(opened, path, content[:half], is_all=False))
+    await _tried(host, lambda: host.complete(opened, is_whole=False))
+    await _retried(host, lambda: host.send(opened, path, content, is_all=True))
+    return await _retried(host, lambda: host.complete(opened))
 
 
-async def _insisted(host: ArchiveHost, act: Callable[[], T]) -> T:
+async def _retried(host: ArchiveHost, act: Callable[[], T]) -> T:
     while True:
-        done = await _answered(host, act)
+        done = await _tried(host, act)
         if done is not None:
             return done
         await asyncio.sleep(_PAUSE)
 
 
-async def _answered(host: ArchiveHost, act: Callable[[], T]) -> T | None:
-    """Have an archive do something; None if it refuses, is down, or dies of it."""
+async def _tried(host: ArchiveHost, act: Callable[[], T]) -> T | None:
+    """Return the result of a request; None if the archive refuses, is down, or crashes."""
     if host.process is None:
         return None
-    task = host.process.spawn(strand(act))
+    task = host.process.spawn(run_blocking(act))
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
@@ -52,5 +52,5 @@ async def _answered(host: ArchiveHost, act: Callable[[], T]) -> T | None:
             return None
         raise
     except IbiError as refusal:
-        host.say(f"refuses a depositor: {refusal}")
+        host.log(f"refuses a depositor: {refusal}")
         return None

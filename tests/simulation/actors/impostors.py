@@ -1,4 +1,4 @@
-"""Strangers, who say what is not so: that they are an archive, or that somebody read an item."""
+"""Impostors: they announce archives that are not theirs, and accesses that never happened."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.simulation.scenarios import events
 from tests.simulation.world.network import UnreachableError
 
 if TYPE_CHECKING:
-    from tests.simulation.judge.ground_truth import Kept
+    from tests.simulation.judge.ground_truth import AcknowledgedItem
     from tests.simulation.programs.archive_host import ArchiveHost
     from tests.simulation.world.machines import Host
     from tests.simulation.world.world import World
@@ -32,11 +32,10 @@ _ADDRESS: Final = "evil.example.com"
 _IP: Final = "203.0.113.6"
 
 
-class Strangers:
-    """All of them."""
+class Impostors:
+    """All impostors of a world."""
 
     def __init__(self, world: World) -> None:
-        """Come by."""
         self._world = world
 
     async def _call(
@@ -44,15 +43,15 @@ class Strangers:
     ) -> T:
         return await self._world.network.call("stranger", address, what, deliver, _PATIENCE)
 
-    def usurp(self, event: events.Stranger) -> None:
-        """Say to a resolver that an archive is here, by some key."""
+    def forge_inclusion(self, event: events.ForgeInclusion) -> None:
+        """Send an inclusion request for an archive with a random key."""
         at, host = self._world.resolvers[event.resolver], self._world.archives[event.archive]
         if host.service is None:
             return
-        key = new_registration_key(self._world.chance.of("stranger").randrange)
+        key = new_registration_key(self._world.seeded.stream("stranger").randrange)
         record = ArchiveRecord(_ADDRESS, host.service.label, _IP, "ibi-0.1", "e@example.com")
         query = encode(InclusionRequest(record, key))
-        self._world.trace.say("people", f"a stranger says to {at.name} that he is {host.name}")
+        self._world.trace.log("people", f"a stranger says to {at.name} that he is {host.name}")
         self._world.outside.spawn(self._claim(at.address, query))
 
     async def _claim(self, address: str, query: str) -> None:
@@ -61,17 +60,19 @@ class Strangers:
                 address, "inclusionRequest", lambda host: as_resolver(host).include(query, _IP)
             )
 
-    def pretend(self, event: events.Pretender) -> None:
-        """Get the key of one item that an archive has, and bring it for another."""
+    def forge_acknowledgment(self, event: events.ForgeAcknowledgment) -> None:
+        """Acknowledge accesses to one item with the key of another."""
         host = self._world.archives[event.archive]
         judge = self._world.judge
-        here = [each for label, each in judge.known.items() if host.name in judge.holdings[label]]
+        here = [each for label, each in judge.items.items() if host.name in judge.holdings[label]]
         if len(here) > 1:
             one, other = (here[(event.item + number) % len(here)] for number in range(2))
-            self._world.trace.say("people", f"a stranger pretends to {host.name} that many read")
-            self._world.outside.spawn(self._pretend(host, one, other))
+            self._world.trace.log("people", f"a stranger pretends to {host.name} that many read")
+            self._world.outside.spawn(self._acknowledge_other(host, one, other))
 
-    async def _pretend(self, host: ArchiveHost, one: Kept, other: Kept) -> None:
+    async def _acknowledge_other(
+        self, host: ArchiveHost, one: AcknowledgedItem, other: AcknowledgedItem
+    ) -> None:
         request = UrlRequest((_IP,), one.label)
         with suppress(UnreachableError):
             listed = await self._ask(host, encode(request))
@@ -95,6 +96,6 @@ class Strangers:
         status, body, _ = await self._call(
             host.address,
             "a forged message",
-            lambda found: as_archive(found).asked(service, query, is_true=False),
+            lambda found: as_archive(found).answer_resolver(service, query, is_true=False),
         )
         return responses.decode(body) if status == HTTPStatus.OK else None

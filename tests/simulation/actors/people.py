@@ -1,8 +1,8 @@
-"""People: what they do in a scenario, wherever they may."""
+"""People: the actions of a scenario that are not faults."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial, singledispatchmethod
 from typing import TYPE_CHECKING, Any, Final
@@ -11,16 +11,15 @@ from ibi.errors import IbiError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
 from ibi.model.item import State
-from tests.simulation.actors.copier import copying
 from tests.simulation.actors.depositor import deposit
-from tests.simulation.actors.impostors import Strangers
-from tests.simulation.judge.ground_truth import Kept
+from tests.simulation.actors.impostors import Impostors
+from tests.simulation.judge.ground_truth import AcknowledgedItem, Holding
 from tests.simulation.programs.archive_host import TOKEN, ArchiveHost
 from tests.simulation.programs.archive_transport import as_resolver
 from tests.simulation.scenarios import events
 from tests.simulation.world.machines import Host
 from tests.simulation.world.network import UnreachableError
-from tests.simulation.world.virtual_time import strand
+from tests.simulation.world.virtual_time import run_blocking
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -30,41 +29,40 @@ _PATIENCE: Final = 60.0
 
 
 class People:
-    """All people of a world."""
+    """Performs the actions of depositors, readers, administrators and operators."""
 
     def __init__(self, world: World) -> None:
-        """Live in a world."""
         self._world = world
         self._judge = world.judge
-        self._strangers = Strangers(world)
+        self._impostors = Impostors(world)
         self._items: dict[int, Label] = {}
         self._moves = 0
         self.has_swapped = False
-        """Whether somebody ever was where another had been."""
+        """Whether two archives ever swapped their addresses."""
         self.depositing: set[int] = set()
-        """Items of which nobody was told yet that they are kept."""
+        """Numbers of items whose deposit is not yet acknowledged."""
         self._revisions = 0
         self._undone: set[str] = set()
         self.forced: set[str] = set()
-        """Transfers whose givers were told not to wait for the other side."""
+        """Ids of transfers whose sender was told not to wait for the receiver."""
 
     @singledispatchmethod
     def act(self, event: events.Event) -> None:
-        """Let somebody do something."""
+        """Perform the action of an event."""
         raise NotImplementedError(event)
 
-    def known(self, item: int) -> Kept | None:
-        """Return an item, if its deposit took place."""
+    def known(self, item: int) -> AcknowledgedItem | None:
+        """Return an item, or None if its deposit was not acknowledged."""
         label = self._items.get(item)
-        return None if label is None else self._judge.known[label.canonical]
+        return None if label is None else self._judge.items[label.canonical]
 
     def _do(self, host: Host, what: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Have something done on a machine, if anybody is there."""
+        """Run something on a machine, if its program is up."""
         if not host.is_up:
-            self._world.trace.say("people", f"{what}: {host.name} does not answer")
+            self._world.trace.log("people", f"{what}: {host.name} does not answer")
             return
         assert host.process is not None
-        self._world.trace.say("people", what)
+        self._world.trace.log("people", what)
         host.process.spawn(self._done(host, what, work))
 
     async def _done(
@@ -73,10 +71,10 @@ class People:
         try:
             await work()
         except IbiError as refusal:
-            host.say(f"refuses ({what}): {refusal}")
+            host.log(f"refuses ({what}): {refusal}")
 
-    def _owner(self, known: Kept) -> ArchiveHost | None:
-        name = self._judge.original(known.label.canonical)
+    def _owner(self, known: AcknowledgedItem) -> ArchiveHost | None:
+        name = self._judge.holder_of_original(known.label.canonical)
         return self._world.archive(name) if name else None
 
     @act.register
@@ -86,12 +84,12 @@ class People:
 
         async def work() -> None:
             label = await deposit(host, FILE, content, f"Item {event.item}")
-            self._judge.acknowledged(host, event.item, label, content)
+            self._judge.check_deposit(host, event.item, label, content)
             self._items[event.item] = label
             self.depositing.discard(event.item)
 
         self.depositing.add(event.item)
-        self._world.trace.say("people", f"deposit item {event.item} at {host.name}")
+        self._world.trace.log("people", f"deposit item {event.item} at {host.name}")
         self._world.outside.spawn(work())
 
     @act.register
@@ -105,7 +103,7 @@ class People:
 
         async def work() -> None:
             known.contents.add(content)
-            await strand(host.revise, known.label, FILE, content)
+            await run_blocking(host.revise, known.label, FILE, content)
             known.contents.clear()
             known.contents.add(content)
 
@@ -119,9 +117,9 @@ class People:
             return
 
         async def work() -> None:
-            self._judge.doomed.add(known.label.canonical)
-            await strand(host.archive.delete, known.label, "me", "Nobody wants it.")
-            self._judge.deleted(known.label.canonical)
+            self._judge.deletion_requested.add(known.label.canonical)
+            await run_blocking(host.archive.delete, known.label, "me", "Nobody wants it.")
+            self._judge.check_deleted(known.label.canonical)
 
         self._do(host, f"delete item {event.item} at {host.name}", work)
 
@@ -132,15 +130,15 @@ class People:
             holdings = self._judge.holdings[known.label.canonical]
             others = [self._world.archive(name).base for name in holdings if name != host.name]
             what = f"copy item {event.item} to {host.name}"
-            work = copying(host, known.label, holdings.get(host.name), others)
-            self._do(host, what, lambda: strand(work))
+            work = _copy_work(host, known.label, holdings.get(host.name), others)
+            self._do(host, what, lambda: run_blocking(work))
 
     @act.register
     def _(self, event: events.Drop) -> None:
         known, host = self.known(event.item), self._world.archives[event.archive]
         if known is not None:
             what = f"let {host.name} drop item {event.item}"
-            self._do(host, what, lambda: strand(host.copies.drop, known.label, "me"))
+            self._do(host, what, lambda: run_blocking(host.copies.drop, known.label, "me"))
 
     @act.register
     def _(self, event: events.Transfer) -> None:
@@ -154,7 +152,7 @@ class People:
             host.transfers.offer([str(known.label)], to.base, TOKEN, "me")
 
         what = f"transfer item {event.item} from {host.name} to {to.name}"
-        self._do(host, what, lambda: strand(offer))
+        self._do(host, what, lambda: run_blocking(offer))
 
     @act.register
     def _(self, event: events.Undo) -> None:
@@ -163,18 +161,18 @@ class People:
             return
         role = "receiving" if event.receiving else "giving"
         for host in self._world.archives:
-            rows = host.catalogue_disk.look(
+            rows = host.catalogue_database.inspect(
                 "SELECT id FROM archive_exchange WHERE label = $1 AND role = $2 AND state = $3",
                 known.label.canonical,
                 role,
                 "open",
             )
             for (id_,) in rows:
-                # Undone a second time, it is over for the giver, though nobody there heard of it.
+                # The second undo ends it for the sender, even if the receiver did not learn of it.
                 self.forced |= {id_} & self._undone if role == "giving" else set()
                 self._undone.add(id_)
                 what = f"undo the transfer of item {event.item} at {host.name}, {role}"
-                self._do(host, what, partial(strand, host.transfers.undo, id_, "me"))
+                self._do(host, what, partial(run_blocking, host.transfers.undo, id_, "me"))
 
     @act.register
     def _(self, event: events.Read) -> None:
@@ -186,7 +184,7 @@ class People:
                 )
 
     async def read(self, label: Label, number: int, reader: int, *, original: bool) -> str:
-        """Read an item by a resolver; return what became of it."""
+        """Read an item by a resolver; return the name of the outcome."""
         at = self._world.resolvers[number]
         try:
             reply = await self._world.network.call(
@@ -202,12 +200,12 @@ class People:
 
     @act.register
     def _(self, event: events.Mint) -> None:
-        host = self._world.presses[event.press]
+        host = self._world.minters[event.minter]
         what = f"mint {event.count} at {host.name}"
-        self._do(host, what, lambda: strand(host.mint, event.count))
+        self._do(host, what, lambda: run_blocking(host.mint, event.count))
 
     @act.register
-    def _(self, event: events.Forge) -> None:
+    def _(self, event: events.ForgeOriginal) -> None:
         known, host = self.known(event.item), self._world.archives[event.archive]
         if known is None or host.name in self._judge.holdings[known.label.canonical]:
             return
@@ -230,7 +228,7 @@ class People:
             )
             archive.make(change)
 
-        self._do(host, f"forge item {event.item} at {host.name}", lambda: strand(forge))
+        self._do(host, f"forge item {event.item} at {host.name}", lambda: run_blocking(forge))
 
     @act.register
     def _(self, event: events.Settle) -> None:
@@ -249,22 +247,22 @@ class People:
         self._do(host, f"settle item {event.item} at {host.name} for {owner.name}", work)
 
     @act.register
-    def _(self, event: events.Stranger) -> None:
-        self._strangers.usurp(event)
+    def _(self, event: events.ForgeInclusion) -> None:
+        self._impostors.forge_inclusion(event)
 
     @act.register
-    def _(self, event: events.Pretender) -> None:
-        self._strangers.pretend(event)
+    def _(self, event: events.ForgeAcknowledgment) -> None:
+        self._impostors.forge_acknowledgment(event)
 
     @act.register
     def _(self, event: events.Readdress) -> None:
-        swapped = event.archive if event.swapped == events.NOBODY else event.swapped
-        host, other = self._world.archives[event.archive], self._world.archives[swapped]
+        swap_with = event.archive if event.swap_with == events.NO_ARCHIVE else event.swap_with
+        host, other = self._world.archives[event.archive], self._world.archives[swap_with]
         self._world.outside.spawn(self._readdress(host, other))
 
     async def _readdress(self, host: ArchiveHost, other: ArchiveHost) -> None:
         self._moves += 1
-        self._world.trace.say("people", f"{host.name} moves")
+        self._world.trace.log("people", f"{host.name} moves")
         for each in {host.name: host, other.name: other}.values():
             await each.stop()
         if other is host:
@@ -275,5 +273,16 @@ class People:
             host.move(its)
             other.move(mine)
         for each in {host.name: host, other.name: other}.values():
-            each.say(f"is at {each.address}")
+            each.log(f"is at {each.address}")
             each.start_after(0.0)
+
+
+def _copy_work(
+    host: ArchiveHost, label: Label, here: Holding | None, others: Sequence[str]
+) -> Callable[[], object]:
+    """Return a function that copies an item, refreshes a Copy, or tries to replace the Original."""
+    if here is None:
+        return lambda: host.copy(label)
+    if here.state is State.COPY:
+        return lambda: host.refresh(label)
+    return lambda: host.copy(label, others[0] if others else "")

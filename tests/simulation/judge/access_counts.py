@@ -1,8 +1,8 @@
-"""Accesses: how many readers were sent, how many archives were told of, and how many are counted.
+"""Counts of redirects, of acknowledged accesses, and of accesses that archives have counted.
 
-Nothing is believed of what resolvers say but how many accesses they speak of. A key is good for
-what was said with it first: who says it again, because the answer was lost or the message was
-doubled, adds nothing.
+None may exceed the one before it: no resolver acknowledges more accesses than it made redirects,
+and no archive counts more than were acknowledged. A key is valid for its first acknowledgment; the
+same one again, because its answer was lost or the message was duplicated, adds nothing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ibi.wire.requests import Acknowledgment
 if TYPE_CHECKING:
     from tests.simulation.programs.archive_host import ArchiveHost
 
-Reader = tuple[str, ...]
-"""What archives are told of him."""
+DisclosedAddresses = tuple[str, ...]
+"""The client addresses of a reader that a resolver discloses to archives."""
 Counts = Counter[tuple[str, str]]
-"""By the name of an archive, and by label."""
+"""Number of accesses by name of archive and label."""
 
 _COUNTED: Final = (
     "SELECT i.label, sum(a.count) FROM archive_access a "
@@ -29,31 +29,33 @@ _COUNTED: Final = (
 )
 
 
-class Accesses:
-    """Counts what was, and holds against it what is said."""
+class AccessCounts:
+    """Compares redirects, acknowledgments and counts."""
 
     def __init__(self, violate: Callable[[str], None], name: Callable[[str], str]) -> None:
-        """Begin with none; `name` tells what a person calls an item."""
+        """Start with none; `name` returns a readable name of an item."""
         self._violate = violate
         self._name = name
-        self._sent: Counter[tuple[str, str, str, Reader]] = Counter()
-        self._told: Counter[tuple[str, str, str, Reader]] = Counter()
+        self._sent: Counter[tuple[str, str, str, DisclosedAddresses]] = Counter()
+        self._told: Counter[tuple[str, str, str, DisclosedAddresses]] = Counter()
         self._sent_in_all: Counter[tuple[str, str, str]] = Counter()
         self._told_in_all: Counter[tuple[str, str, str]] = Counter()
-        """By resolver, archive and label: on a sheet it does not stand of whom they are."""
+        """By resolver, archive and label, as a sheet does not name the readers."""
         self._keys: dict[tuple[str, str], tuple[tuple[str, int], ...]] = {}
-        """Accesses by the key that archives were told of them with."""
+        """Accesses by archive and key of the acknowledgment."""
         self.sent: Counts = Counter()
         self.told: Counts = Counter()
 
-    def send(self, resolver: str, host: ArchiveHost, label: str, reader: Reader) -> None:
-        """See a resolver send a reader to an archive."""
+    def note_redirect(
+        self, resolver: str, host: ArchiveHost, label: str, reader: DisclosedAddresses
+    ) -> None:
+        """Note that a resolver redirected a reader to an archive."""
         self._sent[resolver, host.name, label, reader] += 1
         self._sent_in_all[resolver, host.name, label] += 1
         self.sent[host.name, label] += 1
 
-    def tell(self, host: ArchiveHost, said: Acknowledgment) -> None:
-        """See an archive be told of accesses: there are no more than readers were sent there."""
+    def note_acknowledgment(self, host: ArchiveHost, said: Acknowledgment) -> None:
+        """Check that no more accesses are acknowledged than redirects were made."""
         read = PersistentUrl.parse(said.persistent_url)
         resolver, label = read.resolver, read.label.canonical
         others = ((parse(spelling).canonical, count) for spelling, count in said.others)
@@ -72,9 +74,9 @@ class Accesses:
                 f"to {self._name(label)}, and sent him there {self._sent[whose]} times"
             )
         for each, count in counts:
-            self._tell(resolver, host.name, each, count)
+            self._note(resolver, host.name, each, count)
 
-    def _tell(self, resolver: str, host: str, label: str, count: int) -> None:
+    def _note(self, resolver: str, host: str, label: str, count: int) -> None:
         self.told[host, label] += count
         key = resolver, host, label
         self._told_in_all[key] += count
@@ -85,9 +87,10 @@ class Accesses:
             )
 
     def counted(self, host: ArchiveHost) -> Counts:
-        """Return what an archive has counted: no more than it was told of."""
+        """Return the counts of an archive; none may exceed the acknowledged accesses."""
         counts = {
-            (host.name, label): int(count) for label, count in host.catalogue_disk.look(_COUNTED)
+            (host.name, label): int(count)
+            for label, count in host.catalogue_database.inspect(_COUNTED)
         }
         for (_, label), count in counts.items():
             told = self.told[host.name, label]

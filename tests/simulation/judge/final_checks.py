@@ -1,8 +1,8 @@
-"""The aftermath: no fault any more, and everything that is promised comes true.
+"""Checks after the last event: without faults, everything that was begun must come to its end.
 
 Clocks are right, disks and the network work, every program runs, and administrators tell their
-archives where the others are by now. Then all that was begun ends, every item is found, and
-whatever readers were told of is told to the archives.
+archives the present addresses of the others. Then every transfer and deposit must end, every item
+must be found, and every access must be acknowledged and counted.
 """
 
 from __future__ import annotations
@@ -18,34 +18,33 @@ from tests.simulation.actors.people import FILE
 from tests.simulation.judge.access_counts import Counts
 from tests.simulation.judge.judge import READ
 from tests.simulation.programs.archive_host import ArchiveHost
-from tests.simulation.programs.archive_transport import place_of
-from tests.simulation.programs.resolver_host import HOT, ResolverHost
+from tests.simulation.programs.archive_transport import netloc_of
+from tests.simulation.programs.resolver_host import CACHE_SECONDS, ResolverHost
 from tests.simulation.world.network import Conditions
-from tests.simulation.world.virtual_time import LATENCY, strand
+from tests.simulation.world.virtual_time import LATENCY, run_blocking
 
 if TYPE_CHECKING:
-    from tests.simulation.judge.ground_truth import Kept
+    from tests.simulation.judge.ground_truth import AcknowledgedItem
     from tests.simulation.world.world import World
 
 _ROUND: Final = 120.0
 _KNOWN_TO_ALL: Final = 15.0
-"""Seconds in which all processes of a resolver hear of the digests that one has read, and some."""
+"""Seconds in which all processes of a resolver learn of the digests that one has read."""
 _PATIENT: Final = 10
-"""Rounds after which an administrator looks at what does not go on."""
+"""Rounds after which an administrator abandons transfers that make no progress."""
 _MOST: Final = 90
-"""Rounds after which what is not as it should be never will be."""
+"""Rounds after which an unmet condition is a violation."""
 
 
-class Aftermath:
-    """What comes after the last event."""
+class FinalChecks:
+    """Ends all faults, waits until all conditions are met, and checks every item."""
 
     def __init__(self, world: World) -> None:
-        """See to a world."""
         self._world = world
         self._judge = world.judge
 
-    async def see(self) -> None:
-        """Heal everything, wait, and look."""
+    async def run(self) -> None:
+        """End all faults, wait, and check."""
         self._heal()
         for round_ in range(_MOST):
             await asyncio.sleep(_ROUND)
@@ -62,13 +61,13 @@ class Aftermath:
         await self._read_all()
         await asyncio.sleep(_ROUND)
         self._check_counts(sent, told, counted)
-        for label, known in self._judge.known.items():
+        for label, known in self._judge.items.items():
             if label not in self._judge.contested:
                 self._check_owner(known)
 
     def _heal(self) -> None:
         world = self._world
-        world.trace.say("JUDGE", "no fault any more")
+        world.trace.log("JUDGE", "no fault any more")
         world.network.conditions = Conditions()
         world.network.cut_off = frozenset()
         for host in world.hosts.values():
@@ -79,28 +78,27 @@ class Aftermath:
             host.start_after(0.0)
 
     async def _readdress(self) -> None:
-        """Tell archives whose transfers wait where the others are."""
+        """Tell archives with open transfers the present addresses of the receivers."""
         for host in self._world.archives:
             if host.process is None:
                 continue
-            for id_, peer in host.catalogue_disk.look(
+            for id_, peer in host.catalogue_database.inspect(
                 "SELECT id, peer FROM archive_exchange WHERE state = 'open' AND role = 'giving'"
             ):
                 to = self._now_at(host, id_, peer)
                 if to:
-                    host.say(f"is told that {peer} is {to}")
+                    host.log(f"is told that {peer} is {to}")
                     await host.process.spawn(self._resume(host, id_, to))
 
     def _now_at(self, host: ArchiveHost, id_: str, peer: str) -> str:
-        """Return where the receiver of a transfer is now, if it is not where it was.
+        """Return the address of the receiver of a transfer, or "" if it has not changed.
 
-        Where it was others may have been before; of those who have heard nothing of it, nobody
-        can tell which was meant.
+        Several archives may have had the old address: one that knows the transfer comes first.
         """
-        place = place_of(peer)
+        place = netloc_of(peer)
         heard = "SELECT id FROM archive_exchange WHERE id = $1 AND role = 'receiving'"
         for other in self._world.archives:
-            if other.catalogue_disk.look(heard, id_):
+            if other.catalogue_database.inspect(heard, id_):
                 return other.base if place != other.address else ""
         for other in self._world.archives:
             if other is not host and place in other.addresses and place != other.address:
@@ -108,45 +106,49 @@ class Aftermath:
         return ""
 
     async def _abandon(self) -> None:
-        """Let go of what was to come, and nobody gives any more.
+        """Undo open transfers at receivers that no sender continues.
 
-        That happens only where an archive is at an address that was another's before, or where a
-        giver was told not to wait until the receiver has heard that it was undone.
+        There are such only if archives have swapped addresses, or if a sender was told not to wait
+        until the receiver had learned of the undo.
         """
         people = self._world.people
-        look = "SELECT id FROM archive_exchange WHERE state = 'open' AND role = $1"
+        inspect = "SELECT id FROM archive_exchange WHERE state = 'open' AND role = $1"
         archives = self._world.archives
-        given = {id_ for host in archives for (id_,) in host.catalogue_disk.look(look, "giving")}
+        given = {
+            id_
+            for host in archives
+            for (id_,) in host.catalogue_database.inspect(inspect, "giving")
+        }
         for host in archives:
-            for (id_,) in host.catalogue_disk.look(look, "receiving"):
+            for (id_,) in host.catalogue_database.inspect(inspect, "receiving"):
                 is_known = people.has_swapped or id_ in people.forced
                 if is_known and id_ not in given and host.process is not None:
-                    host.say(f"is told that nothing will come of transfer {id_[:6]}")
+                    host.log(f"is told that nothing will come of transfer {id_[:6]}")
                     await host.process.spawn(self._undo(host, id_))
 
     @staticmethod
     async def _undo(host: ArchiveHost, id_: str) -> None:
         try:
-            await strand(host.transfers.undo, id_, "me")
+            await run_blocking(host.transfers.undo, id_, "me")
         except IbiError as fault:
-            host.say(f"refuses (undo): {fault}")
+            host.log(f"refuses (undo): {fault}")
 
     @staticmethod
     async def _resume(host: ArchiveHost, id_: str, to: str) -> None:
         try:
-            await strand(host.transfers.resume, id_, "", to)
+            await run_blocking(host.transfers.resume, id_, "", to)
         except IbiError as fault:
-            host.say(f"refuses (resume): {fault}")
+            host.log(f"refuses (resume): {fault}")
 
     def _unmet(self) -> list[str]:
-        """Return what is not yet as it should be."""
+        """Return the conditions that are not met yet."""
         world = self._world
         down = [f"{host.name} is up" for host in world.hosts.values() if not host.is_up]
         if down:
             return down
         unmet = [f"item {each} is kept" for each in sorted(world.people.depositing)]
         for host in world.archives:
-            [(count,)] = host.catalogue_disk.look(
+            [(count,)] = host.catalogue_database.inspect(
                 "SELECT count(*) FROM archive_exchange WHERE state = 'open'"
             )
             if count:
@@ -158,25 +160,25 @@ class Aftermath:
                     unmet.append(f"{resolver.name} has {host.name} included")
                 elif known.address != host.address:
                     unmet.append(f"{resolver.name} knows where {host.name} is")
-            read = resolver.database.look(READ)
+            read = resolver.database.inspect(READ)
             unmet += [
                 f"{resolver.name} has read the digest of {host.name}"
                 for host in world.archives
                 if (host.id,) not in read
             ]
-            [(rows,)] = resolver.database.look("SELECT count(*) FROM resolver_acknowledgment")
+            [(rows,)] = resolver.database.inspect("SELECT count(*) FROM resolver_acknowledgment")
             waiting = max(rows, resolver.acknowledging.waiting)
             if waiting:
                 unmet.append(f"{resolver.name} has told of {waiting} accesses, or given them up")
         return unmet
 
     async def _read_all(self) -> None:
-        """Every item is found, and found to be what it was."""
+        """Check that every item is found, with its content."""
         for host in self._world.archives:
             self._judge.check_files(host)
-        self._judge.look_at_digests()
-        await asyncio.sleep(HOT + _KNOWN_TO_ALL)
-        for label, known in self._judge.known.items():
+        self._judge.note_digests_read()
+        await asyncio.sleep(CACHE_SECONDS + _KNOWN_TO_ALL)
+        for label, known in self._judge.items.items():
             if label in self._judge.contested:
                 await self._read_contested(known)
             else:
@@ -184,7 +186,7 @@ class Aftermath:
                 await self._read(known)
 
     def _accesses(self) -> tuple[Counts, Counts, Counts]:
-        """Return how many readers were sent, were told of, and are counted."""
+        """Return the counts of redirects, acknowledged accesses and counted accesses."""
         accesses = self._judge.accesses
         counted: Counts = Counter()
         for host in self._world.archives:
@@ -192,7 +194,7 @@ class Aftermath:
         return accesses.sent.copy(), accesses.told.copy(), counted
 
     def _check_counts(self, *before: Counts) -> None:
-        """While all is well, every access is told of and counted: at most once, and once."""
+        """Check that without faults every access is acknowledged and counted exactly once."""
         sent, told, counted = (
             after - since for after, since in zip(self._accesses(), before, strict=True)
         )
@@ -204,8 +206,8 @@ class Aftermath:
                         f"all is well, and {what}, which {act} {found[host, label]}"
                     )
 
-    async def _read(self, known: Kept) -> None:
-        owner = self._judge.original(known.label.canonical)
+    async def _read(self, known: AcknowledgedItem) -> None:
+        owner = self._judge.holder_of_original(known.label.canonical)
         deleted = [
             host
             for host, each in self._judge.holdings[known.label.canonical].items()
@@ -226,17 +228,17 @@ class Aftermath:
                         f"{outcome}"
                     )
 
-    def _is_settled_otherwise(self, resolver: ResolverHost, known: Kept) -> bool:
-        """Tell whether an operator's word was for one who has given the Original away since.
+    def _is_settled_otherwise(self, resolver: ResolverHost, known: AcknowledgedItem) -> bool:
+        """Tell whether an operator settled for an archive that has transferred the Original since.
 
-        Only the operator's next word is for another (docs/adr/0018).
+        Only another decision of the operator changes that (docs/adr/0018).
         """
         label = known.label.canonical
         settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
         is_settled = (resolver.base, label) in self._judge.settling
-        return is_settled and settled != self._judge.original(label)
+        return is_settled and settled != self._judge.holder_of_original(label)
 
-    async def _read_contested(self, known: Kept) -> None:
+    async def _read_contested(self, known: AcknowledgedItem) -> None:
         label = known.label.canonical
         holdings = self._judge.holdings[label].items()
         originals = [host for host, each in holdings if each.state is State.ORIGINAL]
@@ -247,14 +249,14 @@ class Aftermath:
             if settled in originals:
                 expected = {"Redirect"}
             elif (resolver.base, label) in self._judge.settling:
-                expected = {outcome}  # perhaps for one who has it no more
+                expected = {outcome}  # perhaps for an archive that has it no longer
             if outcome not in expected:
                 self._world.violate(
                     f"all is well, {' and '.join(originals)} claim item {known.number}, and "
                     f"{resolver.name} says of its Original: {outcome}"
                 )
             await asyncio.sleep(5.0)
-            on_record = resolver.database.look(
+            on_record = resolver.database.inspect(
                 "SELECT count(*) FROM resolver_conflict WHERE label = $1", label
             )
             if len(originals) > 1 and on_record == [(0,)]:
@@ -263,11 +265,11 @@ class Aftermath:
                     f"{both} claim item {known.number}, and {resolver.name} has no record of it"
                 )
 
-    def _check_owner(self, known: Kept) -> None:
-        """Who has an Original that somebody wanted is on record at all who were asked for it."""
-        owner = self._judge.original(known.label.canonical)
+    def _check_owner(self, known: AcknowledgedItem) -> None:
+        """Check that every resolver has recorded the owner of an Original that was required."""
+        owner = self._judge.holder_of_original(known.label.canonical)
         for resolver in self._world.resolvers if owner else ():
-            rows = resolver.database.look(
+            rows = resolver.database.inspect(
                 "SELECT archive FROM resolver_owner WHERE label = $1", known.label.canonical
             )
             is_on_record = rows == [(self._world.archive(owner).id,)]
@@ -276,9 +278,9 @@ class Aftermath:
                     f"{resolver.name} does not have on record that {owner} has item {known.number}"
                 )
 
-    def _check_content(self, known: Kept) -> None:
+    def _check_content(self, known: AcknowledgedItem) -> None:
         label = known.label.canonical
-        owner = self._judge.original(label)
+        owner = self._judge.holder_of_original(label)
         if owner:
             files = self._world.archive(owner).tree.items.get(known.label.spelling, {})
             stored = files.get(FILE)

@@ -1,7 +1,6 @@
-"""The truth of the whole world: what was minted, deposited, and where everything is.
+"""The true state of the whole world: labels minted, items deposited, and where each item is.
 
-What an archive has is told by its disk, at every commit. Nothing is believed of those who are
-judged.
+The state of an archive is read from its database after every commit, never from its messages.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from ibi.archive.rules.manifest import read_kept
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.wire.requests import Acknowledgment
-from tests.simulation.judge.access_counts import Accesses
-from tests.simulation.judge.inclusion_log import Inclusions
+from tests.simulation.judge.access_counts import AccessCounts
+from tests.simulation.judge.inclusion_log import InclusionLog
 
 if TYPE_CHECKING:
     from tests.simulation.programs.archive_host import ArchiveHost
@@ -27,73 +26,72 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Holding:
-    """How an archive has an item."""
+    """State of an item in one archive."""
 
     state: State
     since: float
-    """When it came."""
+    """Time at which the archive first had it."""
     is_handed: bool = False
     original_until: float = -1.0
-    """When it was last the Original, of one that is not."""
+    """Time at which it ceased to be the Original."""
 
 
 @dataclass(slots=True)
-class Kept:
-    """An item that a depositor was told is kept."""
+class AcknowledgedItem:
+    """An item whose deposit was acknowledged."""
 
     number: int
     label: Label
     contents: set[bytes]
-    """What its file may be: more than one while nobody was told that a revision was made."""
+    """Possible contents of its file: several while a revision is not acknowledged."""
 
 
-class Truth:
-    """Knows one world, and sees to what archives and minters promise."""
+class GroundTruth:
+    """Knows the state of one world, and checks the promises of archives and minters."""
 
     def __init__(self, world: World) -> None:
-        """Know nothing yet."""
         self._world = world
         self._labels: dict[str, str] = {}
         self._rows: dict[tuple[str, int], str] = {}
         self.holdings: defaultdict[str, dict[str, Holding]] = defaultdict(dict)
-        """By label, and by host."""
+        """By label and by name of host."""
         self._left: dict[tuple[str, str], float] = {}
-        self.known: dict[str, Kept] = {}
-        self.doomed: set[str] = set()
-        """Labels that somebody wanted to be deleted."""
+        self.items: dict[str, AcknowledgedItem] = {}
+        self.deletion_requested: set[str] = set()
+        """Labels whose deletion was requested."""
         self._deleted: set[str] = set()
-        """Labels of which somebody was told that they are."""
+        """Labels whose deletion was acknowledged."""
         self.contested: set[str] = set()
-        """Labels that somebody claims who has no right."""
+        """Labels with a forged Original."""
         self.forged: dict[str, str] = {}
-        """By which archive."""
+        """The archive with the forged Original, by label."""
         self.settled: dict[tuple[str, str], tuple[str, float]] = {}
-        """For whom operators settled which label at which resolver, and when."""
+        """By resolver and label: the archive that an operator settled for, and when."""
         self.settling: set[tuple[str, str]] = set()
-        """What they began to settle; it may be that nobody was told of the end of it."""
-        self.inclusions = Inclusions(world.loop.time, self._violate)
-        self.accesses = Accesses(self._violate, self.name)
+        """Resolver and label of decisions that were begun, whether acknowledged or not."""
+        self.inclusions = InclusionLog(world.loop.time, self._violate)
+        self.accesses = AccessCounts(self._violate, self.name)
         self.checks = 0
 
     def name(self, label: str) -> str:
-        """Return what a person calls an item."""
-        known = self.known.get(label)
+        """Return a readable name of an item."""
+        known = self.items.get(label)
         return f"item {known.number}" if known is not None else label
 
     # --- labels ---
 
-    def minted(self, who: str, labels: Sequence[str]) -> None:
-        """No label is given twice."""
+    def check_minted(self, minter: str, labels: Sequence[str]) -> None:
+        """Check that no label is given twice."""
         self.checks += 1
         for label in labels:
             if label in self._labels:
-                self._violate(f"{label} was given by {self._labels[label]}, and then by {who}")
-            self._labels[label] = who
+                self._violate(f"{label} was given by {self._labels[label]}, and then by {minter}")
+            self._labels[label] = minter
 
     # --- what archives have ---
 
     def watch(self, host: ArchiveHost) -> None:
-        """Look at an archive's disk at every commit."""
+        """Read the changed rows of a catalogue after every commit."""
         changed: dict[int, None] = {}
 
         def row(_kind: int, _database: str, table: str, number: int) -> None:
@@ -104,21 +102,21 @@ class Truth:
             numbers = list(changed)
             changed.clear()
             for number in numbers:
-                self._look(host, number)
+                self._read_row(host, number)
 
-        host.catalogue_disk.watch(row)
-        host.catalogue_disk.on_commit = commit
+        host.catalogue_database.watch(row)
+        host.catalogue_database.on_commit = commit
 
-    def _look(self, host: ArchiveHost, number: int) -> None:
-        rows = host.catalogue_disk.look(
+    def _read_row(self, host: ArchiveHost, number: int) -> None:
+        rows = host.catalogue_database.inspect(
             "SELECT label, kind, state, document FROM archive_item WHERE id = $1", number
         )
         if not rows:
             label = self._rows.pop((host.name, number), "")
             if label and self.holdings[label].pop(host.name, None) is not None:
                 self._left[label, host.name] = self._world.loop.now
-                host.say(f"has {self.name(label)} no more")
-                self._judge(label)
+                host.log(f"has {self.name(label)} no more")
+                self._check_holders(label)
             return
         [(label, kind, state, document)] = rows
         if kind != "data":
@@ -132,16 +130,16 @@ class Truth:
         after = before or Holding(state, now)
         self.holdings[label][host.name] = after
         if before is None or before.state is not state or before.is_handed is not is_handed:
-            host.say(f"has {self.name(label)}: {state}{', handed over' if is_handed else ''}")
+            host.log(f"has {self.name(label)}: {state}{', handed over' if is_handed else ''}")
         if before is not None and before.state is State.ORIGINAL and state is not State.ORIGINAL:
             after.original_until = now
         if state is State.DELETED:
             self._left[label, host.name] = now
         after.state, after.is_handed = state, is_handed
-        self._judge(label)
+        self._check_holders(label)
 
-    def _judge(self, label: str) -> None:
-        """One archive has the Original, or it is on its way; somebody has what was deposited."""
+    def _check_holders(self, label: str) -> None:
+        """Check that one archive has the Original of an item, or that it is being transferred."""
         self.checks += 1
         if label in self.contested:
             return
@@ -152,36 +150,36 @@ class Truth:
             self._violate(f"{both} both have the Original of {self.name(label)}")
         if originals and label in self._deleted:
             self._violate(f"{self.name(label)} was deleted, and {originals[0]} has its Original")
-        if label not in self.known or originals or label in self.doomed:
+        if label not in self.items or originals or label in self.deletion_requested:
             return
         if not holdings:
-            self._violate(f"nobody has {self.name(label)} any more")
+            self._violate(f"no archive has {self.name(label)} any more")
         elif not any(each.is_handed for each in holdings.values()):
-            self._violate(f"nobody has the Original of {self.name(label)}, nor waits for it")
+            self._violate(f"no archive has the Original of {self.name(label)}, nor expects it")
 
-    def deleted(self, label: str) -> None:
-        """What somebody was told is deleted stays so."""
+    def check_deleted(self, label: str) -> None:
+        """Check that an item whose deletion was acknowledged has no Original."""
         self._deleted.add(label)
-        self._judge(label)
+        self._check_holders(label)
 
-    def original(self, label: str) -> str:
-        """Return who has the Original; empty if nobody has."""
+    def holder_of_original(self, label: str) -> str:
+        """Return the name of the host that has the Original, or ""."""
         holdings = self.holdings[label].items()
         return next((host for host, each in holdings if each.state is State.ORIGINAL), "")
 
     # --- deposits ---
 
-    def acknowledged(self, host: ArchiveHost, number: int, label: Label, content: bytes) -> None:
-        """What a depositor was told is kept, is."""
+    def check_deposit(self, host: ArchiveHost, number: int, label: Label, content: bytes) -> None:
+        """Check that an acknowledged deposit is in the catalogue."""
         name = label.canonical
-        self.known[name] = Kept(number, label, {content})
-        host.say(f"keeps item {number}: {label}")
+        self.items[name] = AcknowledgedItem(number, label, {content})
+        host.log(f"keeps item {number}: {label}")
         if host.name not in self.holdings[name]:
             self._violate(f"{host.name} said that item {number} is kept, and has it not")
-        self._judge(name)
+        self._check_holders(name)
 
-    def started(self, host: Host) -> None:
-        """Whatever an archive has, it has whole, and what was decided is finished."""
+    def check_started(self, host: Host) -> None:
+        """Check that a started archive has finished its journal, and that its files are whole."""
         if host.name.startswith("a"):
             archive = self._world.archive(host.name)
             if archive.tree.journal and not archive.disk.is_broken:
@@ -189,9 +187,9 @@ class Truth:
             self.check_files(archive)
 
     def check_files(self, host: ArchiveHost) -> None:
-        """What the catalogue says of files is what lies on the disk."""
+        """Check that catalogue and stored files agree."""
         self.checks += 1
-        rows = host.catalogue_disk.look(
+        rows = host.catalogue_database.inspect(
             "SELECT i.label, f.path, f.sha256 "
             "FROM archive_file f JOIN archive_item i ON i.id = f.item"
         )
@@ -203,8 +201,8 @@ class Truth:
         self._check_manifests(host)
 
     def _check_manifests(self, host: ArchiveHost) -> None:
-        """What lies beside the files says the same as the catalogue."""
-        rows = host.catalogue_disk.look("SELECT label, state FROM archive_item")
+        """Check that catalogue and manifests agree."""
+        rows = host.catalogue_database.inspect("SELECT label, state FROM archive_item")
         states = dict(rows)
         for label, holdings in self.holdings.items():
             holding = holdings.get(host.name)
@@ -223,13 +221,13 @@ class Truth:
 
     # --- accesses ---
 
-    def told(self, host: ArchiveHost, said: Acknowledgment) -> None:
-        """No access is told of twice."""
+    def check_acknowledgment(self, host: ArchiveHost, said: Acknowledgment) -> None:
+        """Check that no access is acknowledged twice."""
         self.checks += 1
-        self.accesses.tell(host, said)
+        self.accesses.note_acknowledgment(host, said)
 
-    def counted(self, host: ArchiveHost) -> None:
-        """No access is counted twice."""
+    def check_counts(self, host: ArchiveHost) -> None:
+        """Check that no access is counted twice."""
         self.checks += 1
         self.accesses.counted(host)
 

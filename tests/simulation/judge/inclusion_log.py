@@ -1,4 +1,4 @@
-"""Who is included by which resolver, by what stands on its disk, and since when."""
+"""Which resolver has included which archive, and since when, by the database of the resolver."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ if TYPE_CHECKING:
     from ibi.model.registration import RegisteredArchive
 
 
-class Inclusions:
-    """Sees every commit of registries; whatever their processes have in mind is not asked."""
+class InclusionLog:
+    """Reads the registries after every commit, not the memory of their processes."""
 
     def __init__(self, now: Callable[[], float], violate: Callable[[str], None]) -> None:
-        """Have seen nobody."""
         self._now = now
         self._violate = violate
         self._since: defaultdict[str, dict[str, float]] = defaultdict(dict)
         self._versions: defaultdict[tuple[str, str], list[RegisteredArchive]] = defaultdict(list)
-        """All that ever stood on record of an archive, by the registry and its id."""
+        """All records of an archive in order, by registry and id."""
         self._served: dict[tuple[str, str], list[int]] = {}
-        """Requests of an archive that came, and that are being served."""
+        """Number of requests of an archive, and number of those being served."""
         self._told: dict[tuple[str, str], str] = {}
-        """Where an archive was told that it is included, if it has said nothing since."""
+        """Address at which an archive was told that it is included, until its next request."""
 
     def watch(self, database: MemoryDatabase) -> None:
-        """Look at a registry whenever an archive in it changes."""
+        """Read the record of an archive after every commit that changes it."""
         changed: dict[int, None] = {}
 
         def row(_kind: int, _database: str, table: str, number: int) -> None:
@@ -40,13 +39,13 @@ class Inclusions:
             numbers = list(changed)
             changed.clear()
             for number in numbers:
-                self._look(database, number)
+                self._read_row(database, number)
 
         database.watch(row)
         database.on_commit = commit
 
-    def _look(self, database: MemoryDatabase, number: int) -> None:
-        rows = database.look("SELECT document FROM resolver_archive WHERE rowid = $1", number)
+    def _read_row(self, database: MemoryDatabase, number: int) -> None:
+        rows = database.inspect("SELECT document FROM resolver_archive WHERE rowid = $1", number)
         for (document,) in rows:
             archive = read_archive(document)
             self._versions[database.name, archive.id].append(archive)
@@ -58,7 +57,7 @@ class Inclusions:
             self._compare(database.name, archive)
 
     def _compare(self, registry: str, archive: RegisteredArchive) -> None:
-        """What an archive was told stands on record, until it says something else."""
+        """Check that the record of an archive agrees with the last answer to it."""
         told = self._told.get((registry, archive.id), "")
         if told and told != archive.address:
             self._violate(
@@ -67,12 +66,12 @@ class Inclusions:
             )
 
     def since(self, database: MemoryDatabase, moment: float) -> list[str]:
-        """Return who was included at a moment, and is still."""
+        """Return the ids of archives that have been included since before a moment."""
         since = self._since[database.name]
         return [name for name, began in since.items() if began <= moment]
 
     def version(self, database: MemoryDatabase, archive: RegisteredArchive) -> int:
-        """Return which of all that ever stood on record of an archive this is; the last such."""
+        """Return the number of this record among all of its archive; the last if it recurs."""
         versions = self._versions[database.name, archive.id]
         for number in reversed(range(len(versions))):
             if versions[number] == archive:
@@ -80,7 +79,7 @@ class Inclusions:
         return len(versions)
 
     def begin(self, database: MemoryDatabase, archive: str) -> int:
-        """See a request of an archive come, or of somebody in its name; return its number."""
+        """Note a request in the name of an archive; return its number."""
         served = self._served.setdefault((database.name, archive), [0, 0])
         served[0] += 1
         served[1] += 1
@@ -88,7 +87,7 @@ class Inclusions:
         return served[0]
 
     def end(self, database: MemoryDatabase, archive: str, number: int, told: str) -> None:
-        """See it answered: `told` is where the archive was found, if it was told so."""
+        """Note the answer to a request; `told` is the confirmed address, if any."""
         key = database.name, archive
         self._served[key][1] -= 1
         is_alone = self._served[key] == [number, 0]

@@ -1,4 +1,4 @@
-"""All planted bugs: what the simulation does not find, it does not look for."""
+"""All planted bugs, which show that the simulation checks each rule."""
 
 from __future__ import annotations
 

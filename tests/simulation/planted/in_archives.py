@@ -1,4 +1,4 @@
-"""Bugs planted in archives: in deposits, and in what makes a change durable."""
+"""Bugs planted in archives: deposits, digests, keys, and the durability of changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ibi.wire.url_list import Related
 from tests.simulation.planted.mutation import Mutation
 from tests.simulation.world.disks import MemoryDatabase
 from tests.simulation.world.machines import Host
-from tests.simulation.world.virtual_time import PROCESS, strand
+from tests.simulation.world.virtual_time import PROCESS, run_blocking
 
 T = TypeVar("T")
 
@@ -56,17 +56,17 @@ def _make_without_files(self: Archive, change: Change) -> None:
 
 
 def _make_later(self: Archive, change: Change) -> None:
-    """Answer first: it will be written soon enough."""
+    """Acknowledge a change, and write it five seconds later."""
     PROCESS.get().spawn(_in_a_while(self, change))
 
 
 async def _in_a_while(archive: Archive, change: Change) -> None:
     await asyncio.sleep(5.0)
-    await strand(_make, archive, change)
+    await run_blocking(_make, archive, change)
 
 
 def _promised(self: Archive, label: Label | str) -> ItemWithMetadata:
-    """Show what will be there soon."""
+    """Return an item that is not stored yet."""
     try:
         return _look(self, label)
     except UnknownError:
@@ -79,8 +79,8 @@ def _unsettled(self: Archive) -> None:
 
 
 def _unsynced(self: MemoryDatabase, work: Callable[[Execute], T]) -> T:
-    """Commit in memory; what the disk has is one step behind."""
-    on_disk = self.copied()
+    """Commit in memory only; the disk is one transaction behind."""
+    on_disk = self.snapshot()
     result = _transaction(self, work)
     self.__dict__["on_disk"] = on_disk
     return result

@@ -1,4 +1,4 @@
-"""Bugs planted in minters."""
+"""Bugs planted in minting."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _credulous(
     request: Request,
     limits: ReservationLimits,
 ) -> Reservation | Postponement:
-    """Take the clock's word for it: after all, it is a clock."""
+    """Trust the wall clock, even if it is behind the mark."""
     now = request.now
     if entry.mark is not None and entry.mark > now.wall:
         entry = replace(entry, mark=now.wall, seen=now)
@@ -67,7 +67,7 @@ def _take_none(self: StretchAllocator, drawn: Allocation) -> None:
 def _from_the_last(
     current_date: int, last: int | None, r: int, count: int
 ) -> tuple[int, list[int]]:
-    """Begin with the last one, which is not after itself."""
+    """Start at the last instant given, instead of after it."""
     return _create_dates(current_date, None if last is None else last - r, r, count)
 
 

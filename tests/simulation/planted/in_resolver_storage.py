@@ -1,4 +1,4 @@
-"""Bugs planted in what resolvers keep: accesses, keys, and what several processes share."""
+"""Bugs planted in what resolvers store: accesses, keys, records and worker leases."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def _at_once(self: SerialExecutor, act: Coroutine[Any, Any, object]) -> ob
 def _change_read_before(
     self: SqlArchives, name: str, change: ChangeArchive
 ) -> RegisteredArchive | None:
-    """Change what was read a moment ago, in a step of its own."""
+    """Change a record from a read outside the transaction."""
     before = next(iter(self.archives([name])), None)
     changed = change(before)
     wait(asyncio.sleep(0.5))
@@ -109,13 +109,13 @@ async def _take_and_keep(self: PendingAccesses, since: int) -> TakenAccesses:
 def _keyed_and_kept(
     row: PendingAcknowledgment, acknowledgment: str, most: int, now: int
 ) -> list[PendingAcknowledgment]:
-    """Tell of a whole sheet by the key of its first line, and keep the sheet."""
+    """Acknowledge a whole sheet by the key of its first line, and keep the sheet."""
     keyed = _keyed(row, acknowledgment, most, now)
     return keyed if len(keyed) > 1 else [row, replace(keyed[0], id=0)]
 
 
 async def _register_once(self: WorkerLeases) -> None:
-    """Go on under the old name, whatever others say."""
+    """Continue under the old name after being declared gone."""
     if not self.process:
         await _register(self)
 

@@ -1,4 +1,4 @@
-"""Bugs planted in resolvers: in what they believe, say and remember."""
+"""Bugs planted in resolvers: searches, decisions, owners, digests and cached redirects."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _no_rivals(question: Question, evidence: Evidence) -> None:
 
 
 def _content(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
-    """Ask nobody else: those who are likely to know were asked."""
+    """Decide after the candidates have answered, without asking the others."""
     del offers
     return decision.decide(question, replace(evidence, others_held_back=False))
 
@@ -71,7 +71,7 @@ def _unmoved(self: RedirectCache) -> None:
 
 
 async def _trusting(self: LogFollower, name: str, leases: ArchiveLeases) -> bool:
-    """Take silence for the news that there are none."""
+    """Renew leases although the log could not be read."""
     goes_on = await _read_on(self, name, leases)
     for lease, first in leases._given:  # noqa: SLF001
         lease.until = first + leases._longest  # noqa: SLF001
@@ -79,7 +79,7 @@ async def _trusting(self: LogFollower, name: str, leases: ArchiveLeases) -> bool
 
 
 def _only_who_answers(archive: RegisteredArchive | None) -> object:
-    """Count those who are down as switched off."""
+    """Treat archives that are down as switched off."""
     return None if archive is None or archive.outage is not None else _standing(archive)
 
 

@@ -1,4 +1,4 @@
-"""Bugs planted in what archives promise each other: transfers and copies."""
+"""Bugs planted in transfers and copies between archives."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _undo_alone(self: TransferSender, exchange: TransferRecord, who: str) -> Non
 
 
 def _offered_late(self: TransferReceiver, offer: TransferOffer, pair: Pair) -> TransferReply:
-    """Open what has ended: it is offered, after all."""
+    """Open a transfer for a late offer although it has ended."""
     standing = transfer.standing(pair.item, offer.id)
     if standing is not None:
         return replace(standing, digest=pairs.digest_of(self._archive, pair))

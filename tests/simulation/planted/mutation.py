@@ -1,4 +1,4 @@
-"""A planted bug: a small change of a real rule, as somebody might make it by mistake."""
+"""A planted bug: a small change of a real rule, as it might be made by mistake."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from unittest.mock import patch
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """A planted bug."""
+    """A planted bug, and the number of seeds in which it must be found."""
 
     name: str
     patches: Mapping[str, Any]
-    """What is put in its place, by where it is."""
+    """Replacements by dotted name."""
     within: int = 60
-    """Seeds in which it has to be found."""
+    """Number of seeds in which it must be found."""
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """Plant it."""
+        """Replace the names while the context is open."""
         with ExitStack() as stack:
             for place, value in self.patches.items():
                 stack.enter_context(patch(place, value))

@@ -1,4 +1,4 @@
-"""An archive of the simulated world: the real one, but for its machine and its wires."""
+"""An archive of the simulated world: the real code on a simulated machine and network."""
 
 from __future__ import annotations
 
@@ -41,51 +41,50 @@ from ibi.model.metadata_record import MetadataRecord, Text
 from ibi.wire import requests
 from ibi.wire.requests import Acknowledgment
 from tests.simulation.programs.archive_transport import (
-    AnnouncingClient,
-    Finder,
-    WiredPeer,
-    WiredSource,
+    OriginalFinder,
+    SimulatedPeer,
+    SimulatedResolverClient,
+    SimulatedSource,
 )
 from tests.simulation.world.machines import Host
 from tests.simulation.world.memory_store import MemoryStore
-from tests.simulation.world.stored_tree import Tree
-from tests.simulation.world.virtual_time import strand
+from tests.simulation.world.stored_tree import StoredTree
+from tests.simulation.world.virtual_time import run_blocking
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
-TOKEN: Final = "token"  # noqa: S105  # of nobody
+TOKEN: Final = "token"  # noqa: S105  # no secret
 _ROUND: Final = 1800.0
-"""Seconds between two rounds of what an archive does now and then."""
+"""Seconds between two rounds of housekeeping."""
 
 
 class ArchiveHost(Host):
     """A machine on which an archive runs."""
 
     def __init__(self, world: World, number: int) -> None:
-        """Stand there with an empty disk."""
         self.number = number
         super().__init__(world, f"a{number}", f"a{number}.example.org")
-        self.tree = Tree()
+        self.tree = StoredTree()
         self.subsystem = Subsystem(host=self.address, ip=f"150.163.34.{number}")
         self.service: Forms | None = None
-        self.catalogue_disk = self.disk.database("catalogue", ARCHIVE_MIGRATIONS)
+        self.catalogue_database = self.disk.database("catalogue", ARCHIVE_MIGRATIONS)
         world.judge.watch(self)
 
     @property
     def base(self) -> str:
-        """The address, as it stands in a URL."""
+        """The address as a URL."""
         return f"http://{self.address}"
 
     @property
     def id(self) -> str:
-        """What resolvers know it by."""
+        """The service label by which resolvers know the archive."""
         return self.service.label.canonical if self.service is not None else ""
 
     def open(self) -> None:
-        """Open what is on the disk."""
+        """Build the services of the archive on what is on the disk."""
         clock = self.clock
-        self.catalogue = sql_catalogue(self.catalogue_disk, quick=True)
+        self.catalogue = sql_catalogue(self.catalogue_database, quick=True)
         ledger = SqlLedger(self.disk.database("ledger"))
         self.minter = Minter(self.subsystem, ledger, clock, self.memory)
         store = MemoryStore(self.tree, clock)
@@ -106,22 +105,24 @@ class ArchiveHost(Host):
             self.archive,
             self.base,
             founded.forms,
-            lambda address, _: WiredPeer(network, name, address),
-            lambda address, ticket: WiredSource(network, name, address, ticket),
+            lambda address, _: SimulatedPeer(network, name, address),
+            lambda address, ticket: SimulatedSource(network, name, address, ticket),
         )
-        self.copies = Copies(self.archive, Finder(self.world, self), self.base)
+        self.copies = Copies(self.archive, OriginalFinder(self.world, self), self.base)
         self.announcer = Announcer(
             self.links,
-            AnnouncingClient(network, self),
+            SimulatedResolverClient(network, self),
             self._record,
             clock,
             observe=lambda _: None,
-            jitter=self.world.chance.of(f"jitter/{name}").random,
+            jitter=self.world.seeded.stream(f"jitter/{name}").random,
         )
 
     def _mint(self, count: int) -> Sequence[Forms]:
         minted = [Forms.of(each.rep, each.ibip) for each in self.minter.mint_many(count)]
-        self.world.judge.minted(self.name, [label.canonical for each in minted for label in each])
+        self.world.judge.check_minted(
+            self.name, [label.canonical for each in minted for label in each]
+        )
         return minted
 
     def _record(self) -> ArchiveRecord:
@@ -130,7 +131,7 @@ class ArchiveHost(Host):
         return ArchiveRecord(self.address, self.service.label, ip, "ibi-0.1", "me@example.org")
 
     async def begin(self) -> None:
-        """Begin to work."""
+        """Start the background work."""
         self.answering.counting.open()
         self.filling.start()
         self.transfers.start()
@@ -139,48 +140,48 @@ class ArchiveHost(Host):
         self._running.spawn(self._rounds())
 
     async def _rounds(self) -> None:
-        """Keep house as `ibi.archive.housekeeping` does: at the start, and then now and again."""
+        """Run the housekeeping at intervals, as `ibi.archive.housekeeping` does."""
         while True:
             with suppress(IbiError):
-                await strand(self.deposits.sweep)
+                await run_blocking(self.deposits.sweep)
             with suppress(IbiError):
-                await strand(self.used_keys.forget)
+                await run_blocking(self.used_keys.forget)
             await asyncio.sleep(_ROUND)
 
     async def end(self) -> None:
-        """End in good order."""
-        await strand(self.announcer.stop)
-        await strand(self.transfers.stop)
+        """Stop in order."""
+        await run_blocking(self.announcer.stop)
+        await run_blocking(self.transfers.stop)
         await self.answering.counting.close()
-        await strand(self.minter.close)
+        await run_blocking(self.minter.close)
 
-    def lost(self) -> None:
-        """Lose bytes that were not durable."""
+    def on_power_loss(self) -> None:
+        """Drop bytes that were not durable."""
         self.tree.lose_power()
 
-    # --- what others ask ---
+    # --- requests of other programs ---
 
-    async def asked(
+    async def answer_resolver(
         self, service: str, query: str, *, is_true: bool = True
     ) -> tuple[int, bytes, bool]:
-        """Answer a request of a resolver: a status, a text, and whether it is personal.
+        """Answer a resolver; return status, body, and whether the answer is for one client only.
 
-        One that is not true tells of accesses that nobody made.
+        `is_true` is False for forged acknowledgments, which the judge must not count.
         """
         if parse(service) not in tuple(self.identity.service):
             return 404, b"", False
         scope = {"type": "http", "method": "GET", "query_string": query.encode(), "headers": []}
         said = requests.decode(query)
         if isinstance(said, Acknowledgment) and is_true:
-            self.world.judge.told(self, said)
+            self.world.judge.check_acknowledgment(self, said)
         answer = await self.answering.serve(Request(scope))
         if isinstance(said, Acknowledgment):
-            self.world.judge.counted(self)
+            self.world.judge.check_counts(self)
         personal = "private" in answer.headers.get("cache-control", "")
         return answer.status_code, bytes(answer.body), personal
 
-    async def tell_digest(self, epoch: str, after: int) -> tuple[int, bytes]:
-        """Answer a resolver that reads the digest."""
+    async def digest_page(self, epoch: str, after: int) -> tuple[int, bytes]:
+        """Return the status and body of a page of the digest."""
         query = f"epoch={epoch}&after={after}" if after else ""
         scope = {"type": "http", "method": "GET", "query_string": query.encode(), "headers": []}
         try:
@@ -189,19 +190,19 @@ class ArchiveHost(Host):
             return problem_of(fault)[0].status, b""
         return answer.status_code, bytes(answer.body)
 
-    async def hear(self, message: Message) -> TransferReply | Problem:
-        """Hear another archive."""
-        return await _problems(strand(self.transfers.hear, message))
+    async def receive(self, message: Message) -> TransferReply | Problem:
+        """Answer a transfer message of another archive."""
+        return await _problems(run_blocking(self.transfers.hear, message))
 
-    async def tell_manifest(self, label: str) -> bytes | None:
-        """Tell another archive what an item is; None if it is not here."""
+    async def read_manifest(self, label: str) -> bytes | None:
+        """Return the manifest of an item, or None if it is not here."""
         held = self.catalogue.items.find(parse(label).canonical)
         if held is None:
             return None
         return manifest(replace(held.item, transfer=None), self.archive.files(held))
 
-    async def tell_bytes(self, place: str, path: str, offset: int, count: int) -> bytes | None:
-        """Tell another archive bytes of a file; None if it is not here."""
+    async def read_bytes(self, place: str, path: str, offset: int, count: int) -> bytes | None:
+        """Return bytes of a file, or None if it is not here."""
         held = self.catalogue.items.find(parse(place).canonical)
         if held is None or held.item.state is State.DELETED:
             return None
@@ -210,14 +211,14 @@ class ArchiveHost(Host):
         except UnknownError:
             return None
 
-    # --- what people do, in a strand ---
+    # --- actions of people; they block, so they run in a greenlet ---
 
     def open_deposit(self, title: str) -> str:
-        """Begin a deposit; return its number."""
+        """Open a deposit; return its id."""
         return self.deposits.open(DepositRequest(metadata={"title": title}), "me").id
 
     def send(self, deposit: str, path: str, content: bytes, *, is_all: bool) -> int:
-        """Send of a file what is not here yet; return how much is."""
+        """Send the missing part of a file; return the number of bytes that are here."""
         staged = {each.path: each for each in self.deposits.staged(deposit)}.get(path)
         if staged is not None and staged.file is not None:
             return staged.size
@@ -229,18 +230,18 @@ class ArchiveHost(Host):
         return len(content)
 
     def complete(self, deposit: str, *, is_whole: bool = True) -> Label:
-        """Say that all has come; when this returns, the item is kept."""
+        """Complete a deposit, twice; when this returns, the item is durable."""
         label = self.deposits.complete(deposit, "me").item.forms.label
         if not is_whole:
             self.world.violate(f"{self.name} made {label} of half a deposit")
-        # The answer may be lost on its way: who asks again is told the same.
+        # The answer may be lost: the same request again must give the same label.
         again = self.deposits.complete(deposit, "me").item.forms.label
         if again != label:
             self.world.violate(f"one deposit became {label}, and then {again}")
         return label
 
     def revise(self, label: Label, path: str, content: bytes) -> Label:
-        """Put another file in the place of one; when this returns, it is kept."""
+        """Replace a file; when this returns, the change is durable."""
         opened = self.deposits.open(DepositRequest(item=str(label)), "me").id
         self.send(opened, path, content, is_all=True)
         return self.complete(opened)
@@ -251,14 +252,14 @@ class ArchiveHost(Host):
             return self.copies.copy(sources, label, "me", address)
 
     def refresh(self, label: Label) -> bool:
-        """Bring a Copy up to date."""
+        """Refresh a Copy."""
         with self.sources() as sources:
             return self.copies.refresh(sources, label, "me")
 
     def sources(self) -> SourcePool:
-        """Return the ways to other archives."""
+        """Return the pool of connections to other archives."""
         network, name = self.world.network, self.name
-        return SourcePool(lambda address: WiredSource(network, name, address))
+        return SourcePool(lambda address: SimulatedSource(network, name, address))
 
 
 def _unpack(*_: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""The ports by which archives and resolvers reach each other, over the simulated network."""
+"""Outbound ports of an archive, over the simulated network."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 _PIECE: Final = 32
-"""Bytes of a file that come at a time."""
+"""Bytes of a file per request."""
 _PATIENCE: Final = 20.0
 _OK: Final = 200
 _REFUSED: Final = range(400, 500)
 _NOT_FOUND: Final = 404
 
 
-def place_of(address: str) -> str:
-    """Return the host and port of an address."""
+def netloc_of(address: str) -> str:
+    """Return the host and port of a URL."""
     return urlsplit(address).netloc
 
 
-class WiredPeer:
-    """The archive on the other side of a transfer."""
+class SimulatedPeer:
+    """The receiver of a transfer."""
 
     def __init__(self, network: Network[Host], sender: str, address: str) -> None:
-        """Know where it is."""
         self._network = network
         self._sender = sender
         self._address = address
 
     def say(self, message: Message) -> Said:
-        """Say something, and return what it answers."""
+        """Send a message; return the reply."""
         what = f"{type(message).__name__} {message.id[:6]}"
         call = self._network.call(
             self._sender,
-            place_of(self._address),
+            netloc_of(self._address),
             what,
-            lambda host: as_archive(host).hear(message),
+            lambda host: as_archive(host).receive(message),
             _PATIENCE,
         )
         try:
@@ -65,14 +64,14 @@ class WiredPeer:
         return answer
 
     def close(self) -> None:
-        """Have nothing to let go of."""
+        """Do nothing: there is no connection to close."""
 
 
-class WiredSource:
-    """Another archive, from which items are pulled."""
+class SimulatedSource:
+    """Another archive, from which items are copied."""
 
     def __init__(self, network: Network[Host], sender: str, address: str, ticket: str = "") -> None:
-        """Know where it is; nothing here needs a ticket."""
+        """Connect to an address; `ticket` is not checked here."""
         del ticket
         self._network = network
         self._sender = sender
@@ -82,9 +81,9 @@ class WiredSource:
         """Return the manifest of an item."""
         call = self._network.call(
             self._sender,
-            place_of(self.address),
+            netloc_of(self.address),
             "a request for a manifest",
-            lambda host: as_archive(host).tell_manifest(label),
+            lambda host: as_archive(host).read_manifest(label),
             _PATIENCE,
         )
         return self._known(self._waited(call), "item", label)
@@ -99,9 +98,9 @@ class WiredSource:
             at = offset
             call = self._network.call(
                 self._sender,
-                place_of(self.address),
+                netloc_of(self.address),
                 "a request for bytes",
-                lambda host: as_archive(host).tell_bytes(place, path, at, _PIECE),  # noqa: B023
+                lambda host: as_archive(host).read_bytes(place, path, at, _PIECE),  # noqa: B023
                 _PATIENCE,
             )
             piece = self._known(self._waited(call), "file", path)
@@ -123,14 +122,13 @@ class WiredSource:
         return found
 
     def close(self) -> None:
-        """Have nothing to let go of."""
+        """Do nothing: there is no connection to close."""
 
 
-class Finder:
-    """Where Originals are, as the resolvers say to which an archive is linked."""
+class OriginalFinder:
+    """Finds Originals through the resolvers to which an archive is linked."""
 
     def __init__(self, world: World, own: ArchiveHost) -> None:
-        """Ask for an archive."""
         self._world = world
         self._own = own
 
@@ -139,7 +137,7 @@ class Finder:
         for link in self._own.links.all():
             call = self._world.network.call(
                 self._own.name,
-                place_of(link.resolver),
+                netloc_of(link.resolver),
                 "a search for an Original",
                 lambda host: as_resolver(host).find_original(label),
                 60.0,
@@ -149,24 +147,23 @@ class Finder:
             except UnreachableError:
                 continue
             if location:
-                return f"http://{place_of(location)}"
+                return f"http://{netloc_of(location)}"
         raise StateError(f"No resolver says where the Original of {label} is.")
 
 
-class AnnouncingClient:
-    """Says to resolvers that an archive is on or off."""
+class SimulatedResolverClient:
+    """Sends inclusion and exclusion requests of an archive to resolvers."""
 
     def __init__(self, network: Network[Host], own: ArchiveHost) -> None:
-        """Speak for an archive."""
         self._network = network
         self._own = own
 
     def ask(self, link: Link, request: LinkRequest, seconds: float) -> Outcome:
-        """Send a request and tell what became of it."""
+        """Send a request; return the outcome."""
         query = encode(request)
         call = self._network.call(
             self._own.name,
-            place_of(link.resolver),
+            netloc_of(link.resolver),
             request.subject,
             lambda host: as_resolver(host).include(query, f"192.0.2.{self._own.number}"),
             seconds,
@@ -179,7 +176,7 @@ class AnnouncingClient:
 
 
 def as_archive(host: Host) -> ArchiveHost:
-    """Return an archive; whoever is none does not speak its language."""
+    """Return the host as an archive; UnreachableError if it is none."""
     from tests.simulation.programs.archive_host import ArchiveHost  # noqa: PLC0415  # each needs the other
 
     if not isinstance(host, ArchiveHost):
@@ -188,7 +185,7 @@ def as_archive(host: Host) -> ArchiveHost:
 
 
 def as_resolver(host: Host) -> ResolverHost:
-    """Return a resolver; whoever is none does not speak its language."""
+    """Return the host as a resolver; UnreachableError if it is none."""
     from tests.simulation.programs.resolver_host import ResolverHost  # noqa: PLC0415  # likewise
 
     if not isinstance(host, ResolverHost):

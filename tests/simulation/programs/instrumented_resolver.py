@@ -1,4 +1,4 @@
-"""Parts of a resolver, as they are, but for that they show what they do to whoever judges it."""
+"""Services of a resolver that report what they do to the judge."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ibi.resolver.web.redirect import RedirectEndpoint
 from ibi.resolver.workers.change_feed import ChangeFeed
 
 
-class WatchedDoor(RedirectEndpoint):
-    """Shows by what a reader was answered."""
+class InstrumentedRedirect(RedirectEndpoint):
+    """Keeps the cache entry by which the last reader was answered."""
 
     known: CachedRedirect
 
@@ -30,25 +30,25 @@ class WatchedDoor(RedirectEndpoint):
         return super()._redirection(known, wanted)
 
 
-class WatchedResolving(HopResolver):
-    """Shows what became of every question that was asked of archives."""
+class InstrumentedHopResolver(HopResolver):
+    """Reports the resolution of every question."""
 
     def __init__(
         self, searching: SearchPool, following: ChangeFeed, on_end: Callable[[Resolution], None]
     ) -> None:
-        """Show it to whoever wants to know."""
+        """Call `on_end` with every resolution."""
         super().__init__(searching, following.catch_up)
         self._on_end = on_end
 
     async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is
-        """Resolve a question, and show what became of it."""
+        """Resolve a question, and report the resolution."""
         resolution = await super().resolve(*args, **options)
         self._on_end(resolution)
         return resolution
 
 
-class WatchedRegistry(Registry):
-    """Shows what a process takes for what is on record, whenever it looks."""
+class InstrumentedRegistry(Registry):
+    """Reports each record of an archive that a process begins to use."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class WatchedRegistry(Registry):
         jitter: Callable[[], float],
         on_show: Callable[[RegisteredArchive, dict[str, int]], None],
     ) -> None:
-        """Show it to whoever wants to know, with what was shown before."""
+        """Call `on_show` with each record, and the versions of those before."""
         super().__init__(store.archives, store.feed, clock, jitter)
         self._on_show = on_show
         self._shown: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Two minters of one subsystem that share a ledger, and whoever wants labels of them."""
+"""A minter of the simulated world; two of them share a ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from tests.simulation.world.disks import MemoryDatabase
 from tests.simulation.world.machines import Host
-from tests.simulation.world.virtual_time import strand
+from tests.simulation.world.virtual_time import run_blocking
 
 if TYPE_CHECKING:
     from tests.simulation.world.world import World
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 SUBSYSTEM: Final = Subsystem(host="press.example.org", ip="150.163.34.200")
 
 
-class PressHost(Host):
-    """A machine that mints, by a ledger on a server that all presses use."""
+class MinterHost(Host):
+    """A machine with a minter, whose ledger is on a shared database server."""
 
     def __init__(self, world: World, number: int, server: MemoryDatabase) -> None:
-        """Stand there."""
+        """Use the database of `server` as ledger."""
         super().__init__(world, f"p{number}", f"p{number}.example.org")
         self._server = server
 
@@ -32,21 +32,21 @@ class PressHost(Host):
         self.minter = Minter(SUBSYSTEM, ledger, self.clock, self.memory)
 
     async def begin(self) -> None:
-        """Wait for whoever wants labels."""
+        """Do nothing: a minter only answers requests."""
 
     async def end(self) -> None:
-        """Give back what is not used."""
-        await strand(self.minter.close)
+        """Release the unused part of the stretch."""
+        await run_blocking(self.minter.close)
 
     async def confirm(self) -> None:
-        """Take the operator's word for the ledger."""
+        """Confirm the ledger, as an operator does."""
         try:
-            await strand(self.minter.confirm)
+            await run_blocking(self.minter.confirm)
         except IbiError as refusal:
-            self.say(f"refuses (confirm): {refusal}")
+            self.log(f"refuses (confirm): {refusal}")
 
     def mint(self, count: int) -> None:
-        """Give out labels, in a strand."""
+        """Mint labels; it blocks, so it runs in a greenlet."""
         minted = self.minter.mint_many(count, 30.0)
         labels = [label for each in minted for label in (each.rep, each.ibip) if label]
-        self.world.judge.minted(self.name, labels)
+        self.world.judge.check_minted(self.name, labels)

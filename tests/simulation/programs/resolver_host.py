@@ -1,4 +1,4 @@
-"""A resolver of the simulated world: the real one, but for its machine and its wires."""
+"""A resolver of the simulated world: the real code on a simulated machine and network."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from ibi.wire import requests, responses
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
 from tests.simulation.programs.instrumented_resolver import (
-    WatchedDoor,
-    WatchedRegistry,
-    WatchedResolving,
+    InstrumentedHopResolver,
+    InstrumentedRedirect,
+    InstrumentedRegistry,
 )
-from tests.simulation.programs.resolver_transport import WiredArchives
+from tests.simulation.programs.resolver_transport import SimulatedArchives
 from tests.simulation.world.disks import MemoryDatabase
 from tests.simulation.world.machines import Host
 
@@ -52,14 +52,14 @@ if TYPE_CHECKING:
     from tests.simulation.programs.archive_host import ArchiveHost
     from tests.simulation.world.world import World
 
-HOT: Final = 20.0
-"""Seconds for which an answer is remembered."""
-LASTING: Final = 90.0
-"""Seconds for which it lasts, where the log of the archive is read."""
-ABSENT: Final = 2.0
-ASK: Final = 2.0
-FOLLOW: Final = 5.0
-"""Seconds between two looks at what another process has put on record."""
+CACHE_SECONDS: Final = 20.0
+"""Seconds for which a redirect is cached."""
+LEASE_SECONDS: Final = 90.0
+"""Seconds for which a redirect is cached while the log of its archive is followed."""
+NEGATIVE_CACHE_SECONDS: Final = 2.0
+REQUEST_TIMEOUT: Final = 2.0
+FEED_INTERVAL: Final = 5.0
+"""Seconds between two reads of the change feed."""
 _BEAT: Final = 8.0
 _TICK: Final = 15.0
 _RATE: Final = 1000
@@ -68,19 +68,19 @@ _MOST: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a reader is told."""
+    """The answer to a reader."""
 
     location: str
-    """Where to go; empty if nowhere."""
+    """The target of the redirect, or "" if there is none."""
     outcome: str
-    """What it came to, in a word."""
+    """Name of the outcome, or of the error."""
 
 
 class ResolverHost(Host):
-    """A machine on which a process of a resolver runs; two may share a database."""
+    """A machine with a process of a resolver; two processes may share a database."""
 
     def __init__(self, world: World, number: int, shared: ResolverHost | None = None) -> None:
-        """Stand there with an empty disk, or beside another that has one."""
+        """Start with an empty database, or with that of `shared`."""
         super().__init__(world, f"r{number}", f"r{number}.example.net")
         self.is_second = shared is not None
         own = MemoryDatabase(f"{self.name}/db", RESOLVER_MIGRATIONS) if shared is None else None
@@ -92,28 +92,33 @@ class ResolverHost(Host):
             world.judge.inclusions.watch(own)
 
     def open(self) -> None:
-        """Open what is on the disk; the parts as `ibi.resolver.wiring.builders` has them."""
-        clock, chance = self.clock, self.world.chance
+        """Build the services as `ibi.resolver.wiring.builders` does."""
+        clock, seeded = self.clock, self.world.seeded
         self.store = store = SqlResolverStore(self.database, quick=True)
-        self.registry = registry = WatchedRegistry(
+        self.registry = registry = InstrumentedRegistry(
             store,
             clock,
-            chance.of(f"jitter/{self.name}").random,
-            lambda archive, shown: self.world.judge.shown(self, archive, shown),
+            seeded.stream(f"jitter/{self.name}").random,
+            lambda archive, shown: self.world.judge.check_registry_view(self, archive, shown),
         )
-        client = WiredArchives(self.world.network, self)
+        client = SimulatedArchives(self.world.network, self)
         lasting = LastingRedirects()
         owners = Owners(store.owners, quick=store.quick)
         locations = Locations(
             store.locations, clock, quick=store.quick, on_change=lasting.note_change
         )
         log_follower = LogFollower(
-            client, registry, locations, lasting.note_change, seconds=HOT, longest=LASTING
+            client,
+            registry,
+            locations,
+            lasting.note_change,
+            seconds=CACHE_SECONDS,
+            longest=LEASE_SECONDS,
         )
         memory = RedirectCache(
             lambda: registry.version,
-            hot_seconds=HOT,
-            absent_seconds=ABSENT,
+            hot_seconds=CACHE_SECONDS,
+            absent_seconds=NEGATIVE_CACHE_SECONDS,
             lasting=lasting,
             leases=log_follower,
         )
@@ -129,9 +134,9 @@ class ResolverHost(Host):
             client,
             owners,
             recorder.learn,
-            seconds=ASK,
+            seconds=REQUEST_TIMEOUT,
             locations=locations,
-            chance=chance.of(f"searching/{self.name}").random,
+            chance=seeded.stream(f"searching/{self.name}").random,
         )
         clients = ClientAddresses((), "network")
         identity = WorkerIdentity()
@@ -146,11 +151,11 @@ class ResolverHost(Host):
             on_adoption=acknowledging.add_adopted,
         )
         self.warm = FastRedirects(memory.drop_stale, acknowledging.note_known, clients, most=_MOST)
-        following = ChangeFeed(store.feed, registry, memory.forget, FOLLOW)
-        self.door = WatchedDoor(
+        following = ChangeFeed(store.feed, registry, memory.forget, FEED_INTERVAL)
+        self.redirects = InstrumentedRedirect(
             self.base,
-            WatchedResolving(
-                searching, following, lambda found: self.world.judge.resolved(self, found)
+            InstrumentedHopResolver(
+                searching, following, lambda found: self.world.judge.check_resolution(self, found)
             ),
             memory,
             self.warm,
@@ -187,7 +192,7 @@ class ResolverHost(Host):
         )
 
     async def begin(self) -> None:
-        """Begin to work."""
+        """Start the background work."""
         begun = asyncio.Event()
         self._leaving = asyncio.Event()
         assert self._running is not None
@@ -196,7 +201,7 @@ class ResolverHost(Host):
             [self._left, asyncio.ensure_future(begun.wait())], return_when=asyncio.FIRST_COMPLETED
         )
         if self._left.done():
-            self._left.result()  # why it could not begin
+            self._left.result()  # raises why it could not start
 
     async def _work(self, begun: asyncio.Event) -> None:
         async with self._parts.open():
@@ -204,13 +209,13 @@ class ResolverHost(Host):
             await self._leaving.wait()
 
     async def end(self) -> None:
-        """End in good order."""
+        """Stop in order."""
         self._leaving.set()
         if self._left is not None:
             await self._left
 
     async def register(self, archive: ArchiveHost) -> RegistrationKey:
-        """Have the operator register an archive, once."""
+        """Register an archive, as an operator does; return its key."""
         assert archive.service is not None
         service = archive.service.label
         _, key = await self.registry.register(
@@ -218,10 +223,10 @@ class ResolverHost(Host):
         )
         return key
 
-    # --- what others ask ---
+    # --- requests of other programs and readers ---
 
     async def include(self, query: str, peer: str) -> tuple[int, bytes]:
-        """Answer an archive that is on or off."""
+        """Answer an inclusion or exclusion request."""
         inclusions, said = self.world.judge.inclusions, requests.decode(query)
         assert isinstance(said, (InclusionRequest, ExclusionRequest))
         archive, told = said.record.service.canonical, ""
@@ -234,38 +239,40 @@ class ResolverHost(Host):
                 told = said.record.address if is_there else ""
         finally:
             inclusions.end(self.database, archive, number, told)
-        self.world.judge.included(self)
+        self.world.judge.check_inclusions(self)
         return answer.status_code, bytes(answer.body)
 
     async def find_original(self, label: Label) -> str:
-        """Answer an archive that wants the Original; empty if nobody knows."""
+        """Return the address of the Original for an archive, or "" if it is unknown."""
         reply = await self.read(label, "192.0.2.9", original=True, counted=False)
         return reply.location
 
     async def read(
         self, label: Label, reader: str, *, original: bool = False, counted: bool = True
     ) -> Reply:
-        """Answer a reader, by what is known or by asking."""
+        """Answer a reader from the cache or by a search."""
         wanted = PersistentUrl(label, original_required=original)
         target = wanted.at("")
         judge = self.world.judge
-        judge.questioned(self, label.canonical)
+        judge.note_question(self, label.canonical)
         told = self.warm.told(reader, b"") if counted else None
         warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
         if warm is not None and told is not None:
             self.warm.note(warm, told)
-            judge.redirected(self, label, warm, warm.url.decode(), original=original, reader=told)
+            judge.check_redirect(
+                self, label, warm, warm.url.decode(), original=original, reader=told
+            )
             return Reply(warm.url.decode(), "Redirect")
         request = _request(target, "", reader, "GET" if counted else "HEAD")
         try:
-            found = await self.door.answer(request, wanted)
+            found = await self.redirects.answer(request, wanted)
         except IbiError as fault:
             return Reply("", type(fault).__name__)
         if isinstance(found, Response):
-            known, location = self.door.known, found.headers["location"]
-            judge.redirected(self, label, known, location, original=original, reader=told)
+            known, location = self.redirects.known, found.headers["location"]
+            judge.check_redirect(self, label, known, location, original=original, reader=told)
             return Reply(location, "Redirect")
-        judge.replied(self, label, found)
+        judge.check_reply(self, label, found)
         return Reply("", type(found.outcome).__name__)
 
 

@@ -1,4 +1,4 @@
-"""The port by which a resolver speaks to archives, over the simulated network."""
+"""Outbound port of a resolver, over the simulated network."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ _REFUSED: Final = range(400, 500)
 _NOT_FOUND: Final = 404
 
 
-class WiredArchives:
-    """Speaks to archives for a resolver."""
+class SimulatedArchives:
+    """Sends the requests of a resolver to archives."""
 
     def __init__(self, network: Network[Host], own: ResolverHost) -> None:
-        """Speak for a resolver."""
         self._network = network
         self._own = own
 
@@ -38,7 +37,7 @@ class WiredArchives:
         """Send urlRequest."""
         if not archive.address:
             return NoReply(archive.id, "it is not included", asked=False)
-        self._own.world.judge.asked(self._own, archive.id, request)
+        self._own.world.judge.note_asked(self._own, archive.id, request)
         try:
             said, personal = await self._said(
                 archive.address, archive.service, encode(request), request.subject, seconds
@@ -47,7 +46,7 @@ class WiredArchives:
         except (UnreachableError, NoAnswerError) as fault:
             return NoReply(archive.id, str(fault), alive=isinstance(fault, RefusalError))
         heard = ArchiveReply(archive.id, listed, personal=personal)
-        self._own.world.judge.heard(self._own, heard, request)
+        self._own.world.judge.note_reply(self._own, heard, request)
         return heard
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
@@ -65,13 +64,13 @@ class WiredArchives:
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
     ) -> DigestPage | NoReply | None:
-        """Fetch what changed after a cursor."""
+        """Fetch the page of a digest after a cursor."""
         try:
             status, body = await self._network.call(
                 self._own.name,
                 archive.address,
                 "a request for the digest",
-                lambda host: as_archive(host).tell_digest(epoch, after),
+                lambda host: as_archive(host).digest_page(epoch, after),
                 seconds,
             )
         except UnreachableError as fault:
@@ -81,12 +80,12 @@ class WiredArchives:
         return decode(body) if status == _OK else NoReply(archive.id, f"it answered {status}")
 
     async def challenge(self, host: str, path: str, seconds: float) -> str:
-        """Nobody proves anything here."""
+        """Raise ProofError: no archive proves its host here."""
         del host, path, seconds
         raise ProofError("Nobody is there.")
 
     async def close(self) -> None:
-        """Have nothing to let go of."""
+        """Do nothing: there is no connection to close."""
 
     async def _expect(
         self,
@@ -109,7 +108,7 @@ class WiredArchives:
             self._own.name,
             address,
             what,
-            lambda host: as_archive(host).asked(service.spelling, query),
+            lambda host: as_archive(host).answer_resolver(service.spelling, query),
             seconds,
         )
         if status != _OK:

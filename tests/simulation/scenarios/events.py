@@ -1,7 +1,7 @@
-"""Scenarios: what people do and what goes wrong, as a list of values that a seed makes.
+"""The events of a scenario: actions of people, and faults.
 
-A scenario can be replayed, and replayed without some of its events: whatever refers to an item
-refers to the deposit that made it, and is left out where that did not happen.
+A scenario is a list of values, so it can be replayed, also without some of its events. An event
+names an item by the number of its deposit, and has no effect if that deposit did not happen.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Final, TypeAlias
 
 ARCHIVES: Final = 4
 RESOLVERS: Final = 3
-"""Processes: the last two are of one resolver."""
-PRESSES: Final = 2
+"""Resolver processes; the last two belong to one resolver."""
+MINTERS: Final = 2
 READERS: Final = 5
-NOBODY: Final = -1
+NO_ARCHIVE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Deposit:
-    """Somebody deposits an item; by its number it is called from then on."""
+    """A depositor deposits an item; other events refer to it by its number."""
 
     at: float
     item: int
@@ -28,7 +28,7 @@ class Deposit:
 
 @dataclass(frozen=True, slots=True)
 class Revise:
-    """Somebody puts another file in the place of the one that the item has."""
+    """A depositor replaces the file of an item."""
 
     at: float
     item: int
@@ -36,7 +36,7 @@ class Revise:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Somebody deletes an item where its Original is."""
+    """An administrator deletes an item at the archive that has its Original."""
 
     at: float
     item: int
@@ -44,7 +44,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """An archive copies an item, or brings its Copy up to date."""
+    """An archive copies an item, or refreshes its Copy."""
 
     at: float
     item: int
@@ -53,7 +53,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An archive lets go of its Copy."""
+    """An archive drops its Copy."""
 
     at: float
     item: int
@@ -62,7 +62,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Whoever has the Original offers it to another archive."""
+    """The archive that has the Original offers it to another archive."""
 
     at: float
     item: int
@@ -71,7 +71,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """An administrator undoes the transfer of an item, on either side."""
+    """An administrator undoes the transfer of an item, on the sending or the receiving side."""
 
     at: float
     item: int
@@ -80,7 +80,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Somebody reads an item by a resolver, perhaps many times in a row."""
+    """A reader asks a resolver for an item, once or several times."""
 
     at: float
     item: int
@@ -92,16 +92,16 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Mint:
-    """Somebody wants labels of one of two minters that share a ledger."""
+    """A client requests labels from one of two minters that share a ledger."""
 
     at: float
-    press: int
+    minter: int
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Forge:
-    """An administrator puts an item into his archive as its Original, which it is not."""
+class ForgeOriginal:
+    """An administrator stores a forged Original of an item in an archive."""
 
     at: float
     item: int
@@ -110,7 +110,7 @@ class Forge:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """The operator of a resolver says who has the Original: whoever has it by right."""
+    """The operator of a resolver settles a conflict for the archive that has the Original."""
 
     at: float
     item: int
@@ -118,8 +118,8 @@ class Settle:
 
 
 @dataclass(frozen=True, slots=True)
-class Stranger:
-    """Somebody who does not have its key says that an archive is at his address."""
+class ForgeInclusion:
+    """An impostor without the key of an archive announces it at another address."""
 
     at: float
     resolver: int
@@ -127,8 +127,8 @@ class Stranger:
 
 
 @dataclass(frozen=True, slots=True)
-class Pretender:
-    """Somebody brings the key of one item for an access to another, which nobody made."""
+class ForgeAcknowledgment:
+    """An impostor acknowledges an access that never happened, with the key of another item."""
 
     at: float
     item: int
@@ -141,13 +141,13 @@ class Readdress:
 
     at: float
     archive: int
-    swapped: int
-    """With which other archive it changes places; nobody: it moves to an address of its own."""
+    swap_with: int
+    """The archive to swap addresses with; NO_ARCHIVE for a move to a new address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A program is stopped in good order, and started again."""
+    """A program is stopped in order and started again."""
 
     at: float
     host: str
@@ -165,17 +165,17 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class PowerLoss:
-    """A machine loses power in the midst of a write."""
+    """A machine loses power during a write."""
 
     at: float
     host: str
     writes: int
-    """How many more it makes."""
+    """Number of writes that still succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiskFailure:
-    """A disk reports errors for a while, and takes hardly anything."""
+    """Most writes to a disk fail for a while."""
 
     at: float
     host: str
@@ -184,7 +184,7 @@ class DiskFailure:
 
 @dataclass(frozen=True, slots=True)
 class Slowness:
-    """A machine has so much to do that its threads wait, some for long and others not."""
+    """A machine is overloaded: some of its threads wait long, others do not."""
 
     at: float
     host: str
@@ -192,8 +192,8 @@ class Slowness:
 
 
 @dataclass(frozen=True, slots=True)
-class Setback:
-    """The ledger that minters share is copied, and the copy is put in its place after a while."""
+class LedgerRestore:
+    """The shared ledger of the minters is copied, and the old copy restored after a while."""
 
     at: float
     seconds: float
@@ -201,34 +201,34 @@ class Setback:
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """Somebody sets the clock of a machine."""
+    """The wall clock of a machine is set."""
 
     at: float
     host: str
     jump: float
-    """Seconds."""
+    """Seconds by which the clock is set forward; negative is back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
-    """The network loses, delays and doubles messages for a while."""
+class NetworkDegradation:
+    """The network loses, delays and duplicates messages for a while."""
 
     at: float
     seconds: float
     loss: float
     slow: float
-    doubling: float
+    duplication: float
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Some machines reach each other, and nobody else, for a while."""
+    """Some machines reach only each other for a while."""
 
     at: float
     seconds: float
     hosts: tuple[str, ...]
-    deaf: bool
-    """Whether they are heard all the same, and hear nothing."""
+    inbound_only: bool
+    """Whether only messages to these machines are cut, and theirs to others arrive."""
 
 
 Event: TypeAlias = (
@@ -241,19 +241,19 @@ Event: TypeAlias = (
     | Undo
     | Read
     | Mint
-    | Forge
+    | ForgeOriginal
     | Settle
-    | Stranger
-    | Pretender
+    | ForgeInclusion
+    | ForgeAcknowledgment
     | Readdress
     | Restart
     | Kill
     | PowerLoss
     | DiskFailure
     | Slowness
-    | Setback
+    | LedgerRestore
     | ClockJump
-    | Weather
+    | NetworkDegradation
     | Partition
 )
 
@@ -263,17 +263,17 @@ FAULTS: Final = (
     PowerLoss,
     DiskFailure,
     Slowness,
-    Setback,
+    LedgerRestore,
     ClockJump,
-    Weather,
+    NetworkDegradation,
     Partition,
 )
-"""Those that nobody does on purpose."""
+"""Events that are faults; the others are actions of people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """All that happens in one run, and the seed of all that is left to chance."""
+    """The events of one run, and the seed of all random choices in it."""
 
     seed: int
     events: tuple[Event, ...]
@@ -281,6 +281,6 @@ class Scenario:
 
 HOSTS: Final = tuple(
     f"{kind}{number + 1}"
-    for kind, count in (("a", ARCHIVES), ("r", RESOLVERS), ("p", PRESSES))
+    for kind, count in (("a", ARCHIVES), ("r", RESOLVERS), ("p", MINTERS))
     for number in range(count)
 )

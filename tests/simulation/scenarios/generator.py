@@ -1,4 +1,4 @@
-"""Who makes up scenarios, from a seed alone."""
+"""Generates a scenario from a seed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final
 
+from tests.simulation.scenarios.archive_sequences import ARCHIVE_SEQUENCES
 from tests.simulation.scenarios.events import (
     ARCHIVES,
     HOSTS,
-    NOBODY,
-    PRESSES,
+    MINTERS,
+    NO_ARCHIVE,
     READERS,
     RESOLVERS,
     ClockJump,
@@ -21,32 +22,34 @@ from tests.simulation.scenarios.events import (
     DiskFailure,
     Drop,
     Event,
-    Forge,
+    ForgeAcknowledgment,
+    ForgeInclusion,
+    ForgeOriginal,
     Kill,
+    LedgerRestore,
     Mint,
+    NetworkDegradation,
     Partition,
     PowerLoss,
-    Pretender,
     Read,
     Readdress,
     Restart,
     Revise,
     Scenario,
-    Setback,
     Settle,
     Slowness,
-    Stranger,
     Transfer,
     Undo,
-    Weather,
 )
-from tests.simulation.scenarios.sequences import DRAMAS
+from tests.simulation.scenarios.resolver_sequences import RESOLVER_SEQUENCES
 
+SEQUENCES: Final = (*ARCHIVE_SEQUENCES, *RESOLVER_SEQUENCES)
+"""Sequences of related events, which independent events form in one world of thousands."""
 _EVENTS: Final = 100
 _PAUSE: Final = 30.0
-"""Seconds between two events that have nothing to do with each other, on the average."""
-_DRAMAS: Final = 0.18
-"""How often several things happen that have to do with each other."""
+"""Mean number of seconds between two independent events."""
+_SEQUENCE_SHARE: Final = 0.18
+"""Share of the choices that are a sequence of related events."""
 _WEIGHTS: Final[dict[type[Event], int]] = {
     Deposit: 10,
     Revise: 4,
@@ -57,49 +60,48 @@ _WEIGHTS: Final[dict[type[Event], int]] = {
     Undo: 4,
     Read: 34,
     Mint: 3,
-    Forge: 1,
+    ForgeOriginal: 1,
     Settle: 1,
-    Stranger: 1,
-    Pretender: 3,
+    ForgeInclusion: 1,
+    ForgeAcknowledgment: 3,
     Readdress: 2,
     Restart: 3,
     Kill: 4,
     PowerLoss: 5,
     DiskFailure: 2,
     Slowness: 2,
-    Setback: 1,
+    LedgerRestore: 1,
     ClockJump: 3,
-    Weather: 6,
+    NetworkDegradation: 6,
     Partition: 4,
 }
 
 
-class Author:
-    """Makes up events."""
+class ScenarioGenerator:
+    """Generates the events of one scenario, in order of time."""
 
     def __init__(self, seed: int) -> None:
-        """Begin half a minute after everybody was switched on."""
         self.draw = random.Random(f"{seed}/scenario")  # noqa: S311  # reproducible, not secret
         self.items = 0
         self.at = 30.0
 
-    def some(self) -> list[Event]:
-        """Return what happens next: one thing, or several that have to do with each other."""
+    def next_events(self) -> list[Event]:
+        """Return the next event, or the next sequence of related events."""
         draw = self.draw
-        # Some things happen at once, and some after a long time.
+        # Some events follow at once, and some after a long time.
         self.at += draw.expovariate(1 / _PAUSE) if draw.random() < 0.8 else 0.05
         if self.items < 3:
-            return [self.one(Deposit)]
-        if draw.random() < _DRAMAS:
-            return draw.choice(DRAMAS)(self)
-        return [self.one(draw.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0])]
+            return [self.event(Deposit)]
+        if draw.random() < _SEQUENCE_SHARE:
+            return draw.choice(SEQUENCES)(self)
+        return [self.event(draw.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0])]
 
-    def soon(self, seconds: float = 1.0) -> None:
-        """Let some time pass."""
+    def pause_up_to(self, seconds: float = 1.0) -> None:
+        """Advance the time by a random number of seconds below a limit."""
         self.at += self.draw.random() * seconds
 
-    def one(self, kind: type[Event], **known: Any) -> Event:  # noqa: ANN401  # fields of the event
-        """Make up an event; what is known of it is given."""
+    def event(self, kind: type[Event], **known: Any) -> Event:  # noqa: ANN401  # fields of the event
+        """Generate an event; fields that are not given are drawn at random."""
         if kind is Deposit:
             known["item"] = self.items
             self.items += 1
@@ -108,48 +110,48 @@ class Author:
         return kind(at=round(self.at, 3), **chosen, **known)
 
 
-def _seconds(author: Author) -> float:
-    return author.draw.choice((2.0, 20.0, 120.0, 600.0)) * (0.5 + author.draw.random())
+def _seconds(generator: ScenarioGenerator) -> float:
+    return generator.draw.choice((2.0, 20.0, 120.0, 600.0)) * (0.5 + generator.draw.random())
 
 
-def _swapped(author: Author) -> int:
-    return author.draw.randrange(ARCHIVES) if author.draw.random() < 0.25 else NOBODY
+def _swapped(generator: ScenarioGenerator) -> int:
+    return generator.draw.randrange(ARCHIVES) if generator.draw.random() < 0.25 else NO_ARCHIVE
 
 
-def _hosts(author: Author) -> tuple[str, ...]:
-    count = author.draw.randrange(1, len(HOSTS))
-    return tuple(sorted(author.draw.sample(HOSTS, count)))
+def _hosts(generator: ScenarioGenerator) -> tuple[str, ...]:
+    count = generator.draw.randrange(1, len(HOSTS))
+    return tuple(sorted(generator.draw.sample(HOSTS, count)))
 
 
-_CHOICES: Final[dict[str, Callable[[Author], Any]]] = {
-    "item": lambda author: author.draw.randrange(author.items),
-    "archive": lambda author: author.draw.randrange(ARCHIVES),
-    "resolver": lambda author: author.draw.randrange(RESOLVERS),
-    "reader": lambda author: author.draw.randrange(READERS),
-    "press": lambda author: author.draw.randrange(PRESSES),
-    "host": lambda author: author.draw.choice(HOSTS),
+_CHOICES: Final[dict[str, Callable[[ScenarioGenerator], Any]]] = {
+    "item": lambda generator: generator.draw.randrange(generator.items),
+    "archive": lambda generator: generator.draw.randrange(ARCHIVES),
+    "resolver": lambda generator: generator.draw.randrange(RESOLVERS),
+    "reader": lambda generator: generator.draw.randrange(READERS),
+    "minter": lambda generator: generator.draw.randrange(MINTERS),
+    "host": lambda generator: generator.draw.choice(HOSTS),
     "hosts": _hosts,
-    "swapped": _swapped,
-    "original": lambda author: author.draw.random() < 0.3,
-    "deaf": lambda author: author.draw.random() < 0.3,
-    "receiving": lambda author: author.draw.random() < 0.4,
-    "times": lambda author: author.draw.choice((1, 1, 1, 2, 5)),
-    "count": lambda author: author.draw.choice((1, 1, 3, 50)),
-    "writes": lambda author: int(author.draw.random() ** 2 * 60),
-    "jump": lambda author: author.draw.choice(
+    "swap_with": _swapped,
+    "original": lambda generator: generator.draw.random() < 0.3,
+    "inbound_only": lambda generator: generator.draw.random() < 0.3,
+    "receiving": lambda generator: generator.draw.random() < 0.4,
+    "times": lambda generator: generator.draw.choice((1, 1, 1, 2, 5)),
+    "count": lambda generator: generator.draw.choice((1, 1, 3, 50)),
+    "writes": lambda generator: int(generator.draw.random() ** 2 * 60),
+    "jump": lambda generator: generator.draw.choice(
         (-7200.0, -300.0, -2.0, -0.1, 0.5, 30.0, 400.0, 3600.0)
     ),
     "seconds": _seconds,
-    "loss": lambda author: author.draw.choice((0.0, 0.05, 0.3)),
-    "slow": lambda author: author.draw.choice((1.0, 10.0, 100.0)),
-    "doubling": lambda author: author.draw.choice((0.0, 0.1, 0.4)),
+    "loss": lambda generator: generator.draw.choice((0.0, 0.05, 0.3)),
+    "slow": lambda generator: generator.draw.choice((1.0, 10.0, 100.0)),
+    "duplication": lambda generator: generator.draw.choice((0.0, 0.1, 0.4)),
 }
 
 
 def scenario_of(seed: int, count: int = _EVENTS) -> Scenario:
-    """Make up a scenario."""
-    author = Author(seed)
+    """Generate the scenario of a seed, of at least `count` events."""
+    generator = ScenarioGenerator(seed)
     events: list[Event] = []
     while len(events) < count:
-        events += author.some()
+        events += generator.next_events()
     return Scenario(seed, tuple(events))

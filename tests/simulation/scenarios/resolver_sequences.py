@@ -1,4 +1,4 @@
-"""Dramas of resolvers: what they know is not so any more, or they are not there."""
+"""Sequences of related events: resolvers with outdated knowledge, and resolvers that fail."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.scenarios.events import (
     ARCHIVES,
-    NOBODY,
+    NO_ARCHIVE,
     RESOLVERS,
     ClockJump,
     Delete,
@@ -15,206 +15,220 @@ from tests.simulation.scenarios.events import (
     DiskFailure,
     Drop,
     Event,
-    Forge,
+    ForgeInclusion,
+    ForgeOriginal,
     Kill,
+    NetworkDegradation,
     Partition,
     Read,
     Readdress,
     Restart,
     Settle,
     Slowness,
-    Stranger,
     Transfer,
-    Weather,
 )
 
 if TYPE_CHECKING:
-    from tests.simulation.scenarios.generator import Author
+    from tests.simulation.scenarios.generator import ScenarioGenerator
 
 _Known = dict[type[Event], dict[str, Any]]
 
 
-def usurping(author: Author) -> list[Event]:
-    """Strangers say that they are an archive which does not answer just now."""
-    archive = author.draw.randrange(ARCHIVES)
-    events = [author.one(Kill, host=f"a{archive + 1}", seconds=40.0)]
+def inclusion_forged_for_silent_archive(generator: ScenarioGenerator) -> list[Event]:
+    """Impostors announce an archive that is down."""
+    archive = generator.draw.randrange(ARCHIVES)
+    events = [generator.event(Kill, host=f"a{archive + 1}", seconds=40.0)]
     for resolver in range(RESOLVERS):
-        author.soon(8.0)
-        events.append(author.one(Stranger, archive=archive, resolver=resolver))
+        generator.pause_up_to(8.0)
+        events.append(generator.event(ForgeInclusion, archive=archive, resolver=resolver))
     return events
 
 
-def hurrying(author: Author) -> list[Event]:
-    """An archive is killed, and comes back elsewhere just when readers have noticed it."""
-    archive, first = author.draw.randrange(ARCHIVES), author.items
-    events = [author.one(Deposit, archive=archive) for _ in range(2)]
-    author.at += 5.0
-    if author.draw.random() < 0.7:
-        events.append(author.one(Slowness, host="r2", seconds=60.0))
-    for _ in range(author.draw.choice((1, 2))):
-        events.append(author.one(Kill, host=f"a{archive + 1}", seconds=20.0))
-        # Of what nobody has answered a moment ago, nobody is asked again: so each asks for another.
+def archive_returns_elsewhere(generator: ScenarioGenerator) -> list[Event]:
+    """An archive is killed, and returns elsewhere just after readers noticed the outage."""
+    archive, first = generator.draw.randrange(ARCHIVES), generator.items
+    events = [generator.event(Deposit, archive=archive) for _ in range(2)]
+    generator.at += 5.0
+    if generator.draw.random() < 0.7:
+        events.append(generator.event(Slowness, host="r2", seconds=60.0))
+    for _ in range(generator.draw.choice((1, 2))):
+        events.append(generator.event(Kill, host=f"a{archive + 1}", seconds=20.0))
+        # A search that just failed is not repeated, so each read asks for something else.
         wanted = [
             (item, original) for item in range(first, first + 2) for original in (True, False)
         ]
         for number, (item, original) in enumerate(wanted):
-            author.soon(0.2)
+            generator.pause_up_to(0.2)
             known: dict[str, Any] = {"item": item, "original": original, "times": 1}
-            events += [author.one(Read, resolver=each, **known) for each in range(1, RESOLVERS)]
+            events += [
+                generator.event(Read, resolver=each, **known) for each in range(1, RESOLVERS)
+            ]
             if number == 1:
-                events.append(author.one(Readdress, archive=archive, swapped=NOBODY))
-        author.at += 8.0
-        author.soon(8.0)
+                events.append(generator.event(Readdress, archive=archive, swap_with=NO_ARCHIVE))
+        generator.at += 8.0
+        generator.pause_up_to(8.0)
     return events
 
 
-def overtaking(author: Author) -> list[Event]:
-    """Items are deleted while answers that tell of them are on their way; the log is quicker."""
-    archive, first = author.draw.randrange(ARCHIVES), author.items
+def deletion_overtakes_answers(generator: ScenarioGenerator) -> list[Event]:
+    """Items are deleted while answers about them are under way; the log arrives first."""
+    archive, first = generator.draw.randrange(ARCHIVES), generator.items
     items = range(first, first + 2)
-    events = [author.one(Deposit, archive=archive) for _ in items]
-    author.at += 10.0
-    begun = author.at
+    events = [generator.event(Deposit, archive=archive) for _ in items]
+    generator.at += 10.0
+    begun = generator.at
     wanted = [(item, resolver) for item in items for resolver in range(RESOLVERS)]
     known: dict[str, Any] = {"original": False, "times": 1}
-    events += [author.one(Read, item=items[0], resolver=each, **known) for each in range(RESOLVERS)]
-    # The log is read anew a third of the time that an answer is remembered after that.
-    author.at = begun + 6.667 * author.draw.choice((3, 4, 5)) - 0.3
-    events.append(author.one(Weather, seconds=3.0, loss=0.0, slow=50.0, doubling=0.0))
-    events += [author.one(Read, item=item, resolver=each, **known) for item, each in wanted]
-    author.at += 0.2
-    events += [author.one(Delete, item=item) for item in items]
-    author.at += 35.0
-    author.soon(20.0)
+    events += [
+        generator.event(Read, item=items[0], resolver=each, **known) for each in range(RESOLVERS)
+    ]
+    # The log is read at intervals of a third of the time for which a redirect is cached.
+    generator.at = begun + 6.667 * generator.draw.choice((3, 4, 5)) - 0.3
+    events.append(
+        generator.event(NetworkDegradation, seconds=3.0, loss=0.0, slow=50.0, duplication=0.0)
+    )
+    events += [generator.event(Read, item=item, resolver=each, **known) for item, each in wanted]
+    generator.at += 0.2
+    events += [generator.event(Delete, item=item) for item in items]
+    generator.at += 35.0
+    generator.pause_up_to(20.0)
     return [
         *events,
-        *(author.one(Read, item=item, resolver=each, **known) for item, each in wanted),
+        *(generator.event(Read, item=item, resolver=each, **known) for item, each in wanted),
     ]
 
 
-def losing(author: Author) -> list[Event]:
-    """An item leaves a place to which readers were sent a moment ago."""
-    item, resolver = author.draw.randrange(author.items), author.draw.randrange(RESOLVERS)
+def item_leaves_after_read(generator: ScenarioGenerator) -> list[Event]:
+    """An item leaves an archive to which readers were just redirected."""
+    item, resolver = generator.draw.randrange(generator.items), generator.draw.randrange(RESOLVERS)
     reading: dict[str, Any] = {
         "item": item,
         "resolver": resolver,
-        "original": author.draw.random() < 0.5,
+        "original": generator.draw.random() < 0.5,
     }
-    events = [author.one(Read, **reading)]
-    author.soon()
-    kind = author.draw.choice((Transfer, Delete, Drop, Readdress))
-    events.append(author.one(kind) if kind is Readdress else author.one(kind, item=item))
+    events = [generator.event(Read, **reading)]
+    generator.pause_up_to()
+    kind = generator.draw.choice((Transfer, Delete, Drop, Readdress))
+    events.append(generator.event(kind) if kind is Readdress else generator.event(kind, item=item))
     for _ in range(3):
-        author.soon(12.0)
-        events.append(author.one(Read, **reading))
+        generator.pause_up_to(12.0)
+        events.append(generator.event(Read, **reading))
     return events
 
 
-def lingering(author: Author) -> list[Event]:
-    """An item is read again and again, until it is not where it was any more."""
-    item, archive = author.items, author.draw.randrange(ARCHIVES)
+def cached_item_leaves(generator: ScenarioGenerator) -> list[Event]:
+    """An item is read repeatedly, so that its redirect is cached, and then leaves its archive."""
+    item, archive = generator.items, generator.draw.randrange(ARCHIVES)
     reading: dict[str, Any] = {
         "item": item,
-        "resolver": author.draw.randrange(RESOLVERS),
+        "resolver": generator.draw.randrange(RESOLVERS),
         "original": False,
     }
-    events = [author.one(Deposit, archive=archive)]
+    events = [generator.event(Deposit, archive=archive)]
     for _ in range(3):
-        author.at += 21.0
-        author.soon(4.0)
-        events.append(author.one(Read, **reading))
-    if author.draw.random() < 0.4:
-        events.append(author.one(Partition, hosts=(f"a{archive + 1}",), seconds=100.0, deaf=False))
-        author.soon()
-    kind = author.draw.choice((Delete, Readdress, Kill, Restart))
+        generator.at += 21.0
+        generator.pause_up_to(4.0)
+        events.append(generator.event(Read, **reading))
+    if generator.draw.random() < 0.4:
+        events.append(
+            generator.event(
+                Partition, hosts=(f"a{archive + 1}",), seconds=100.0, inbound_only=False
+            )
+        )
+        generator.pause_up_to()
+    kind = generator.draw.choice((Delete, Readdress, Kill, Restart))
     known: _Known = {
         Readdress: {"archive": archive},
         Kill: {"host": f"a{archive + 1}"},
         Restart: {"host": f"a{archive + 1}", "seconds": 120.0},
     }
-    events.append(author.one(kind, **known.get(kind, {"item": item})))
+    events.append(generator.event(kind, **known.get(kind, {"item": item})))
     if kind is Kill:
-        author.at += 5.0
-        events.append(author.one(Readdress, archive=archive, swapped=NOBODY))
+        generator.at += 5.0
+        events.append(generator.event(Readdress, archive=archive, swap_with=NO_ARCHIVE))
     for _ in range(4):
-        author.soon(25.0)
-        events.append(author.one(Read, **reading))
+        generator.pause_up_to(25.0)
+        events.append(generator.event(Read, **reading))
     return events
 
 
-def contending(author: Author) -> list[Event]:
-    """Two claim an Original that somebody wants, and perhaps it is settled who has it."""
-    item, archive = author.items, author.draw.randrange(ARCHIVES)
-    resolver = author.draw.randrange(RESOLVERS)
+def contested_original(generator: ScenarioGenerator) -> list[Event]:
+    """Two archives claim an Original that a reader requires; the conflict may be settled."""
+    item, archive = generator.items, generator.draw.randrange(ARCHIVES)
+    resolver = generator.draw.randrange(RESOLVERS)
     reading: dict[str, Any] = {"item": item, "resolver": resolver, "original": True}
-    events = [author.one(Deposit, archive=archive)]
-    author.at += 5.0
-    events.append(author.one(Read, **reading))
-    author.at += 20.0
-    other = (archive + author.draw.randrange(1, ARCHIVES)) % ARCHIVES
-    events.append(author.one(Forge, item=item, archive=other))
-    author.soon(5.0)
-    if author.draw.random() < 0.4:
-        events.append(author.one(Partition, hosts=(f"a{archive + 1}",), seconds=50.0, deaf=False))
+    events = [generator.event(Deposit, archive=archive)]
+    generator.at += 5.0
+    events.append(generator.event(Read, **reading))
+    generator.at += 20.0
+    other = (archive + generator.draw.randrange(1, ARCHIVES)) % ARCHIVES
+    events.append(generator.event(ForgeOriginal, item=item, archive=other))
+    generator.pause_up_to(5.0)
+    if generator.draw.random() < 0.4:
+        events.append(
+            generator.event(Partition, hosts=(f"a{archive + 1}",), seconds=50.0, inbound_only=False)
+        )
     for _ in range(2):
-        author.soon(30.0)
-        events.append(author.one(Read, **reading))
-    if author.draw.random() < 0.5:
-        events.append(author.one(Settle, item=item, resolver=resolver))
-    author.at += 35.0
-    return [*events, author.one(Read, **reading)]
+        generator.pause_up_to(30.0)
+        events.append(generator.event(Read, **reading))
+    if generator.draw.random() < 0.5:
+        events.append(generator.event(Settle, item=item, resolver=resolver))
+    generator.at += 35.0
+    return [*events, generator.event(Read, **reading)]
 
 
-def fainting(author: Author) -> list[Event]:
-    """A process of two cannot write for so long that the other takes it for gone."""
-    resolver = author.draw.choice((RESOLVERS - 2, RESOLVERS - 1))
-    failure = author.one(DiskFailure, host=f"r{resolver + 1}", seconds=100.0)
+def process_cannot_write(generator: ScenarioGenerator) -> list[Event]:
+    """One of two processes cannot write for so long that the other declares it gone."""
+    resolver = generator.draw.choice((RESOLVERS - 2, RESOLVERS - 1))
+    failure = generator.event(DiskFailure, host=f"r{resolver + 1}", seconds=100.0)
     events = [failure]
     for _ in range(8):
-        author.at += 4.0
-        author.soon(16.0)
-        events.append(author.one(Read, resolver=resolver, original=False))
+        generator.at += 4.0
+        generator.pause_up_to(16.0)
+        events.append(generator.event(Read, resolver=resolver, original=False))
     return events
 
 
-def counting(author: Author) -> list[Event]:
-    """Many read while messages are doubled, and a resolver is killed."""
-    item, resolver = author.draw.randrange(author.items), author.draw.randrange(RESOLVERS)
-    events = [author.one(Weather, seconds=90.0, loss=0.05, doubling=0.4)]
+def reads_with_duplicated_messages(generator: ScenarioGenerator) -> list[Event]:
+    """Items are read while messages are duplicated, and a resolver is killed."""
+    item, resolver = generator.draw.randrange(generator.items), generator.draw.randrange(RESOLVERS)
+    events = [generator.event(NetworkDegradation, seconds=90.0, loss=0.05, duplication=0.4)]
     for _ in range(3):
-        author.soon(8.0)
-        events.append(author.one(Read, item=item, resolver=resolver, original=False))
-    author.soon(20.0)
-    return [*events, author.one(Kill, host=f"r{resolver + 1}", seconds=5.0)]
+        generator.pause_up_to(8.0)
+        events.append(generator.event(Read, item=item, resolver=resolver, original=False))
+    generator.pause_up_to(20.0)
+    return [*events, generator.event(Kill, host=f"r{resolver + 1}", seconds=5.0)]
 
 
-def waking(author: Author) -> list[Event]:
-    """An archive starts with a clock that is ahead, after it was told of readers."""
-    item, archive = author.items, author.draw.randrange(ARCHIVES)
+def archive_starts_with_wrong_clock(generator: ScenarioGenerator) -> list[Event]:
+    """An archive that received acknowledgments restarts with a clock that is ahead."""
+    item, archive = generator.items, generator.draw.randrange(ARCHIVES)
     host = f"a{archive + 1}"
-    events = [author.one(Deposit, archive=archive)]
-    author.at += 5.0
-    events.append(author.one(Weather, seconds=40.0, loss=0.0, slow=1.0, doubling=0.4))
+    events = [generator.event(Deposit, archive=archive)]
+    generator.at += 5.0
+    events.append(
+        generator.event(NetworkDegradation, seconds=40.0, loss=0.0, slow=1.0, duplication=0.4)
+    )
     for reader in range(3):
-        author.soon(2.0)
-        events.append(author.one(Read, item=item, reader=reader, original=False))
-    author.at += 25.0
-    events.append(author.one(Kill, host=host, seconds=2.0))
-    events.append(author.one(ClockJump, host=host, jump=3600.0))
-    author.at += 8.0
-    return [*events, author.one(ClockJump, host=host, jump=-3600.0)]
+        generator.pause_up_to(2.0)
+        events.append(generator.event(Read, item=item, reader=reader, original=False))
+    generator.at += 25.0
+    events.append(generator.event(Kill, host=host, seconds=2.0))
+    events.append(generator.event(ClockJump, host=host, jump=3600.0))
+    generator.at += 8.0
+    return [*events, generator.event(ClockJump, host=host, jump=-3600.0)]
 
 
-OF_RESOLVERS: Final[tuple[Callable[[Author], list[Event]], ...]] = (
-    usurping,
-    hurrying,
-    overtaking,
-    losing,
-    lingering,
-    lingering,
-    lingering,
-    contending,
-    fainting,
-    counting,
-    waking,
+RESOLVER_SEQUENCES: Final[tuple[Callable[[ScenarioGenerator], list[Event]], ...]] = (
+    inclusion_forged_for_silent_archive,
+    archive_returns_elsewhere,
+    deletion_overtakes_answers,
+    item_leaves_after_read,
+    cached_item_leaves,
+    cached_item_leaves,
+    cached_item_leaves,
+    contested_original,
+    process_cannot_write,
+    reads_with_duplicated_messages,
+    archive_starts_with_wrong_clock,
 )

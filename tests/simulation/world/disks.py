@@ -1,9 +1,8 @@
-"""Disks: what is durable outlives a crash, what is not is lost, and any write may be the last.
+"""Disks and databases: durable data outlives a crash, and any write may be the last.
 
-Catalogues, ledgers and registries are the real ones, in SQL, on databases in memory. A transaction
-is durable when it is committed, as SQLite promises; one in the midst of which the power fails was
-never begun. One whose commit reports an error was made all the same, which nobody knows who asked
-for it. How a disk can betray that is for `make faults` to show, on real files.
+Catalogues, ledgers and registries are the real SQL on SQLite in memory. A committed transaction is
+durable, as SQLite promises; a power loss during a transaction leaves nothing of it. A commit on a
+failing disk may report an error although it was made. `make faults` tests real files.
 """
 
 from __future__ import annotations
@@ -26,53 +25,53 @@ T = TypeVar("T")
 
 BROKEN: Final = "the disk reports an error"
 _WORKS: Final = 0.4
-"""How often a disk that fails works all the same."""
+"""Share of the writes that a failing disk carries out."""
 
 
 class Disk:
-    """The disk of one machine; `on_crash` is called in the midst of the write that is the last."""
+    """The disk of one machine; `on_crash` is called during the last write before a power loss."""
 
     def __init__(
         self,
         name: str,
         on_crash: Callable[[], None],
-        chance: Callable[[], float] = lambda: 1.0,
+        draw: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        """Begin empty; `chance` says whether a disk that fails takes something all the same."""
+        """Start empty; `draw` decides whether a failing disk carries out a write."""
         self.name = name
-        self._chance = chance
+        self._draw = draw
         self.is_broken = False
         self.writes_left: int | None = None
-        """After how many more writes the power fails."""
+        """Number of writes until the power fails; None if it does not."""
         self.writes = 0
         self._on_crash = on_crash
         self.databases: dict[str, MemoryDatabase] = {}
 
     def write(self) -> None:
-        """Come to a moment at which something is about to be durable."""
+        """Account for a write; raise StorageError if it fails."""
         self.writes += 1
         if self.writes_left is not None:
             self.writes_left -= 1
             if self.writes_left < 0:
                 self.writes_left = None
                 self._on_crash()
-        elif self.is_broken and self._chance() > _WORKS:
+        elif self.is_broken and self._draw() > _WORKS:
             raise StorageError(self.name, BROKEN)
 
     def database(self, name: str, tables: Migrations | None = None) -> MemoryDatabase:
-        """Return a database on this disk, made if it is not there."""
+        """Return a database on this disk, created if need be."""
         if name not in self.databases:
             self.databases[name] = MemoryDatabase(f"{self.name}/{name}", tables)
         return self.databases[name]
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         for database in self.databases.values():
             database.end()
 
 
 class MemoryDatabase:
-    """A database of SQLite in memory, which belongs to no process: many may use it."""
+    """A SQLite database in memory, which outlives the processes that use it."""
 
     history = "SELECT CAST(user_version AS TEXT) FROM pragma_user_version"
     for_update = ""
@@ -82,23 +81,22 @@ class MemoryDatabase:
     json_field = "({column} ->> '{name}')"
 
     def __init__(self, name: str, tables: Migrations | None = None) -> None:
-        """Begin with the newest tables of a program, or with none."""
         self.name = name
         self._connection = apsw.Connection(":memory:")
         if tables is not None:
             self._connection.deserialize("main", _newest(tables))
         self.on_commit: Callable[[], None] = lambda: None
-        """Is called after every transaction that changed something."""
+        """Called after every transaction that changed something."""
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
-        """Do the work; durable when this returns, undone if it raises."""
+        """Run a transaction: durable when this returns, rolled back if it raises."""
         connection = self._connection
         before = connection.total_changes()
         self._write()
         connection.execute("BEGIN IMMEDIATE")
         try:
             result = work(lambda sql, *values: list(connection.execute(sql, values)))
-            is_told = self._last_write()
+            is_reported = self._last_write()
         except BaseException as failure:
             connection.execute("ROLLBACK")
             if isinstance(failure, apsw.Error):
@@ -107,14 +105,14 @@ class MemoryDatabase:
         connection.execute("COMMIT")
         if connection.total_changes() != before:
             self.on_commit()
-        if not is_told:
+        if not is_reported:
             raise LedgerUnavailableError(self.name, BROKEN)
         return result
 
     def _last_write(self) -> bool:
-        """Come to the commit; False if it is made, and nobody is told so.
+        """Account for the commit; False if it is made but must be reported as failed.
 
-        That is how it looks to who loses a database over the network in that very moment.
+        A client that loses the connection to its database during a commit sees the same.
         """
         try:
             PROCESS.get().write()
@@ -135,35 +133,35 @@ class MemoryDatabase:
 
     survey = read
 
-    def look(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Read for whoever judges, whether there is a process or not."""
+    def inspect(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT for the judge, whether a process is alive or not."""
         return list(self._connection.execute(sql, values))
 
     def watch(self, hook: Callable[[int, str, str, int], None]) -> None:
-        """Have every row told that changes."""
+        """Call `hook` for every row that changes."""
         self._connection.set_update_hook(hook)
 
-    def copied(self) -> bytes:
-        """Return all of it."""
+    def snapshot(self) -> bytes:
+        """Return the database as bytes."""
         return self._connection.serialize("main")
 
     def restore(self, octets: bytes, history: int | None = None) -> None:
-        """Put a copy in its place; a server tells by its `history` that it was set back."""
+        """Replace the database by a copy; a new `history` shows that it was restored."""
         self._connection.deserialize("main", octets)
         if history is not None:
             self._connection.pragma("user_version", history)
 
     def pause(self) -> None:
-        """Nobody forks here."""
+        """Do nothing: no process forks here."""
 
     def resume(self) -> None:
-        """Nobody forks here."""
+        """Do nothing: no process forks here."""
 
     def close(self) -> None:
-        """A process lets go; the disk does not."""
+        """Do nothing: the database outlives its processes."""
 
     def end(self) -> None:
-        """Let go of the memory."""
+        """Free the memory."""
         self._connection.close()
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong: machines, clocks, disks and the network, as a scenario has it."""
+"""Injects the faults of a scenario: machines, clocks, disks, the shared ledger, the network."""
 
 from __future__ import annotations
 
@@ -14,26 +14,24 @@ if TYPE_CHECKING:
     from tests.simulation.world.world import World
 
 _SLOW: Final = 2.0
-"""Seconds that a thread takes at the most, of a machine that has very much to do: twice what one
-takes before its work or after it."""
+"""Maximal seconds of latency of a thread on an overloaded machine, before and after its work."""
 _UNTIL_CONFIRMED: Final = 20.0
-"""Seconds after which the operator says that a ledger which was set back is the right one."""
+"""Seconds after which the operator confirms a restored ledger."""
 
 
-class Calamities:
-    """Befall a world."""
+class FaultInjector:
+    """Injects faults, and ends them after their time."""
 
     def __init__(self, world: World) -> None:
-        """Befall it, when the time comes."""
         self._world = world
-        self._setbacks = 0
+        self._restores = 0
 
     @singledispatchmethod
-    def befall(self, event: events.Event) -> None:
-        """Let something go wrong, and be mended after a while."""
+    def inject(self, event: events.Event) -> None:
+        """Inject the fault of an event."""
         raise NotImplementedError(event)
 
-    @befall.register
+    @inject.register
     def _(self, event: events.Restart) -> None:
         host = self._world.hosts[event.host]
 
@@ -43,22 +41,22 @@ class Calamities:
 
         self._world.outside.spawn(work())
 
-    @befall.register
+    @inject.register
     def _(self, event: events.Kill) -> None:
         host = self._world.hosts[event.host]
         host.kill()
         host.start_after(event.seconds)
 
-    @befall.register
+    @inject.register
     def _(self, event: events.PowerLoss) -> None:
         host = self._world.hosts[event.host]
-        host.say(f"will lose power after {event.writes} more writes")
+        host.log(f"will lose power after {event.writes} more writes")
         host.disk.writes_left = event.writes
 
-    @befall.register
+    @inject.register
     def _(self, event: events.DiskFailure) -> None:
         host = self._world.hosts[event.host]
-        host.say("has a disk that fails")
+        host.log("has a disk that fails")
         host.disk.is_broken = True
         self._world.loop.call_later(event.seconds, self._mend, host)
 
@@ -66,12 +64,12 @@ class Calamities:
     def _mend(host: Host) -> None:
         if host.disk.is_broken:
             host.disk.is_broken = False
-            host.say("has a disk that works again")
+            host.log("has a disk that works again")
 
-    @befall.register
+    @inject.register
     def _(self, event: events.Slowness) -> None:
         host = self._world.hosts[event.host]
-        host.say("has very much to do")
+        host.log("has very much to do")
         host.latency = _SLOW
         self._world.loop.call_later(event.seconds, self._rest, host)
 
@@ -79,61 +77,61 @@ class Calamities:
     def _rest(host: Host) -> None:
         if host.latency == _SLOW:
             host.latency = LATENCY
-            host.say("has little to do again")
+            host.log("has little to do again")
 
-    @befall.register
-    def _(self, event: events.Setback) -> None:
-        copy = self._world.server.copied()
-        self._world.loop.call_later(event.seconds, self._set_back, copy)
+    @inject.register
+    def _(self, event: events.LedgerRestore) -> None:
+        copy = self._world.server.snapshot()
+        self._world.loop.call_later(event.seconds, self._restore_ledger, copy)
 
-    def _set_back(self, copy: bytes) -> None:
-        """Put an old copy in the place of the ledger; the operator confirms it after a while.
+    def _restore_ledger(self, copy: bytes) -> None:
+        """Restore an old copy of the ledger; the operator confirms it after a while.
 
-        What was given by a clock that was wrong, nothing tells but the ledger that is lost.
+        Only if no clock was set: labels minted by a wrong clock are known to the lost ledger alone.
         """
-        if any(host.clock.was_set for host in self._world.presses):
+        if any(host.clock.was_set for host in self._world.minters):
             return
-        self._setbacks += 1
-        self._world.server.restore(copy, self._setbacks)
-        self._world.trace.say("people", "set back the ledger of p1 and p2")
+        self._restores += 1
+        self._world.server.restore(copy, self._restores)
+        self._world.trace.log("people", "set back the ledger of p1 and p2")
         self._world.loop.call_later(_UNTIL_CONFIRMED, self._confirm)
 
     def _confirm(self) -> None:
-        for host in self._world.presses:
+        for host in self._world.minters:
             if host.process is not None:
-                host.say("is told to go on with this ledger")
+                host.log("is told to go on with this ledger")
                 host.process.spawn(host.confirm())
 
-    @befall.register
+    @inject.register
     def _(self, event: events.ClockJump) -> None:
         host = self._world.hosts[event.host]
         host.clock.error += int(event.jump * SECOND)
         host.clock.was_set = True
-        host.say(f"has its clock set by {event.jump} s")
+        host.log(f"has its clock set by {event.jump} s")
 
-    @befall.register
-    def _(self, event: events.Weather) -> None:
+    @inject.register
+    def _(self, event: events.NetworkDegradation) -> None:
         network = self._world.network
-        conditions = Conditions(event.loss, event.slow, event.doubling)
+        conditions = Conditions(event.loss, event.slow, event.duplication)
         network.conditions = conditions
-        rates = f"loses {event.loss:.0%}, doubles {event.doubling:.0%}"
-        self._world.trace.say("network", f"{rates}, takes {event.slow:.0f} times as long")
+        rates = f"loses {event.loss:.0%}, doubles {event.duplication:.0%}"
+        self._world.trace.log("network", f"{rates}, takes {event.slow:.0f} times as long")
         self._world.loop.call_later(event.seconds, self._clear, conditions)
 
     def _clear(self, conditions: Conditions) -> None:
         if self._world.network.conditions is conditions:
             self._world.network.conditions = Conditions()
-            self._world.trace.say("network", "works well again")
+            self._world.trace.log("network", "works well again")
 
-    @befall.register
+    @inject.register
     def _(self, event: events.Partition) -> None:
         network, apart = self._world.network, frozenset(event.hosts)
-        network.cut_off, network.deaf = apart, event.deaf
-        does = "lets nothing through to" if event.deaf else "cuts off"
-        self._world.trace.say("network", f"{does} {' '.join(event.hosts)}")
+        network.cut_off, network.inbound_only = apart, event.inbound_only
+        does = "lets nothing through to" if event.inbound_only else "cuts off"
+        self._world.trace.log("network", f"{does} {' '.join(event.hosts)}")
         self._world.loop.call_later(event.seconds, self._join, apart)
 
     def _join(self, apart: frozenset[str]) -> None:
         if self._world.network.cut_off is apart:
             self._world.network.cut_off = frozenset()
-            self._world.trace.say("network", "is whole again")
+            self._world.trace.log("network", "is whole again")

@@ -1,7 +1,6 @@
-"""What `threading` offers, for strands: whoever would block lets others go on.
+"""Substitutes for the classes of `threading`, for greenlets of the event loop.
 
-A lock that is held by a strand keeps other strands out, as it would keep threads. They take turns
-in the order in which they came.
+Where a thread would block, the greenlet yields to the loop. Waiters are served in order of arrival.
 """
 
 from __future__ import annotations
@@ -14,35 +13,34 @@ from types import SimpleNamespace
 from typing import Any, Self
 from unittest.mock import patch
 
-from tests.simulation.world.virtual_time import PROCESS, me, strand, wait
+from tests.simulation.world.virtual_time import PROCESS, current_greenlet, run_blocking, wait
 
 
-class Line:
-    """Those who wait for something, the first first."""
+class WaitQueue:
+    """A queue of waiting greenlets, first in, first out."""
 
     def __init__(self) -> None:
-        """Begin with nobody."""
         self._waiting: deque[asyncio.Future[bool]] = deque()
 
-    def stand(self, seconds: float | None) -> bool:
-        """Wait for one's turn; False if it did not come in time."""
+    def wait_turn(self, seconds: float | None) -> bool:
+        """Wait for a turn; False if it did not come in time."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[bool] = loop.create_future()
         self._waiting.append(turn)
-        late = None if seconds is None else loop.call_later(seconds, self._leave, turn)
+        late = None if seconds is None else loop.call_later(seconds, self._time_out, turn)
         try:
             return wait(turn)
         finally:
             if late is not None:
                 late.cancel()
 
-    def _leave(self, turn: asyncio.Future[bool]) -> None:
+    def _time_out(self, turn: asyncio.Future[bool]) -> None:
         if not turn.done():
             self._waiting.remove(turn)
             turn.set_result(False)
 
-    def call(self) -> bool:
-        """Let the first have its turn; False if nobody waits."""
+    def wake(self) -> bool:
+        """Wake the first waiter; False if there is none."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -52,70 +50,66 @@ class Line:
 
 
 class RLock:
-    """A lock that its holder may take again."""
+    """A reentrant lock."""
 
     is_reentrant = True
 
     def __init__(self) -> None:
-        """Begin free."""
         self._holder: object | None = None
         self._depth = 0
-        self._line = Line()
+        self._queue = WaitQueue()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:  # noqa: FBT001, FBT002  # as threading has it
-        """Take it."""
-        if self._holder is me() and self.is_reentrant:
+        """Acquire the lock."""
+        if self._holder is current_greenlet() and self.is_reentrant:
             self._depth += 1
             return True
         while self._holder is not None:
-            if not blocking or not self._line.stand(timeout if timeout >= 0 else None):
+            if not blocking or not self._queue.wait_turn(timeout if timeout >= 0 else None):
                 return False
-        self._holder, self._depth = me(), 1
+        self._holder, self._depth = current_greenlet(), 1
         return True
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         self._depth -= 1
         if self._depth == 0:
             self._holder = None
-            self._line.call()
+            self._queue.wake()
 
     def __enter__(self) -> Self:
-        """Take it."""
         self.acquire()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of it."""
         self.release()
 
 
 class Lock(RLock):
-    """A lock that anybody may let go of."""
+    """A lock that is not reentrant."""
 
     is_reentrant = False
 
 
 class Condition(RLock):
-    """A lock whose holder may wait for news."""
+    """A condition variable with its lock."""
 
     def __init__(self) -> None:
-        """Begin free."""
         super().__init__()
-        self._news = Line()
+        self._notified = WaitQueue()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Let others in until there is news."""
+        """Release the lock until notified; False if that did not happen in time."""
         depth, self._depth = self._depth, 1
         self.release()
         try:
-            return self._news.stand(timeout)
+            return self._notified.wait_turn(timeout)
         finally:
             self.acquire()
             self._depth = depth
 
     def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:  # noqa: ANN401
-        """Wait until something is so."""
+        """Wait until a predicate holds; return its last value."""
         loop = asyncio.get_running_loop()
         end = None if timeout is None else loop.time() + timeout
         while not (found := predicate()):
@@ -126,42 +120,41 @@ class Condition(RLock):
         return found
 
     def notify(self) -> None:
-        """Tell the first of those who wait."""
-        self._news.call()
+        """Wake the first waiter."""
+        self._notified.wake()
 
     def notify_all(self) -> None:
-        """Tell all."""
-        while self._news.call():
+        """Wake all waiters."""
+        while self._notified.wake():
             pass
 
 
 class Event:
-    """Something that happens once."""
+    """An event that is set once."""
 
     def __init__(self) -> None:
-        """Begin before it."""
         self._is_set = False
-        self._line = Line()
+        self._queue = WaitQueue()
 
     def set(self) -> None:
-        """Let it happen."""
+        """Set the event, and wake all waiters."""
         self._is_set = True
-        while self._line.call():
+        while self._queue.wake():
             pass
 
     def is_set(self) -> bool:
-        """Tell whether it has."""
+        """Tell whether it is set."""
         return self._is_set
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for it."""
+        """Wait until it is set; False if that did not happen in time."""
         if not self._is_set:
-            self._line.stand(timeout)
+            self._queue.wait_turn(timeout)
         return self._is_set
 
 
 class Thread:
-    """A strand by the name of a thread; it belongs to the process that starts it."""
+    """A thread as a greenlet; it belongs to the process that starts it."""
 
     def __init__(
         self,
@@ -169,31 +162,30 @@ class Thread:
         args: Sequence[Any] = (),
         name: str = "",
         *,
-        daemon: bool = False,  # noqa: ARG002  # every one of them ends with its process
+        daemon: bool = False,  # noqa: ARG002  # each ends with its process
     ) -> None:
-        """Get ready."""
         self._target = target
         self._args = args
         self.name = name
         self._task: asyncio.Task[object] | None = None
 
     def start(self) -> None:
-        """Begin."""
-        self._task = PROCESS.get().spawn(strand(self._target, *self._args))
+        """Start."""
+        self._task = PROCESS.get().spawn(run_blocking(self._target, *self._args))
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait for its end."""
+        """Wait until it ends."""
         if self._task is not None and not self._task.done():
             wait(asyncio.wait({self._task}, timeout=timeout))
 
     def is_alive(self) -> bool:
-        """Tell whether it has not ended."""
+        """Tell whether it has started and not ended."""
         return self._task is not None and not self._task.done()
 
 
 @contextmanager
-def strands_for_threads() -> Iterator[None]:
-    """Give strands to all that would take threads and locks of the machine."""
+def threads_as_greenlets() -> Iterator[None]:
+    """Patch the modules that use threads and locks to use these classes."""
     places: dict[str, dict[str, Any]] = {
         "ibi.archive.archive": {"RLock": RLock},
         "ibi.archive.resolver_links.announcer": {

@@ -1,4 +1,4 @@
-"""What the event loop of a world has in its hands: as asyncio has it, but quicker, or in order."""
+"""Tasks and handles of the virtual event loop: deterministic, or faster than asyncio's."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 
 
 class NumberedTask(asyncio.Task[Any]):
-    """A task whose place in a set depends on nothing but the order in which tasks were made."""
+    """A task whose place in a set depends only on the order of creation."""
 
     number = 0
 
     def __hash__(self) -> int:
-        """Return its number."""
         return self.number
 
 
-class QuickHandle(asyncio.Handle):
-    """A handle as it is, but for what only debugging needs: there are tens of thousands."""
+class FastHandle(asyncio.Handle):
+    """A handle without the debugging data of asyncio, as there are tens of thousands."""
 
     def __init__(
         self,
@@ -28,7 +27,6 @@ class QuickHandle(asyncio.Handle):
         loop: asyncio.AbstractEventLoop,
         context: Context | None,
     ) -> None:
-        """Take what is to be called."""
         self._context = copy_context() if context is None else context
         self._loop = loop
         self._callback = callback
@@ -38,8 +36,8 @@ class QuickHandle(asyncio.Handle):
         self._source_traceback = None
 
 
-class QuickTimer(asyncio.TimerHandle):
-    """Likewise, for a moment."""
+class FastTimer(asyncio.TimerHandle):
+    """A timer handle without the debugging data of asyncio."""
 
     _context: Context
 
@@ -51,12 +49,11 @@ class QuickTimer(asyncio.TimerHandle):
         loop: asyncio.AbstractEventLoop,
         context: Context | None,
     ) -> None:
-        """Take what is to be called, and when."""
-        QuickHandle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]  # alike
+        FastHandle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]  # alike
         self._when = when
         self._scheduled = True
 
     def cancel(self) -> None:
-        """Call nothing."""
+        """Cancel the call."""
         self._cancelled = True
         self._callback = self._args = None  # type: ignore[assignment]  # as asyncio has it

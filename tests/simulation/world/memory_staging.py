@@ -1,6 +1,6 @@
-"""Files on their way into a simulated store, as the port promises.
+"""Staged files of open deposits in memory, which implements the port.
 
-Bytes of a file that is not whole are in no safe place: when the power fails, half are gone.
+The bytes of an incomplete file are not durable: a power loss drops half of them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from ibi.archive.ports.file_store import Staged
 from ibi.errors import ChecksumError, InProgressError, StateError, UnknownError, shown
 from ibi.model.clock import Clock
 from ibi.model.item import File
-from tests.simulation.world.stored_tree import Stored, Tree
+from tests.simulation.world.stored_tree import StoredBytes, StoredTree
 from tests.simulation.world.virtual_time import PROCESS
 
 _ALGORITHMS: Final = ("sha256", "sha512")
 
 
 class MemoryStaging:
-    """The open deposits of a tree, as one process works on them."""
+    """The staged files of one process, on a tree."""
 
-    def __init__(self, tree: Tree, clock: Clock) -> None:
-        """Work on what lies there."""
+    def __init__(self, tree: StoredTree, clock: Clock) -> None:
         self._tree = tree
         self._clock = clock
         self._busy: set[tuple[str, str]] = set()
@@ -33,7 +32,7 @@ class MemoryStaging:
 
     @contextmanager
     def busy(self, deposit: str, path: str = "") -> Iterator[None]:
-        """Keep others from a file of a deposit, and from sealing it."""
+        """Lock a file of a deposit; InProgressError if it is locked or the deposit is sealed."""
         key = (deposit, path)
         if deposit in self._sealed or key in self._busy:
             raise InProgressError("This deposit is at work already.")
@@ -45,7 +44,7 @@ class MemoryStaging:
 
     @contextmanager
     def sealed(self, deposit: str) -> Iterator[None]:
-        """Let nobody change the files of a deposit meanwhile."""
+        """Lock all files of a deposit."""
         if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
             raise InProgressError("A file of this deposit is on its way: wait for its end.")
         self._sealed.add(deposit)
@@ -55,7 +54,7 @@ class MemoryStaging:
             self._sealed.discard(deposit)
 
     def receive(self, deposit: str, path: str, offset: int) -> AbstractContextManager[Reception]:
-        """Take bytes of a file from an offset on; 0 begins it anew."""
+        """Receive bytes of a file from an offset on; 0 starts it again."""
         return self._receiving(deposit, path, offset)
 
     @contextmanager
@@ -74,14 +73,14 @@ class MemoryStaging:
             yield Reception(self, deposit, path)
 
     def append(self, deposit: str, path: str, data: bytes) -> None:
-        """Take some bytes of a file."""
+        """Append bytes to a file."""
         PROCESS.get().write()
         self._tree.parts[deposit][path] += data
 
     def settle(
         self, deposit: str, path: str, media_type: str, checksum: tuple[str, str] | None
     ) -> File:
-        """Make a file whole and durable."""
+        """Check the sums of a file, and make it durable."""
         octets = self._tree.parts[deposit][path]
         sums = {name: hashlib.new(name, octets).hexdigest() for name in _ALGORITHMS}
         if checksum is not None and sums[checksum[0]] != checksum[1]:
@@ -91,7 +90,7 @@ class MemoryStaging:
         file = File(path, len(octets), sums["sha256"], sums["sha512"], modified, media_type)
         PROCESS.get().write()
         del self._tree.parts[deposit][path]
-        self._tree.whole.setdefault(deposit, {})[path] = Stored(octets, modified), file
+        self._tree.whole.setdefault(deposit, {})[path] = StoredBytes(octets, modified), file
         return file
 
     def staged(self, deposit: str) -> list[Staged]:
@@ -111,7 +110,7 @@ class MemoryStaging:
         return None if whole is None else Staged(path, whole[1].size, whole[1])
 
     def unfinished(self, deposit: str) -> bool:
-        """Tell whether something of a file has come, and not all."""
+        """Tell whether a file of a deposit is incomplete."""
         PROCESS.get().check()
         return bool(self._tree.parts.get(deposit))
 
@@ -124,24 +123,24 @@ class MemoryStaging:
             return part is not None or whole is not None
 
     def note_unpacking(self, deposit: str, path: str) -> None:
-        """Note that a file is about to be written by an unpacking."""
+        """Note that an unpacking is about to write a file."""
         PROCESS.get().write()
         self._tree.notes.setdefault(deposit, []).append(path)
 
     def unpacking(self, deposit: str) -> list[str]:
-        """Return what an unpacking that has not ended may have written."""
+        """Return the files that an unfinished unpacking may have written."""
         PROCESS.get().check()
         return list(self._tree.notes.get(deposit, ()))
 
     def end_unpacking(self, deposit: str, source: str = "") -> None:
-        """Forget it."""
+        """Note that an unpacking has ended."""
         if source:
             self.unstage(deposit, source)
         PROCESS.get().write()
         self._tree.notes.pop(deposit, None)
 
     def open_staged(self, deposit: str, path: str) -> int:
-        """Nobody here takes a file apart."""
+        """Raise NotImplementedError: no file is unpacked here."""
         raise NotImplementedError(deposit, path)
 
     def discard(self, deposit: str) -> None:
@@ -152,23 +151,23 @@ class MemoryStaging:
         self._tree.notes.pop(deposit, None)
 
     def deposits(self) -> list[str]:
-        """Return the deposits of which something is here."""
+        """Return the deposits that have staged files or notes."""
         PROCESS.get().check()
         return sorted({*self._tree.parts, *self._tree.whole, *self._tree.notes})
 
 
 @dataclass(slots=True)
 class Reception:
-    """Takes the bytes of one file."""
+    """Receives the bytes of one file."""
 
     _staging: MemoryStaging
     _deposit: str
     _path: str
 
     def write(self, data: bytes) -> None:
-        """Take some."""
+        """Append bytes."""
         self._staging.append(self._deposit, self._path, data)
 
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
-        """Make the file whole and durable; ChecksumError, and it is gone, if it is not as said."""
+        """Make the file durable; if the checksum differs, remove it and raise ChecksumError."""
         return self._staging.settle(self._deposit, self._path, media_type, checksum)

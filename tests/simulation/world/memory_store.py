@@ -1,6 +1,7 @@
-"""A file store in memory: what the port promises, with every step of a change one write apart.
+"""The file store in memory, which implements the port; each step of a change is one write.
 
-`Tree` is what lies on the disk, and outlives every process; this is how one process works on it.
+`StoredTree` is the content of the disk, and outlives every process; a `MemoryStore` is how one
+process works on it.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from ibi.model.change import Change
 from ibi.model.clock import Clock
 from ibi.model.item import File
 from tests.simulation.world.memory_staging import MemoryStaging
-from tests.simulation.world.stored_tree import JournalLine, Stored, Tree
+from tests.simulation.world.stored_tree import JournalEntry, StoredBytes, StoredTree
 from tests.simulation.world.virtual_time import PROCESS
 
 
 class MemoryStore:
-    """One process at work on a tree."""
+    """The file store of one process, on a tree."""
 
     quick = True
 
-    def __init__(self, tree: Tree, clock: Clock) -> None:
-        """Work on what lies there."""
+    def __init__(self, tree: StoredTree, clock: Clock) -> None:
         self._tree = tree
         self.staging = MemoryStaging(tree, clock)
 
@@ -35,7 +35,7 @@ class MemoryStore:
         self.staging.discard(deposit)
 
     def prepare(self, change: Change) -> None:
-        """Do nothing: bytes lie where they are taken from."""
+        """Do nothing: the bytes are in their place already."""
 
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, and carry it out among the files."""
@@ -43,13 +43,13 @@ class MemoryStore:
             (each, manifest(each.item, each.files, each.number, each.version + 1))
             for each in change.items
         )
-        line = JournalLine(StoredChange.of(change), steps)
+        line = JournalEntry(StoredChange.of(change), steps)
         PROCESS.get().write()
         self._tree.journal[change.id] = line
         self._carry_out(line)
 
-    def _carry_out(self, line: JournalLine) -> None:
-        """Take each step, or find it taken: whoever was killed in between begins anew."""
+    def _carry_out(self, line: JournalEntry) -> None:
+        """Carry out each step; a step that was carried out before has no effect."""
         tree = self._tree
         for each, text in line.steps:
             place = each.item.forms.label.spelling
@@ -74,7 +74,7 @@ class MemoryStore:
                 tree.manifests[place] = text
 
     def finish(self, id: str) -> None:  # noqa: A002  # what it is called everywhere
-        """Forget a decision: the catalogue has it."""
+        """Remove a decision from the journal: the catalogue has it."""
         line = self._tree.journal.get(id)
         if line is not None:
             if line.change.deposit:
@@ -117,25 +117,25 @@ class MemoryStore:
         return MemoryFile(stored)
 
     def link(self, place: str, path: str, method: str) -> str:
-        """Return nothing: readers get files from us."""
+        """Return "": readers get files from the archive itself."""
         del place, path, method
         return ""
 
     def keys(self, place: str = "") -> Iterator[str]:
-        """Return where each file lies."""
+        """Return the key of each file."""
         for where in sorted({*self._tree.items, *self._tree.manifests}):
             if not place or where == place:
                 yield from (f"{where}/doc/{path}" for path in sorted(self._tree.items[where]))
                 yield f"{where}/{MANIFEST}"
 
     def mend(self, place: str, file: File, deposit: str) -> None:
-        """Put a whole file of a deposit in the place of a damaged one."""
+        """Replace a damaged file by a whole file of a deposit."""
         PROCESS.get().write()
         stored, _ = self._tree.whole[deposit].pop(file.path)
         self._tree.items[place][file.path] = replace(stored, modified=file.modified)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
-        """Write the manifest of an item in the place of a damaged one."""
+        """Replace a damaged manifest."""
         PROCESS.get().write()
         self._tree.manifests[place] = text
 
@@ -144,7 +144,7 @@ class MemoryStore:
 class MemoryFile:
     """A file of an item, open for reading."""
 
-    _stored: Stored
+    _stored: StoredBytes
     fd: int | None = None
 
     @property
@@ -162,4 +162,4 @@ class MemoryFile:
         return self._stored.octets[offset : offset + count]
 
     def close(self) -> None:
-        """Have nothing to let go of."""
+        """Do nothing: there is no descriptor to close."""

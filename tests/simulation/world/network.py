@@ -1,7 +1,7 @@
-"""The network: what one says to another may be lost, late, doubled, or go to somebody else.
+"""The network: messages may be lost, late or duplicated, or reach another host.
 
-An address is a name that somebody has at a time. Who asks waits no longer than he said. A doubled
-message comes to whoever is at the address by then, and nobody waits for the answer to it.
+An address belongs to one host at a time. A caller waits no longer than its timeout. A duplicate is
+delivered to the host that has the address by then, and its answer is dropped.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from ibi.errors import IbiError
-from tests.simulation.world.virtual_time import Dead, Process
+from tests.simulation.world.virtual_time import Process, ProcessKilled
 
 if TYPE_CHECKING:
-    from tests.simulation.world.seeded_random import Chance
+    from tests.simulation.world.seeded_random import SeededRandom
 
 T = TypeVar("T")
 H = TypeVar("H", bound="Listener")
@@ -24,62 +24,62 @@ H = TypeVar("H", bound="Listener")
 LOST: Final = "it did not answer in time"
 CLOSED: Final = "there is no connection to it"
 _NEAR: Final = 0.02
-"""Seconds that a message takes at the most, in good weather."""
+"""Maximal seconds that a message takes on a network without faults."""
 _LATE: Final = 90.0
-"""Seconds after which the double of a message comes at the latest."""
+"""Maximal seconds after which a duplicate is delivered."""
 
 
 class Listener(Protocol):
-    """Somebody at an address."""
+    """A host that has an address."""
 
     name: str
 
     @property
     def process(self) -> Process | None:
-        """The process that answers, if any does."""
+        """The process that answers, or None if it is down."""
         ...
 
 
 class UnreachableError(Exception):
-    """There is no answer; why, in some words."""
+    """There is no answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How well the network works."""
+    """The faults of the network at one time."""
 
     loss: float = 0.0
-    """How many of the messages are lost, and of the answers."""
+    """Share of the messages, and of the answers, that are lost."""
     slow: float = 1.0
-    """How many times longer they take."""
-    doubling: float = 0.0
+    """Factor by which messages take longer."""
+    duplication: float = 0.0
 
 
 class Network(Generic[H]):
-    """Connects everybody."""
+    """Connects all hosts."""
 
     def __init__(
         self,
-        chance: Chance,
+        seeded: SeededRandom,
         tell: Callable[[str, str], None],
         unforeseen: Callable[[str], None],
     ) -> None:
-        """Begin in good weather; `tell` is told of what goes wrong, by whom."""
-        self._chance = chance
+        """Start without faults; `tell` is called with the sender and a text for every fault."""
+        self._seeded = seeded
         self._tell = tell
         self._unforeseen = unforeseen
         self.places: dict[str, H] = {}
         self.conditions = Conditions()
         self.cut_off: frozenset[str] = frozenset()
-        """Those who reach each other, and nobody else."""
-        self.deaf = False
-        """Whether they are heard all the same."""
+        """Names of hosts that reach only each other."""
+        self.inbound_only = False
+        """Whether only messages to these hosts are cut."""
         self.messages = 0
 
     def is_cut(self, sender: str, receiver: str) -> bool:
-        """Tell whether what one says does not reach another."""
+        """Tell whether messages of a sender do not reach a receiver."""
         is_sent_from_there, is_sent_there = sender in self.cut_off, receiver in self.cut_off
-        if self.deaf:
+        if self.inbound_only:
             return is_sent_there and not is_sent_from_there
         return is_sent_from_there != is_sent_there
 
@@ -91,23 +91,29 @@ class Network(Generic[H]):
         deliver: Callable[[H], Coroutine[Any, Any, T]],
         seconds: float,
     ) -> T:
-        """Say something to whoever is at an address, and return the answer."""
+        """Deliver a message to the host at an address; return the answer."""
         self.messages += 1
         now = self.conditions
         ends = asyncio.get_running_loop().time() + seconds
-        draw = self._chance.of(f"link/{sender}/{address}").random
-        lost, unanswered, doubled = draw() < now.loss, draw() < now.loss, draw() < now.doubling
+        draw = self._seeded.stream(f"link/{sender}/{address}").random
+        lost, unanswered, duplicated = (
+            draw() < now.loss,
+            draw() < now.loss,
+            draw() < now.duplication,
+        )
         there, back = draw() ** 3 * _NEAR * now.slow, draw() ** 3 * _NEAR * now.slow
         host = self.places.get(address)
         if lost or (host is not None and self.is_cut(sender, host.name)):
             self._tell(sender, f"{what} to {address} is lost")
             await _until(ends, math.inf)
         await _until(ends, there)
-        if doubled:
+        if duplicated:
             self._tell(sender, f"{what} to {address} is doubled")
             later = draw() * _LATE
-            asyncio.get_running_loop().call_later(later, self._double, address, what, deliver)
-        answer = await self._heard(address, deliver, what, ends)
+            asyncio.get_running_loop().call_later(
+                later, self._deliver_duplicate, address, what, deliver
+            )
+        answer = await self._deliver(address, deliver, what, ends)
         receiver = self.places.get(address)
         if unanswered or (receiver is not None and self.is_cut(receiver.name, sender)):
             self._tell(sender, f"the answer of {address} to {what} is lost")
@@ -115,7 +121,7 @@ class Network(Generic[H]):
         await _until(ends, back)
         return answer
 
-    async def _heard(
+    async def _deliver(
         self, address: str, deliver: Callable[[H], Coroutine[Any, Any, T]], what: str, ends: float
     ) -> T:
         host = self.places.get(address)
@@ -128,13 +134,13 @@ class Network(Generic[H]):
             return task.result()
         except asyncio.InvalidStateError:
             raise UnreachableError(LOST) from None
-        except asyncio.CancelledError:  # whoever was asked is no more
+        except asyncio.CancelledError:  # the process that was asked was killed
             raise UnreachableError("it broke off") from None
         except IbiError as fault:
             self._unforeseen(f"{host.name} could not answer {what}: {fault!r}")
             raise UnreachableError("it answered 500") from None
 
-    def _double(
+    def _deliver_duplicate(
         self, address: str, what: str, deliver: Callable[[H], Coroutine[Any, Any, Any]]
     ) -> None:
         host = self.places.get(address)
@@ -144,7 +150,7 @@ class Network(Generic[H]):
 
 
 async def _until(ends: float, seconds: float) -> None:
-    """Let some time pass; UnreachableError at the end of all patience, if that comes before."""
+    """Sleep; UnreachableError if the timeout comes first."""
     left = ends - asyncio.get_running_loop().time()
     await asyncio.sleep(min(left, seconds))
     if left <= seconds:
@@ -152,7 +158,7 @@ async def _until(ends: float, seconds: float) -> None:
 
 
 async def _ended(task: asyncio.Task[Any], ends: float) -> None:
-    """Wait until somebody has answered, or patience ends; who gives up does not end the work."""
+    """Wait for the answer or the timeout; a timeout does not cancel the work."""
     loop = asyncio.get_running_loop()
     waiter: asyncio.Future[None] = loop.create_future()
 
@@ -172,5 +178,5 @@ async def _ended(task: asyncio.Task[Any], ends: float) -> None:
 async def _ignored(work: Coroutine[Any, Any, Any]) -> None:
     try:
         await work
-    except (IbiError, Dead):
+    except (IbiError, ProcessKilled):
         return

@@ -1,7 +1,6 @@
-"""Chance that follows from a seed, a stream for each name: whoever is left out changes no other.
+"""Random numbers from a seed, with an independent stream per name.
 
-So a scenario that is replayed without some of its events meets the same weather on all links that
-those events had nothing to do with.
+A scenario that is replayed without some of its events draws the same numbers in all other streams.
 """
 
 from __future__ import annotations
@@ -13,15 +12,14 @@ from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 
-class Chance:
-    """All streams of one seed."""
+class SeededRandom:
+    """The random streams of one seed."""
 
     def __init__(self, seed: int) -> None:
-        """Begin all of them anew."""
         self._seed = seed
         self._streams: dict[str, random.Random] = {}
 
-    def of(self, name: str) -> random.Random:
+    def stream(self, name: str) -> random.Random:
         """Return the stream of a name."""
         if name not in self._streams:
             self._streams[name] = random.Random(f"{self._seed}/{name}")  # noqa: S311  # no secret
@@ -29,9 +27,9 @@ class Chance:
 
 
 @contextmanager
-def no_other_chance(chance: Chance) -> Iterator[None]:
-    """Let ids and secrets follow from the seed too."""
-    draw = chance.of("secrets")
+def seeded_ids(seeded: SeededRandom) -> Iterator[None]:
+    """Patch the sources of ids and secrets to use the seed."""
+    draw = seeded.stream("secrets")
     chosen = {
         "uuid.uuid4": lambda: uuid.UUID(int=draw.getrandbits(128), version=4),
         "secrets.token_hex": lambda count=32: draw.randbytes(count).hex(),

@@ -1,4 +1,4 @@
-"""What lies on the disk of an archive: files, manifests, a journal, and what is on its way in."""
+"""The content of the disk of an archive: files, manifests, journal and staged files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ibi.model.item import File
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredBytes:
     """The bytes of a file, and when they were written."""
 
     octets: bytes
@@ -18,34 +18,34 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class JournalLine:
-    """A line of the journal."""
+class JournalEntry:
+    """An entry of the journal."""
 
     change: StoredChange
     steps: tuple[tuple[ItemChange, bytes], ...]
 
 
 @dataclass(slots=True)
-class Tree:
-    """What lies on the disk."""
+class StoredTree:
+    """The content of the disk."""
 
-    items: dict[str, dict[str, Stored]] = field(default_factory=dict)
+    items: dict[str, dict[str, StoredBytes]] = field(default_factory=dict)
     manifests: dict[str, bytes] = field(default_factory=dict)
     parts: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    whole: dict[str, dict[str, tuple[Stored, File]]] = field(default_factory=dict)
+    whole: dict[str, dict[str, tuple[StoredBytes, File]]] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
-    journal: dict[str, JournalLine] = field(default_factory=dict)
+    journal: dict[str, JournalEntry] = field(default_factory=dict)
     reserved: list[bytes] = field(default_factory=list)
 
     def lose_power(self) -> None:
-        """Lose what was not durable."""
+        """Drop what was not durable."""
         for parts in self.parts.values():
             for path, octets in parts.items():
                 parts[path] = octets[: len(octets) // 2]
 
-    def copied(self) -> Tree:
-        """Return a copy of all of it."""
-        return Tree(
+    def snapshot(self) -> StoredTree:
+        """Return a copy."""
+        return StoredTree(
             {place: dict(files) for place, files in self.items.items()},
             dict(self.manifests),
             {deposit: dict(parts) for deposit, parts in self.parts.items()},

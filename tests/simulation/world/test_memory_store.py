@@ -1,4 +1,4 @@
-"""The simulated store keeps what the port promises, as the real one does."""
+"""The file store in memory behaves as the real one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
 from ibi.errors import ChecksumError, StateError, UnknownError
 from tests.simulation.world.disks import Disk, MemoryDatabase
 from tests.simulation.world.memory_store import MemoryStore
-from tests.simulation.world.stored_tree import Tree
+from tests.simulation.world.stored_tree import StoredTree
 from tests.simulation.world.virtual_time import PROCESS, Process, VirtualLoop
 from tests.support.scenes.small_archive import SmallArchive, TickingClock
 
@@ -32,7 +32,7 @@ def process() -> Iterator[Process]:
     loop.close()
 
 
-def in_memory(folder: Path, tree: Tree) -> SmallArchive:
+def in_memory(folder: Path, tree: StoredTree) -> SmallArchive:
     """Return an archive of which nothing is in its folder."""
     database = MemoryDatabase("catalogue", ARCHIVE_MIGRATIONS)
     return SmallArchive(
@@ -48,7 +48,7 @@ def both(tmp_path: Path, process: Process) -> Iterator[tuple[SmallArchive, Small
     for name in ("real", "simulated"):
         (tmp_path / name).mkdir()
     real = SmallArchive(tmp_path / "real")
-    tree = Tree()
+    tree = StoredTree()
     simulated = in_memory(tmp_path / "simulated", tree)
     with closing(real), closing(simulated):
         yield real, simulated
@@ -130,7 +130,7 @@ class _PowerError(Exception):
 def _crashed_after(writes: int, folder: Path) -> bool | None:
     """Return whether an item is there after a crash; None if there was none."""
     folder.mkdir()
-    tree = Tree()
+    tree = StoredTree()
     loop = VirtualLoop(lambda: 0.0)
 
     def crash() -> None:

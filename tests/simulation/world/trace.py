@@ -1,4 +1,4 @@
-"""What happened, in lines that a person can follow: when, to whom, what."""
+"""The trace of a run: readable lines with time, subject and event."""
 
 from __future__ import annotations
 
@@ -8,44 +8,42 @@ from dataclasses import dataclass
 
 
 class Violation(AssertionError):  # noqa: N818  # of a promise: it is a finding, no error
-    """Something that must never be."""
+    """A violated invariant."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One thing that happened."""
+class TraceLine:
+    """One line of the trace."""
 
     at: float
-    who: str
+    subject: str
     what: str
 
     def __str__(self) -> str:
-        """Write it: hours, minutes and seconds, whose, and what."""
         minutes, seconds = divmod(self.at, 60)
         hours, minutes = divmod(int(minutes), 60)
-        return f"{hours:02}:{minutes:02}:{seconds:06.3f}  {self.who:<9} {self.what}"
+        return f"{hours:02}:{minutes:02}:{seconds:06.3f}  {self.subject:<9} {self.what}"
 
 
 class Trace:
-    """All that happened in one run."""
+    """All lines of one run."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """Begin."""
         self._now = now
-        self.lines: list[Line] = []
+        self.lines: list[TraceLine] = []
         self.violations: list[str] = []
 
-    def say(self, who: str, what: str) -> None:
-        """Write down what happened."""
-        self.lines.append(Line(self._now(), who, what))
+    def log(self, subject: str, what: str) -> None:
+        """Add a line."""
+        self.lines.append(TraceLine(self._now(), subject, what))
 
     def violate(self, what: str) -> None:
-        """Write down what must never be."""
+        """Add a violation."""
         self.violations.append(what)
-        self.say("JUDGE", f"must never be: {what}")
+        self.log("JUDGE", f"must never be: {what}")
 
     @property
     def digest(self) -> str:
-        """What tells two runs apart."""
+        """Hash of all lines, which is equal for equal runs."""
         text = "\n".join(map(str, self.lines))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

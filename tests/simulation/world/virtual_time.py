@@ -1,8 +1,8 @@
-"""Virtual time: an event loop that never waits, and threads that are strands of it.
+"""Virtual time: an event loop that never waits, and greenlets in place of threads.
 
-Time is what the loop says. When nothing is left to do at a moment, it is the moment of the next
-timer: days pass in a second, and always in the same way. Code that was written for threads runs in
-greenlets of the one thread that there is; where it would block, the loop goes on with others.
+When nothing is left to do at a moment, the loop jumps to the next timer: days pass in a second, and
+always in the same way. Code that was written for threads runs in greenlets of the only thread;
+where it would block, the loop continues with other tasks.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from typing import Any, Final, TypeVar, cast
 
 import greenlet  # type: ignore[import-untyped]
 
-from tests.simulation.world.loop_handles import NumberedTask, QuickHandle, QuickTimer
+from tests.simulation.world.loop_handles import FastHandle, FastTimer, NumberedTask
 
 T = TypeVar("T")
 
-PROMPT: Final = 0.6
-"""How often a thread is as quick as nothing: every other takes turns with the rest of the world."""
+IMMEDIATE_SHARE: Final = 0.6
+"""Share of the calls in an executor that run at once; the others are delayed."""
 LATENCY: Final = 0.004
-"""Seconds that a thread of an executor takes at the most, before or after its work."""
+"""Maximal seconds of latency of a call in an executor, before or after its work."""
 
 
-MOST_ROUNDS: Final = 300_000
-"""Of the loop in one world: there are some ten thousand, unless somebody tries without a pause."""
+MAX_ROUNDS: Final = 300_000
+"""Maximal iterations of the loop in one world; about ten thousand without a busy loop."""
 
 
-_ALL_WAIT: Final = "everybody waits for somebody else"
+_ALL_WAIT: Final = "all tasks wait for each other"
 
 
-class RestlessError(Exception):
-    """The world comes to no end."""
+class NoProgressError(Exception):
+    """The world makes no progress: a deadlock, or a busy loop."""
 
 
-class Dead(asyncio.CancelledError):  # it is no error of anybody's
-    """Whoever works here has no process any more."""
+class ProcessKilled(asyncio.CancelledError):  # not an error
+    """The process of this task was killed."""
 
 
 class Process:
-    """One run of a program: whatever belongs to it ends when it is killed."""
+    """One run of a program; all its tasks end when it is killed."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class Process:
         failed: Callable[[BaseException, str], None],
         latency: Callable[[], float] = lambda: LATENCY,
     ) -> None:
-        """Begin; `write` comes before every write, `latency` tells how long threads may take.
+        """Start; `write` is called before every write, `latency` returns the latency of threads.
 
-        `failed` is told of what a task raised, and by what name it goes.
+        `failed` is called with the exception and the name of a task that raised.
         """
         self.latency = latency
         self._loop = loop
@@ -65,38 +65,38 @@ class Process:
         self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Let a task of this process begin."""
+        """Start a task of this process."""
         context = copy_context()
         context.run(PROCESS.set, self)
         return self._loop.create_task(work, context=context)
 
     def own(self, task: asyncio.Task[Any]) -> None:
-        """Count a task to this process."""
+        """Add a task to this process."""
         self._tasks[task] = None
         task.add_done_callback(self._done)
-        if not self.is_alive:  # what the dead begin while they end
+        if not self.is_alive:  # started during its end
             task.cancel()
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)
         failure = None if task.cancelled() else task.exception()
-        # What the dead trip over is their own end.
+        # An exception after the kill is a result of it.
         if failure is not None and self.is_alive:
             self._failed(failure, task.get_name())
 
     def kill(self) -> None:
-        """End it: nothing that it does from here on reaches anybody."""
+        """Kill the process: cancel its tasks and refuse its writes."""
         self.is_alive = False
         for task in list(self._tasks):
             task.cancel()
 
     def check(self) -> None:
-        """Refuse to work for the dead."""
+        """Raise ProcessKilled if the process was killed."""
         if not self.is_alive:
-            raise Dead
+            raise ProcessKilled
 
     def write(self) -> None:
-        """Come to a moment at which something is about to be durable: it may be the last."""
+        """Account for a write, which may be the last before a power loss."""
         self.check()
         self._write()
         self.check()
@@ -106,16 +106,16 @@ PROCESS: ContextVar[Process] = ContextVar("PROCESS")
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop of its own time: what is due next happens next, and nobody waits for it."""
+    """An event loop with virtual time, which jumps to the next timer."""
 
-    def __init__(self, chance: Callable[[], float]) -> None:
-        """Begin at 0; `chance` says how long threads take."""
+    def __init__(self, draw: Callable[[], float]) -> None:
+        """Start at 0; `draw` returns random numbers for the latency of threads."""
         super().__init__()
-        self._chance = chance
+        self._draw = draw
         self._made = 0
         self._rounds = 0
-        self._soon: deque[QuickHandle | QuickTimer] = deque()
-        self._timers: list[tuple[float, int, QuickTimer]] = []
+        self._soon: deque[FastHandle | FastTimer] = deque()
+        self._timers: list[tuple[float, int, FastTimer]] = []
         self._timed = 0
         self.now = 0.0
         self.set_task_factory(self._new_task)
@@ -130,8 +130,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         *args: Any,  # noqa: ANN401
         context: Context | None = None,
     ) -> asyncio.Handle:
-        """Call something at this moment, after all that is to be called already."""
-        handle = QuickHandle(callback, args, self, context)
+        """Schedule a callback at this moment, after those already scheduled."""
+        handle = FastHandle(callback, args, self, context)
         self._soon.append(handle)
         return handle
 
@@ -142,34 +142,34 @@ class VirtualLoop(asyncio.BaseEventLoop):
         *args: Any,  # noqa: ANN401
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
-        """Call something at a moment; of those of one moment, the first first."""
-        timer = QuickTimer(when, callback, args, self, context)
+        """Schedule a callback at a moment; those of one moment run in order of scheduling."""
+        timer = FastTimer(when, callback, args, self, context)
         self._timed += 1
         heappush(self._timers, (when, self._timed, timer))
         return timer
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Leave it where it is: when its time has come, nothing happens."""
+        """Leave the handle in the heap; it is skipped when due."""
 
     def _run_once(self) -> None:
-        """Call all that is to be called at this moment; the next moment comes if there is none."""
-        soon, timers = self._soon, self._timers
-        if not soon:
+        """Run all callbacks of this moment; jump to the next timer if there are none."""
+        pause_up_to, timers = self._soon, self._timers
+        if not pause_up_to:
             while timers and timers[0][2]._cancelled:  # noqa: SLF001  # quicker than to ask
                 heappop(timers)
-            if not timers or self._rounds > MOST_ROUNDS:
-                raise RestlessError("nothing ends" if timers else _ALL_WAIT)
+            if not timers or self._rounds > MAX_ROUNDS:
+                raise NoProgressError("nothing ends" if timers else _ALL_WAIT)
             self.now = max(self.now, timers[0][0])
         self._rounds += 1
         while timers and timers[0][0] <= self.now:
-            soon.append(heappop(timers)[2])
-        for _ in range(len(soon)):
-            handle = soon.popleft()
+            pause_up_to.append(heappop(timers)[2])
+        for _ in range(len(pause_up_to)):
+            handle = pause_up_to.popleft()
             if handle._cancelled:  # noqa: SLF001
                 continue
             try:
                 handle._context.run(handle._callback, *handle._args)  # type: ignore[arg-type]  # noqa: SLF001
-            except Exception as failure:  # noqa: BLE001  # whatever it is, it is told
+            except Exception as failure:  # noqa: BLE001  # any exception is reported
                 self.call_exception_handler({"message": repr(handle), "exception": failure})
 
     def _new_task(
@@ -195,9 +195,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         func: Callable[..., T],
         *args: Any,  # noqa: ANN401  # asyncio's own
     ) -> asyncio.Future[T]:
-        """Do the work of a thread, in a strand; many times at once, and else after a while."""
+        """Run a function in a greenlet, at once or after a random latency."""
         del executor
-        if self._chance() < PROMPT:
+        if self._draw() < IMMEDIATE_SHARE:
             return self._at_once(func, *args)
         done: asyncio.Future[T] = self.create_future()
         self.call_soon(self._begin, done, func, args)
@@ -210,12 +210,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
             result = side.switch(*args)
         except asyncio.CancelledError:
             done.cancel()
-        except BaseException as failure:  # noqa: BLE001  # it is for the one who waits for it
+        except BaseException as failure:  # noqa: BLE001  # passed to the waiter
             done.set_exception(failure)
         else:
             if not side.dead:
-                driving = self.create_task(_driven(side, result))
-                # Who dies before it goes on has never waited for it.
+                driving = self.create_task(_drive(side, result))
+                # A task cancelled before its first step has not awaited it.
                 driving.add_done_callback(lambda _: _close(result))
                 return driving
             done.set_result(result)
@@ -224,7 +224,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _begin(self, done: asyncio.Future[T], func: Callable[..., T], args: Sequence[Any]) -> None:
         process = PROCESS.get(None)
         longest = LATENCY if process is None else process.latency()
-        latency = (self._chance() - 0.5) * longest
+        latency = (self._draw() - 0.5) * longest
         if latency < 0:
             self.call_later(-latency, self.call_soon, self._work, done, func, args, 0.0)
         else:
@@ -248,13 +248,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, latency: float, worked: asyncio.Future[T], done: asyncio.Future[T]
     ) -> None:
         if latency:
-            self.call_later(latency, self.call_soon, _pass_on, worked, done)
+            self.call_later(latency, self.call_soon, _copy_result, worked, done)
         else:
-            _pass_on(worked, done)
+            _copy_result(worked, done)
 
 
-def _pass_on(worked: asyncio.Future[T], done: asyncio.Future[T]) -> None:
-    """Give to one what another has; who has given up wants nothing."""
+def _copy_result(worked: asyncio.Future[T], done: asyncio.Future[T]) -> None:
+    """Copy the result of one future to another, unless that is cancelled."""
     if worked.cancelled():
         done.cancel()
         return
@@ -267,10 +267,10 @@ def _pass_on(worked: asyncio.Future[T], done: asyncio.Future[T]) -> None:
         done.set_result(worked.result())
 
 
-async def strand(func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401  # whatever it takes
-    """Run what was written for a thread; whenever it waits, others go on."""
+async def run_blocking(func: Callable[..., T], *args: Any) -> T:  # noqa: ANN401  # whatever it takes
+    """Run blocking code in a greenlet; while it waits, other tasks continue."""
     side = _greenlet(func)
-    return cast("T", await _driven(side, side.switch(*args)))
+    return cast("T", await _drive(side, side.switch(*args)))
 
 
 def _greenlet(func: Callable[..., Any]) -> Any:  # noqa: ANN401  # of a library without types
@@ -280,12 +280,12 @@ def _greenlet(func: Callable[..., Any]) -> Any:  # noqa: ANN401  # of a library 
     return side
 
 
-async def _driven(side: Any, result: Any) -> Any:  # noqa: ANN401
-    """Wait for whatever a strand waits for, until it has ended."""
+async def _drive(side: Any, result: Any) -> Any:  # noqa: ANN401
+    """Await what a greenlet waits for, until it has ended."""
     while not side.dead:
         try:
             value = await result
-        except BaseException as failure:  # noqa: BLE001  # it is for the strand to say
+        except BaseException as failure:  # noqa: BLE001  # passed to the greenlet
             result = side.throw(failure)
         else:
             result = side.switch(value)
@@ -293,11 +293,11 @@ async def _driven(side: Any, result: Any) -> Any:  # noqa: ANN401
 
 
 def wait(awaitable: Awaitable[T]) -> T:
-    """Wait in a strand, while others go on."""
+    """Wait in a greenlet, while other tasks continue."""
     current = greenlet.getcurrent()
     if current.parent is None:
         _close(awaitable)
-        msg = "Only a strand may wait."
+        msg = "Only a greenlet may wait."
         raise AssertionError(msg)
     return cast("T", current.parent.switch(awaitable))
 
@@ -308,6 +308,6 @@ def _close(awaitable: object) -> None:
         close()
 
 
-def me() -> object:
-    """Return who runs just now: a strand, or the loop itself."""
+def current_greenlet() -> object:
+    """Return the running greenlet, or that of the loop."""
     return greenlet.getcurrent()
