@@ -53,7 +53,7 @@ decide = hops.decide
 hops.decide = lambda question, hearing: (
     decision.Wait() if hearing.awaited else decide(question, hearing)
 )
-Availability.heard = lambda self, name, silence: None
+Availability.note_reply = lambda self, name, silence: None
 
 # A right resolver would then send the reader off at the first claim, without a moment for others.
 search_progress.CLAIM_GRACE_SECONDS = 0.0

@@ -17,7 +17,7 @@ from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_resolver import attacked, label, requests_for, service_of
 from tests.support.servers.resolver import ResolverServer
 
-MOST_HOPS: Final = 32
+MAX_HOPS: Final = 32
 CYCLES: Final = range(1, 51) if FULL else (1, 2, 3, 31, 32, 33, 34, 50)
 CHAIN: Final = 10_000
 WAYS: Final = {"!": "nextedition", "!+(en)": "nextedition", ":(oai_dc)": "metadata(oai_dc)"}
@@ -26,7 +26,7 @@ WAYS: Final = {"!": "nextedition", "!+(en)": "nextedition", ":(oai_dc)": "metada
 WITHOUT_BOUNDS: Final = """
 from ibi.resolver.search import hops
 
-hops.MOST_HOPS = hops.LONGEST = 10**9
+hops.MAX_HOPS = hops.MAX_SECONDS = 10**9
 """
 
 
@@ -66,10 +66,10 @@ def test_circles_end_with_a_page_that_shows_them(
         names = archive.lead(1000 * number, count, WAYS[asked], is_circle=True)
         before = len(requests_for(archive))
         answer = resolver.get(f"/{names[0]}{asked}", Accept="text/html")
-        shown = (names * 2)[: min(count, MOST_HOPS + 1) + 1]
+        shown = (names * 2)[: min(count, MAX_HOPS + 1) + 1]
         assert answer.status == 508
         assert [name for name in shown if f">{name}</a>".encode() not in answer.body] == []
-        words = b"leads in a circle" if count <= MOST_HOPS + 1 else b"without an end"
+        words = b"leads in a circle" if count <= MAX_HOPS + 1 else b"without an end"
         assert words in answer.body
         told = resolver.get(f"/{names[0]}{asked}").json()
         assert told["chain"] == shown
@@ -83,8 +83,8 @@ def test_a_chain_without_an_end_ends(resolver: ResolverServer, archives: list[Le
         answer = resolver.get(f"/{names[0]}{asked}", Accept="text/html")
         assert answer.status == 508
         assert b"without an end" in answer.body
-        assert len(requests_for(archive)) - before == MOST_HOPS + 1
-        assert resolver.get(f"/{names[0]}{asked}").json()["chain"] == names[: MOST_HOPS + 2]
+        assert len(requests_for(archive)) - before == MAX_HOPS + 1
+        assert resolver.get(f"/{names[0]}{asked}").json()["chain"] == names[: MAX_HOPS + 2]
         for name in names:
             del archive.items[name]
 
@@ -104,8 +104,8 @@ def test_translations_of_each_other_are_gone_through_once(
 def test_a_chain_that_has_an_end_is_followed_to_it(
     resolver: ResolverServer, archives: list[Leading]
 ) -> None:
-    names = archives[0].lead(500_000, MOST_HOPS, "nextedition", is_circle=False)
-    last = label(500_000 + MOST_HOPS)
+    names = archives[0].lead(500_000, MAX_HOPS, "nextedition", is_circle=False)
+    last = label(500_000 + MAX_HOPS)
     url = f"http://{archives[1].address}/last"
     archives[1].hold(last, **{"ibi.lastedition": f"ibip {last}", "url.lastedition": url})
     answer = resolver.get(f"/{names[0]}!")
@@ -116,6 +116,6 @@ def test_the_chain_bites(tmp_path: Path) -> None:
     """The twin: without the bounds a chain is followed to its end, however far that is."""
     with attacked(tmp_path, WITHOUT_BOUNDS) as resolver, Leading(service_of(0)) as archive:
         resolver.include(archive)
-        names = archive.lead(0, 10 * MOST_HOPS, "nextedition", is_circle=False)
+        names = archive.lead(0, 10 * MAX_HOPS, "nextedition", is_circle=False)
         assert resolver.get(f"/{names[0]}!").status == 404
         assert set(names) <= set(requests_for(archive))

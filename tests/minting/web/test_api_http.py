@@ -15,7 +15,7 @@ import pytest
 from ibi import Ibip, RepositoryName
 from ibi.errors import LedgerUnavailableError
 from ibi.foundation.web.request_body import LARGEST_BODY
-from ibi.foundation.web.tokens import STALE
+from ibi.foundation.web.tokens import STALE_TIME
 from ibi.model.token import Token
 from tests.support.clients.http import LABELS, PROBLEM, Answer
 from tests.support.servers.minting import HOST, IP, MintingServer, in_process_minting_server
@@ -477,7 +477,7 @@ def test_a_removed_token_is_refused_after_the_stated_time_at_the_latest(tmp_path
         library = server.add_token("library")
         assert server.ask("POST", LABELS, token=library).status == 201
         assert server.service.minter.ledger.remove_token("library")
-        server.clock.true += STALE + 1
+        server.clock.true += STALE_TIME + 1
         assert server.ask("POST", LABELS, token=library).status == 401
         assert server.mint().status == 201
 

@@ -21,7 +21,7 @@ from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.outage import SECOND
-from ibi.resolver.search.conflicts import MOST_REMEMBERED, PAUSE, Conflicts, merged
+from ibi.resolver.search.conflicts import MAX_SIGHTINGS, WRITE_INTERVAL, Conflicts, merged
 from ibi.wire.responses import Related, UrlList, decode
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
@@ -158,11 +158,11 @@ def test_an_owner_that_is_silent_is_a_claimant_without_an_answer() -> None:
             home = at.only.claims[0]
             assert (home.answer, home.url, home.address) == ("", "", RECORD.address)
             opened = at.clock.wall()
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             await at.see(HOME, ROGUE, owner=HOME)
             home = at.only.claims[0]
             assert home.answer
-            assert (home.first_seen, home.last_seen) == (opened, opened + PAUSE)
+            assert (home.first_seen, home.last_seen) == (opened, opened + WRITE_INTERVAL)
             assert at.claimants() == [HOME, ROGUE]
 
     asyncio.run(run())
@@ -176,11 +176,11 @@ def test_a_flood_of_one_conflict_is_written_once_a_minute() -> None:
                 await at.see(HOME, ROGUE)
             assert at.shelf.writes == writes + 1
             assert at.only.seen == 1
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             await at.see(HOME, ROGUE)
             assert at.shelf.writes == writes + 2
             assert at.only.seen == 1001
-            assert at.only.last_seen == at.only.opened + PAUSE
+            assert at.only.last_seen == at.only.opened + WRITE_INTERVAL
             await at.see(HOME, ROGUE)
             await at.conflicts.close()
             assert at.only.seen == 1002
@@ -234,7 +234,7 @@ def test_what_was_said_first_stays_the_evidence() -> None:
         async with office() as at:
             await at.see(HOME, ROGUE)
             first = at.only.claims
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             other = claim_of(ROGUE)
             assert other.listed is not None
             changed = replace(other, listed=replace(other.listed, address="other.example.org"))
@@ -255,7 +255,7 @@ def test_no_reader_is_the_worse_for_a_store_that_fails() -> None:
             assert [each["event"] for each in logs] == ["a conflict was not recorded"]
             at.shelf.fails = False
             assert at.all == []
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             await at.see(HOME, ROGUE)
             assert at.only.seen == 3
 
@@ -263,8 +263,8 @@ def test_no_reader_is_the_worse_for_a_store_that_fails() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_REMEMBERED == 10_000
-    monkeypatch.setattr("ibi.resolver.search.conflicts.MOST_REMEMBERED", 2)
+    assert MAX_SIGHTINGS == 10_000
+    monkeypatch.setattr("ibi.resolver.search.conflicts.MAX_SIGHTINGS", 2)
 
     async def run() -> None:
         async with office() as at:
@@ -342,7 +342,7 @@ def test_a_conflict_that_was_settled_is_not_opened_by_those_who_were_looked_into
         async with office() as at:
             await at.see(HOME, ROGUE)
             settled = await at.conflicts.settle(1, HOME, "ana", "")
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             await at.see(HOME, ROGUE)
             assert at.only == replace(settled, seen=2, last_seen=at.clock.wall())
             await at.see(HOME, ROGUE, THIRD)
@@ -351,7 +351,7 @@ def test_a_conflict_that_was_settled_is_not_opened_by_those_who_were_looked_into
             assert new.is_open
             assert at.claimants(new) == [HOME, ROGUE, THIRD]
             assert new.seen == 1
-            at.clock.true += PAUSE
+            at.clock.true += WRITE_INTERVAL
             await at.see(HOME, ROGUE)
             assert [each.seen for each in at.all] == [2, 2]
 

@@ -23,7 +23,7 @@ from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Chain, Resolution
 from ibi.resolver.search import pool
-from ibi.resolver.search.hops import MOST_HOPS, HopResolver
+from ibi.resolver.search.hops import MAX_HOPS, HopResolver
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 from tests.support.doubles.resolver_store import until
@@ -265,9 +265,9 @@ def test_circles_are_cut(length: int) -> None:
         asked = Question(ring[0], read_modifiers("!")[0])
         resolution = await scene.resolve(asked)
         assert isinstance(resolution.outcome, Chain)
-        assert resolution.outcome.is_loop == (length <= MOST_HOPS)
+        assert resolution.outcome.is_loop == (length <= MAX_HOPS)
         assert resolution.outcome.labels[0] == ring[0]
-        assert len(resolution.steps) <= MOST_HOPS + 1
+        assert len(resolution.steps) <= MAX_HOPS + 1
 
     run_scene(work, ("a",))
 

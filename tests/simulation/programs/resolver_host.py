@@ -255,7 +255,7 @@ class ResolverHost(Host):
         target = wanted.at("")
         judge = self.world.judge
         judge.note_question(self, label.canonical)
-        told = self.warm.told(reader, b"") if counted else None
+        told = self.warm.disclosed(reader, b"") if counted else None
         warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
         if warm is not None and told is not None:
             self.warm.note(warm, told)

@@ -34,7 +34,7 @@ from tests.simulation.world.virtual_time import NoProgressError, Process, Virtua
 _ENDING: Final = 60
 """Seconds for all tasks to end, once the world is over."""
 TIMING_OVERRIDES: Final = {
-    "ibi.resolver.search.owners.FLUSH": 15.0,
+    "ibi.resolver.search.owners.FLUSH_SECONDS": 15.0,
     "ibi.resolver.acknowledgments.sender.FLUSH_SECONDS": 15.0,
     "ibi.resolver.acknowledgments.outbox.SMALL_BATCH": 2,
     "ibi.archive.transfers.transfers._THREADS": 2,

@@ -53,7 +53,7 @@ from ibi.errors import ArchiveRequestError, UnknownError
 from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.authorization import Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
-from ibi.foundation.web.tokens import STALE, Tokens
+from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
 from ibi.metadata.formats import FORMATS
 from ibi.model.archive_record import ArchiveRecord
@@ -116,7 +116,7 @@ def build_urls(
 
 
 def build_authorizer(
-    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE
+    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE_TIME
 ) -> Authorizer:
     """Return the authorizer of requests to an archive."""
     tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)

@@ -1,4 +1,4 @@
-"""One line of log for each request, whatever is in it; no address of a reader is kept."""
+"""The access log: one line for each request. It contains no address of a reader."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ibi.errors import printable
 from ibi.foundation.interprocess.frames import FORWARDED
 
 _LOG: Final = structlog.get_logger()
-_LONGEST: Final = 500
+_MAX_PATH: Final = 500
 
 
 class AccessLog:
-    """Notes what was asked for and what came of it."""
+    """Logs each request with its status and duration."""
 
     def __init__(self, app: ASGIApp, observe: Callable[[str, int, float], None]) -> None:
-        """`observe` gets method, status and seconds of each request."""
+        """Pass method, status and seconds of each request to `observe`."""
         self._app = app
         self._observe = observe
         self._log = _LOG
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note it."""
+        """Pass a request on, and log it."""
         if scope["type"] == "lifespan":
-            # The log is set up by now. To make one anew for each line takes as long as the line.
+            # The log is configured by now. Binding it for each line would take as long as the line.
             self._log = _LOG.bind()
         if scope["type"] != "http" or FORWARDED in scope:
             await self._app(scope, receive, send)
@@ -46,13 +46,13 @@ class AccessLog:
         try:
             await self._app(scope, receive, noting)
         except BaseException:
-            status = status or HTTPStatus.INTERNAL_SERVER_ERROR  # which is sent outside of here
+            status = status or HTTPStatus.INTERNAL_SERVER_ERROR  # an outer middleware sends it
             raise
         finally:
             seconds = time.perf_counter() - started
             self._observe(scope["method"], status, seconds)
-            # The path only: what follows the question mark may be secret, or a reader's.
-            path = scope["raw_path"][:_LONGEST].decode("ascii", "backslashreplace")
+            # The path only: the query may contain a secret, or data of a reader.
+            path = scope["raw_path"][:_MAX_PATH].decode("ascii", "backslashreplace")
             self._log.info(
                 "request",
                 method=scope["method"],

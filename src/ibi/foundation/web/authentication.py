@@ -14,7 +14,7 @@ _SECOND: Final = 1_000_000_000
 
 
 class Authenticator:
-    """Identifies tokens; the store is read anew every few seconds, for all requests at once."""
+    """Identifies tokens; the store is read again every few seconds, for all requests at once."""
 
     def __init__(self, tokens: Tokens, clock: Clock) -> None:
         """Identify these tokens."""

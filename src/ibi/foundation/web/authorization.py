@@ -1,7 +1,7 @@
-"""Authorization: who may use an operation of an HTTP API, and how often.
+"""Authorization: which callers may use an operation of an HTTP API, and how often.
 
 An operation declares its access, and the router has an `Authorizer` check it before the handler
-runs and before anything of the body is read. No handler asks by itself.
+runs and before anything of the body is read. No handler checks it by itself.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ PUBLIC: Final = Public.PUBLIC
 
 @dataclass(frozen=True, slots=True)
 class OptionalScope:
-    """Access for everybody; a token that is sent must be good for the scope, and shows more."""
+    """Access for every caller; a token that is sent must have the scope, and shows more."""
 
     scope: str
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Access by a rule of the program, which its `Authorizer` knows by this name."""
+    """Access by a rule of the program, which its `Authorizer` has under this name."""
 
     name: str
 
 
 Access: TypeAlias = str | Public | OptionalScope | Policy
-"""What an operation needs of its caller; a text is the scope that the token must have."""
+"""The access that an operation requires of its caller; a text is the scope that the token must
+have."""
 
 CheckPolicy: TypeAlias = Callable[[Request], None]
 """Raises if a request does not meet a policy."""
@@ -69,16 +70,16 @@ class TokenLimits:
         """
         self._place = place
         self._requests = RateLimit(clock, rate, 5 * rate)
-        # A client that guesses tokens is soon told to wait. One that has a token is not, though
-        # both may come from one place, that of a proxy for one.
+        # A client that guesses tokens soon has to wait. A client that has a token does not, though
+        # both may come from one place, for example through one proxy.
         self._failures = RateLimit(clock, 1, 60)
 
     def charge(self, token: str) -> None:
-        """Count a request of a token; TooManyRequestsError if there were too many."""
+        """Count a request of a token; raise TooManyRequestsError if there were too many."""
         self._requests.admit(token)
 
     def charge_failure(self, request: Request) -> None:
-        """Count an unknown token; TooManyRequestsError if there were too many."""
+        """Count an unknown token; raise TooManyRequestsError if there were too many."""
         self._failures.admit(self._place(request))
 
 
@@ -91,7 +92,7 @@ class Authorizer:
         limits: TokenLimits | None = None,
         policies: Mapping[Policy, CheckPolicy] | None = None,
     ) -> None:
-        """Know callers by their tokens, and decide the policies of one program."""
+        """Identify callers by their tokens, and check the policies of one program."""
         self.tokens = authenticator.tokens
         self._authenticator = authenticator
         self._limits = limits
@@ -108,7 +109,7 @@ class Authorizer:
             raise LookupError(msg)
 
     async def authorize(self, request: Request, access: Access) -> str:
-        """Return the name of the token; an empty text where none is needed and none was sent."""
+        """Return the name of the token; "" where none is needed and none was sent."""
         if isinstance(access, str):
             return await self.authorize_by(_authorization_of(request), request, access)
         if isinstance(access, OptionalScope):
@@ -121,7 +122,7 @@ class Authorizer:
         return ""
 
     async def authorize_by(self, authorization: str | None, request: Request, scope: str) -> str:
-        """Do the same by a token that came elsewhere than in the head of the request."""
+        """Authorize by a token that came elsewhere than in the headers of the request."""
         try:
             token = await self._authenticator.identify(authorization)
         except UnauthenticatedError:

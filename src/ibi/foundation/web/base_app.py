@@ -1,4 +1,4 @@
-"""What the applications of an archive and of a resolver have in common: errors and log."""
+"""The common part of the applications of an archive and a resolver: errors and log."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ibi.foundation.web.json_response import FRESH
 from ibi.foundation.web.problems import Problem
 
 ShowProblem: TypeAlias = Callable[[Problem, Request], Response]
-"""Makes a page of a problem."""
+"""Renders a problem as a page."""
 Lifespan: TypeAlias = Callable[[Starlette], AbstractAsyncContextManager[None]]
-"""Runs around everything that an application does."""
+"""Runs around the whole life of an application."""
 
 _LOG: Final = structlog.get_logger()
 
@@ -46,12 +46,12 @@ def application(
         },
         lifespan=_logged(lifespan),
     )
-    app.router.redirect_slashes = False  # an address that is not there is not there
+    app.router.redirect_slashes = False  # an unknown address is an error, not a redirect
     return app
 
 
 def _logged(lifespan: Lifespan) -> Lifespan:
-    """Say why a service does not start: the server keeps that to itself."""
+    """Log why a service does not start: the server does not."""
 
     @asynccontextmanager
     async def logged(app: Starlette) -> AsyncIterator[None]:
@@ -61,7 +61,7 @@ def _logged(lifespan: Lifespan) -> Lifespan:
             except Exception as failure:
                 _LOG.error(
                     "the service does not start", error=str(failure), exc_info=failure
-                )  # by the name that our log has
+                )  # with the logger of this program
                 raise
             yield
 
@@ -70,7 +70,7 @@ def _logged(lifespan: Lifespan) -> Lifespan:
 
 def _on_error(show_problem: ShowProblem) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def on_error(request: Request, error: Exception) -> Response:
-        """Answer what went wrong: by a page, a plain text or a problem document."""
+        """Answer an error: as a page, a plain text or a problem document."""
         accepted = request.headers.get("accept", "")
         wants_page, wants_text = "text/html" in accepted, "text/plain" in accepted
         if request.url.path.startswith("/api/") or not (wants_page or wants_text):

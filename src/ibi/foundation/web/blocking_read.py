@@ -1,7 +1,7 @@
-"""How files are read while the loop goes on, also from a disk that takes its time.
+"""Reads of files that do not block the event loop, also from a slow disk.
 
-What lies in memory already is read at once, for a thread costs more than the reading. The rest is
-read by threads of their own, so that a slow disk holds up neither the loop nor the database.
+Bytes in the page cache are read at once, because a thread costs more than the read. The rest is
+read by threads of its own, so that a slow disk delays neither the event loop nor the database.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 READERS: Final = 16
-"""Threads. More would not make one disk faster, and of several each has some."""
+"""Threads that read. More would not make one disk faster, and several disks share them."""
 _POOL: Final = ThreadPoolExecutor(READERS, "disk")
 AHEAD: Final = 8 << 20
-"""Bytes that the system is asked to fetch once it has to go to the disk."""
+"""Bytes that the system is asked to read ahead once it has to read from the disk."""
 _AT_ONCE: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
 
 
 def is_at_hand(file: int, offset: int, count: int) -> bool:
-    """Return whether bytes of a file are in memory, by the last of them.
+    """Return whether bytes of a file are in memory, judging by the last of them.
 
-    Pages come in order, and are dropped in order: where the last is, the others are too, or the
-    loop waits for one disk access.
+    Pages come in order, and are dropped in order: if the last is in memory, the others are too, or
+    the event loop waits for one disk access.
     """
     if _AT_ONCE is None:
         return False
     try:
         return os.preadv(file, [bytearray(1)], offset + count - 1, _AT_ONCE) == 1
-    except OSError:  # not in memory, or a file system that cannot tell
+    except OSError:  # not in memory, or not supported by the file system
         return False
 
 
 def fetch(file: int, offset: int) -> None:
-    """Have the system read ahead; this may take its time."""
+    """Ask the system to read ahead; this may block."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(file, offset, AHEAD, os.POSIX_FADV_WILLNEED)
 
@@ -55,10 +55,10 @@ def _fetched(file: int, offset: int, count: int) -> bytes:
 
 
 async def in_thread(function: Callable[..., T], *arguments: object) -> T:
-    """Call something in a thread, and let it end also if nobody waits for it any more.
+    """Call a function in a thread; it runs to its end even if the caller is cancelled.
 
-    Whoever closes the file afterwards must know that no thread still reads it, by a number that
-    may be another file's then.
+    The caller closes the file afterwards, when no thread may still read it: by then its descriptor
+    may be that of another file.
     """
     call = asyncio.get_running_loop().run_in_executor(_POOL, function, *arguments)
     try:

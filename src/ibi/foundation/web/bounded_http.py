@@ -1,8 +1,8 @@
 """HTTP by httptools, with a bound on every request and answer, and with files sent by the system.
 
-The parser gathers header lines without end, for anybody and without a token, and the server waits
-for the rest of a request for ever, and for somebody to take its answer. h11, node and nginx all
-stop between 8 and 64 kB, and nginx after 60 seconds in which a client took nothing.
+The parser collects header lines without end, from any client and without a token. The server waits
+for the rest of a request, and for the client to read the answer, without end. h11, node and nginx
+all stop between 8 and 64 kB, and nginx after 60 seconds in which a client read nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ from ibi.foundation.web import sendfile
 from ibi.foundation.web.sendfile import FileSender
 
 LARGEST_HEAD: Final = 65_536
+"""Bytes of the head of a request."""
 HEAD_SECONDS: Final = 15.0
+"""Seconds in which the head of a request must come."""
 BODY_SECONDS: Final = 30.0
+"""Seconds in which BODY_SHARE bytes of a body must come."""
 BODY_SHARE: Final = 65_536
-"""Bytes of a body that must come in that time, for as long as there is more of it."""
+"""Bytes of a body that must come in BODY_SECONDS, or the end of the body."""
 TAKING_SECONDS: Final = 60.0
+"""Seconds in which a client must read some of the answer."""
 
 _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -30,16 +34,16 @@ _TOO_LARGE: Final = (
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Hangs up on a request that does not end, and on whoever does not take the answer."""
+    """Closes a connection whose request does not end, or whose client does not read the answer."""
 
     _head: int | None = 0
     """Bytes of a head that has not ended; None outside of one."""
     _body: int = 0
-    """Bytes of a body since its time was last counted anew."""
+    """Bytes of a body since its time was last restarted."""
     _is_between: bool = True
-    """Whether no part of a message has come that has not ended."""
+    """Whether no message has begun that has not ended."""
     _ended: bool = False
-    """Whether a message ended in the bytes that are being read."""
+    """Whether a message ended in the bytes that are being processed."""
     _timer: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     _files: FileSender | None = None
@@ -51,7 +55,9 @@ class BoundedHttp(HttpToolsProtocol):
     ) -> None:
         """Expect a head."""
         super().connection_made(transport)
-        if sendfile.IS_POSSIBLE and self.scheme == "http":  # TLS is made in this process
+        if (
+            sendfile.IS_POSSIBLE and self.scheme == "http"
+        ):  # with TLS, the bytes must be encrypted here
             self._files = FileSender(transport, TAKING_SECONDS)
         self._expect(HEAD_SECONDS)
 
@@ -70,26 +76,26 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        """Begin to count."""
+        """Begin to count the bytes of a head."""
         super().on_message_begin()
         self._is_between = False
         self._head = 0
         self._expect(HEAD_SECONDS)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, but no trailer: nobody asks for those."""
+        """Process a header, but ignore trailers."""
         if self._head is not None:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Stop counting: the body has a bound of its own, and a time to come in."""
+        """Stop counting: the body has a limit of its own, and a time in which it must come."""
         self._head = None
         self._body = 0
         self._expect(BODY_SECONDS)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Wait for nothing more: the answer takes as long as it takes."""
+        """Stop the timer: the answer may take any time."""
         self._end()
         super().on_message_complete()
         self._is_between = True
@@ -97,7 +103,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._ended = True
 
     def data_received(self, data: bytes) -> None:
-        """Count what came while the head had not ended."""
+        """Count the bytes that came before the head has ended."""
         self._ended = False
         super().data_received(data)
         if self._head is None and self._timer is not None:
@@ -108,16 +114,16 @@ class BoundedHttp(HttpToolsProtocol):
         if self._head is None or self.transport.is_closing():
             return
         if self._timer is None and self._is_idle():
-            self._expect(HEAD_SECONDS)  # blank lines, of which no request begins
-        if not self._ended:  # otherwise most of it was the message before
+            self._expect(HEAD_SECONDS)  # blank lines, with which no request begins
+        if not self._ended:  # otherwise most bytes belong to the message before
             self._head += len(data)
         if self._timer is not None and self._head > LARGEST_HEAD:
-            if self._is_idle():  # otherwise it would stand in the middle of another answer
+            if self._is_idle():  # otherwise it would be sent in the middle of another answer
                 self.transport.write(_TOO_LARGE)
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Say that this is not HTTP, but not in the middle of another answer."""
+        """Answer that this is not HTTP, but not in the middle of another answer."""
         cycle: RequestResponseCycle | None = self.cycle
         begun = cycle is not None and (cycle.response_started or bool(self.pipeline))
         if self._is_idle() or not begun:
@@ -130,7 +136,7 @@ class BoundedHttp(HttpToolsProtocol):
         return cycle is None or cycle.response_complete
 
     def part(self) -> None:
-        """Say with the next answer, or the one that is being given, that there is no other."""
+        """Close the connection after the next answer, or the one that is being sent."""
         self._is_parting = True
         if not self._is_idle() and not self.pipeline:
             self.cycle.keep_alive = False
@@ -150,12 +156,12 @@ class BoundedHttp(HttpToolsProtocol):
         super()._start_asgi_task(cycle, with_files)
 
     def pause_writing(self) -> None:
-        """Wait for the client to take what was written, but not for ever."""
+        """Wait for the client to read, but not for ever."""
         super().pause_writing()
         self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on: it was taken."""
+        """Continue: the client has read."""
         super().resume_writing()
         self._taken()
 
@@ -167,7 +173,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._files.wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timers, and whoever waits."""
+        """Cancel the timers, and wake the waiting sender."""
         self._end()
         self._taken()
         super().connection_lost(exc)

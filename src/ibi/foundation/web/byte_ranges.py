@@ -1,4 +1,4 @@
-"""Parts of a file (RFC 9110, section 14)."""
+"""Byte ranges of a file (RFC 9110, section 14)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-MOST_RANGES: Final = 16
-"""Readers of PDF and of cloud-optimised rasters ask for fewer at once."""
-LONGEST: Final = 1024
-"""Characters of a header."""
+MAX_RANGES: Final = 16
+"""Ranges of one request. Readers of PDF and of cloud-optimised rasters ask for fewer."""
+MAX_HEADER: Final = 1024
+"""Characters of a Range header."""
 
 # RFC 9110, 14.1.1 and 14.1.2.
 #
@@ -23,13 +23,13 @@ _SPEC: Final = re.compile(r"([0-9]{0,19})-([0-9]{0,19})")
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """Bytes of a file, from the first to before `stop`."""
+    """Bytes of a file, from `start` to before `stop`."""
 
     start: int
     stop: int
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of bytes."""
         return self.stop - self.start
 
     def content_range(self, size: int) -> str:
@@ -38,12 +38,12 @@ class ByteRange:
 
 
 def read_ranges(header: str, size: int) -> tuple[ByteRange, ...] | None:
-    """Return what is asked for: none if the file has nothing of it, None to ignore the header.
+    """Return the ranges; none if the file has nothing of them, None to ignore the header.
 
-    It is ignored if it cannot be read, and if it asks for more than there is or in too many
-    pieces (14.2 allows it): by overlapping ranges a short request would make a huge answer.
+    It is ignored if it cannot be parsed, and if it asks for more than there is or in too many
+    pieces (14.2 allows it): by overlapping ranges a short request would cause a huge answer.
     """
-    specifier = _SPECIFIER.fullmatch(header) if len(header) <= LONGEST else None
+    specifier = _SPECIFIER.fullmatch(header) if len(header) <= MAX_HEADER else None
     if specifier is None:
         return None
     specs = [spec.strip(" \t") for spec in specifier[1].split(",")]
@@ -58,7 +58,7 @@ def read_ranges(header: str, size: int) -> tuple[ByteRange, ...] | None:
         found = _range(match[1], match[2], size)
         if len(found) > 0:
             ranges.append(found)
-    if not matches or len(matches) > MOST_RANGES or sum(map(len, ranges)) > size:
+    if not matches or len(matches) > MAX_RANGES or sum(map(len, ranges)) > size:
         return None
     return tuple(ranges)
 

@@ -1,7 +1,7 @@
-"""Who asks: the address of a reader, how much of it archives are told, and whose share it is.
+"""Client addresses: the address of a reader, and which part of it archives get.
 
-X-Forwarded-For is what anybody can write. It is believed of proxies that the operator named, and
-read from its end, where they wrote.
+Anyone can write X-Forwarded-For. It is trusted if it comes from a proxy that the operator named,
+and is read from its end, where the proxies wrote.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Final
 
 from starlette.requests import Request
 
-NOBODY: Final = "0.0.0.0"  # noqa: S104  # what archives are told of whom they are told nothing
-_MOST_PROXIES: Final = 16
-_LONGEST_KEPT: Final = 256
+UNKNOWN_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # archives get it instead of an address
+_MAX_PROXIES: Final = 16
+_MAX_CACHED: Final = 256
 _BITS: Final = {4: 24, 6: 48}
-"""The network of a reader: as much of an address as a licence of an institution needs."""
+"""Bits of the network of a reader: as much of an address as the licence of an institution needs."""
 
 
 class ClientAddresses:
-    """Tells readers apart, and to archives as much of them as a setting says."""
+    """Determines the addresses of clients, and which part of them is disclosed to archives."""
 
     def __init__(self, trusted_proxies: Sequence[str], reveal: str) -> None:
-        """Believe these networks; reveal `full`, `network` or `none`."""
+        """Trust proxies in these networks; reveal `full`, `network` or `none`."""
         self._trusted = [ip_network(network) for network in trusted_proxies]
-        self._told = _REVEALED[reveal]
+        self._disclosed = _REVEALED[reveal]
         self._trusts = lru_cache(maxsize=4096)(self._is_trusted_peer)
-        self._told_of_peer = lru_cache(maxsize=4096)(
-            lambda peer, forwarded: self.told(self.of_peer(peer, forwarded))
+        self._disclosed_of_peer = lru_cache(maxsize=4096)(
+            lambda peer, forwarded: self.disclosed(self.of_peer(peer, forwarded))
         )
 
     def of(self, request: Request) -> tuple[str, ...]:
@@ -37,14 +37,14 @@ class ClientAddresses:
         return self.of_peer(peer_of(request), ",".join(request.headers.getlist("x-forwarded-for")))
 
     def of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
-        """Return the same of who is connected, and of what it says for whom."""
+        """Return the same for the address of a connection and its X-Forwarded-For."""
         nearest = _read(peer)
         if nearest is None:
-            return (NOBODY,)
+            return (UNKNOWN_ADDRESS,)
         found = [str(nearest)]
         if not self._is_trusted(nearest):
             return tuple(found)
-        for text in reversed(forwarded.split(",")[-_MOST_PROXIES:]):
+        for text in reversed(forwarded.split(",")[-_MAX_PROXIES:]):
             address = _read(text.strip())
             if address is None:
                 break
@@ -54,25 +54,25 @@ class ClientAddresses:
         return tuple(found)
 
     def reader(self, request: Request) -> str:
-        """Return the address of a reader who is to be let in by it; nobody's if it is not known.
+        """Return the address of a reader, for decisions about access; 0.0.0.0 if it is not known.
 
-        It is the last one that is not a proxy's. Who comes by a proxy that says nothing of him, or
-        nothing that can be read, is not taken for the proxy.
+        It is the last address that is not a proxy's. A reader whose proxy sends no readable address
+        is not taken for the proxy.
         """
         address = self.of(request)[0]
-        return NOBODY if self._trusts(address) else address
+        return UNKNOWN_ADDRESS if self._trusts(address) else address
 
-    def told_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
-        """Return what archives are told of them."""
+    def disclosed_of_peer(self, peer: str, forwarded: str) -> tuple[str, ...]:
+        """Return the disclosed addresses, by the peer's address and its X-Forwarded-For."""
         if not self._trusts(peer):
-            forwarded = ""  # it is not believed, and need not be remembered
-        if len(forwarded) > _LONGEST_KEPT:
-            return self.told(self.of_peer(peer, forwarded))
-        return self._told_of_peer(peer, forwarded)
+            forwarded = ""  # it is not trusted, and need not be cached
+        if len(forwarded) > _MAX_CACHED:
+            return self.disclosed(self.of_peer(peer, forwarded))
+        return self._disclosed_of_peer(peer, forwarded)
 
     @property
-    def believes_anybody(self) -> bool:
-        """Whether it matters what anybody says for whom he asks."""
+    def has_trusted_proxies(self) -> bool:
+        """Whether X-Forwarded-For of some peers is trusted."""
         return bool(self._trusted)
 
     def _is_trusted_peer(self, peer: str) -> bool:
@@ -82,9 +82,9 @@ class ClientAddresses:
     def _is_trusted(self, address: IPv4Address | IPv6Address) -> bool:
         return any(address in network for network in self._trusted)
 
-    def told(self, addresses: Sequence[str]) -> tuple[str, ...]:
-        """Return what archives are told of them."""
-        return tuple(dict.fromkeys(map(self._told, addresses)))
+    def disclosed(self, addresses: Sequence[str]) -> tuple[str, ...]:
+        """Return the part of addresses that is disclosed to archives."""
+        return tuple(dict.fromkeys(map(self._disclosed, addresses)))
 
 
 def peer_of(request: Request) -> str:
@@ -102,7 +102,7 @@ def network_of(address: str) -> str:
 _REVEALED: Final[dict[str, Callable[[str], str]]] = {
     "full": str,
     "network": network_of,
-    "none": lambda _: NOBODY,
+    "none": lambda _: UNKNOWN_ADDRESS,
 }
 
 

@@ -1,4 +1,4 @@
-"""Whether a client has the file already, or has another one (RFC 9110, section 13)."""
+"""Conditional requests: whether a client has the current state of a file (RFC 9110, section 13)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Final
 
 _SECOND: Final = 1_000_000_000
-_LONGEST: Final = 4096
+_MAX_HEADER: Final = 4096
 """Characters of a header."""
 
 # RFC 9110, 8.8.3.   entity-tag = [ weak ] opaque-tag
@@ -26,16 +26,16 @@ def _http_date(seconds: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """By what two states of a file are told apart."""
+    """The validators that distinguish two states of a file."""
 
     etag: str
-    """A strong one, in its quotation marks."""
+    """A strong entity tag, in its quotation marks."""
     modified: int
     """Nanoseconds of POSIX time."""
 
     @property
     def last_modified(self) -> str:
-        """The value of Last-Modified, which knows only seconds."""
+        """The value of Last-Modified, which has a resolution of one second."""
         return _http_date(self.modified // _SECOND)
 
     def judge(self, headers: Mapping[str, str]) -> HTTPStatus | None:
@@ -53,9 +53,9 @@ class Validators:
         return None
 
     def allow_ranges(self, if_range: str, now: int) -> bool:
-        """Return whether parts of this file fit to what the client has (13.1.5).
+        """Return whether parts of this file match what the client has (13.1.5).
 
-        A date is only good for that if the file cannot have changed once more in its second.
+        A date is only valid for that if the file cannot have changed again in the same second.
         """
         if if_range.startswith(('"', "W/")):
             return if_range == self.etag
@@ -65,15 +65,15 @@ class Validators:
     def _among(self, header: str, *, weak: bool) -> bool:
         if header.strip() == "*":
             return True
-        found = _TAG.findall(header[:_LONGEST])
+        found = _TAG.findall(header[:_MAX_HEADER])
         return any(tag == self.etag and (weak or not is_weak) for is_weak, tag in found)
 
     def _is_modified(self, since: str) -> bool | None:
-        """Compare with a date; None if it is none, which is ignored."""
-        if not since:  # as in most requests: to refuse it by an exception takes longer
+        """Compare with a date; None if it is not a date, which is ignored."""
+        if not since:  # as in most requests: an exception takes longer
             return None
         try:
-            seconds = parsedate_to_datetime(since[:_LONGEST]).timestamp()
+            seconds = parsedate_to_datetime(since[:_MAX_HEADER]).timestamp()
         except (ValueError, TypeError, OverflowError, IndexError):
             return None
         return self.modified // _SECOND > seconds

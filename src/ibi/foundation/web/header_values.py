@@ -1,7 +1,7 @@
 """Values of headers that are made of foreign text: names of files, addresses.
 
 A control character in a header would end it, and begin another one or a second response (threats,
-row 6). None gets past this module; the server refuses them once more.
+row 6). This module lets none pass; the server refuses them once more.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-# RFC 9110, 5.5: field-vchar and SP. What is not ASCII has no certain meaning in a header.
+# RFC 9110, 5.5: field-vchar and SP. Other characters have no certain meaning in a header.
 _UNSAFE: Final = re.compile(r"[^\x20-\x7e]")
-# RFC 3986: what no URI has, beyond that.
+# RFC 3986: the further characters that no URI has.
 _NO_URI: Final = re.compile(r"[^\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]")
-# RFC 6266, appendix D: no quotation mark and no backslash, which readers take for an escape or
-# not; no per cent sign, which some decode.
+# RFC 6266, appendix D: no quotation mark and no backslash, which some clients take for an escape;
+# no per cent sign, which some decode.
 _NO_FALLBACK: Final = re.compile(r'[^\x20-\x7e]|["\\%]')
-# RFC 8187, 3.2.1: attr-char, but for letters and digits.
+# RFC 8187, 3.2.1: attr-char, except letters and digits.
 _ATTR_CHAR: Final = "!#$&+-.^_`|~"
 
 
 def header_safe(value: str) -> str:
-    """Return a value in which all that does not belong into a header is percent-encoded."""
+    """Return a value with all characters percent-encoded that do not belong into a header."""
     return _UNSAFE.sub(_encoded, value)
 
 
@@ -38,7 +38,7 @@ def link(target: str, relation: str, media_type: str = "") -> str:
 
 
 def content_disposition(name: str, *, attachment: bool) -> str:
-    """Return a Content-Disposition that says under which name a file is saved (RFC 6266)."""
+    """Return a Content-Disposition with the name under which a file is saved (RFC 6266)."""
     disposition = "attachment" if attachment else "inline"
     fallback = _NO_FALLBACK.sub("_", name)
     written = f'{disposition}; filename="{fallback}"'

@@ -1,4 +1,4 @@
-"""Answers in JSON."""
+"""JSON responses."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def json_answer(
     status: int = HTTPStatus.OK,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return a message; nobody keeps it."""
+    """Return a response with a message as JSON, which no cache stores."""
     return Response(_ENCODE(answer), status, {**FRESH, **(headers or {})}, "application/json")

@@ -14,16 +14,16 @@ from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """What a document says of a whole API."""
+    """The description of a whole API in its document."""
 
     title: str
     summary: str
     protected_problems: tuple[int, ...] = (400, 401, 403, 429, 503)
-    """That every operation may answer that needs a scope."""
+    """Problems that every operation with a scope may answer."""
     public_problems: tuple[int, ...] = (503,)
-    """That every other operation may answer."""
+    """Problems that every other operation may answer."""
     answer: str = "As asked"
-    """Describes the usual answer; if empty, the summary of the operation does."""
+    """The description of the usual answer; if empty, the summary of the operation."""
     problem: str = "A problem (RFC 9457)"
 
 
@@ -122,7 +122,7 @@ def parameter(name: str, text: str) -> Parameter:
 def query(
     name: str, text: str, schema: dict[str, Any] | None = None, *, required: bool | None = None
 ) -> Parameter:
-    """Describe a pair of the query; `required` is left out if it is not said."""
+    """Describe a pair of the query; `required` is omitted if it is None."""
     described: dict[str, Any] = {
         "name": name,
         "in": "query",

@@ -1,8 +1,8 @@
 """Operations of an HTTP API: one table a program.
 
-The router, the authorization, the OpenAPI document (`openapi`) and the reference page
-(`reference`) come from the table. A handler runs only through its operation, and an operation
-cannot be made without saying who may use it: no route is open because a line was forgotten.
+The router, the authorization, the OpenAPI document (`openapi`) and the reference page (`reference`)
+come from the table. A handler runs only through its operation, and an operation cannot be made
+without an access: no route is open because a line was forgotten.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Media:
 
 
 Message: TypeAlias = type | Media
-"""What a body is made of: a type of JSON, or something else."""
+"""The content of a body: a type of JSON, or other media."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Body:
     message: Message
     _: KW_ONLY
     required: bool | None = True
-    """None if the document does not say: an empty file is a file."""
+    """None if the document omits it: an empty file is a file."""
     largest: int = LARGEST_BODY
-    """Bytes."""
+    """Bytes of the largest body."""
     scopes: Mapping[str, str] = field(default_factory=dict)
     """Further scopes that the caller needs if a field, by its name, is not empty."""
 
@@ -64,15 +64,15 @@ class Further:
 
 
 class AuthorizedRequest(Request):
-    """A request whose caller may use the operation that it is for."""
+    """A request whose caller may use the operation."""
 
     def __init__(
         self, request: Request, operation: Operation, caller: str, authorizer: Authorizer
     ) -> None:
-        """Take over a request of which nothing was read but its head."""
+        """Take over a request of which only the head was read."""
         super().__init__(request.scope, request.receive)
         self.caller = caller
-        """The name of the token; an empty text if the operation needs none and none was sent."""
+        """The name of the token; empty if the operation needs none and none was sent."""
         self._operation = operation
         self._authorizer = authorizer
 
@@ -92,7 +92,7 @@ class AuthorizedRequest(Request):
         return value
 
     async def read_bytes(self) -> bytes:
-        """Return the body as it came, of an operation that takes more than JSON."""
+        """Return the body as it came, of an operation that accepts more than JSON."""
         return await self._content(self._declared(Media))
 
     def _declared(self, kind: type) -> Body:
@@ -115,16 +115,16 @@ def _decoder(message: type[msgspec.Struct]) -> Callable[[bytes], Any]:
 
 
 Handler: TypeAlias = Callable[[Any, AuthorizedRequest], Awaitable[Response]]
-"""A method of a class of handlers, as the class has it: not yet of one object."""
+"""A method of a class of handlers, not yet bound to an object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """What one method of one path does, for whom, and what it takes and answers."""
+    """One method of one path: its access, its request and its answers."""
 
     method: str
     path: str
-    """As Starlette has it: `{ibi:path}` takes slashes."""
+    """The path as Starlette writes it: `{ibi:path}` matches slashes."""
     scope: Access
     """The scope that the caller's token needs, or another access that is named: PUBLIC for one."""
     handler: Handler
@@ -136,14 +136,14 @@ class Operation:
     problems: tuple[int, ...] = ()
     """Statuses of problems, besides those that every operation may answer."""
     parameters: Sequence[Parameter] = ()
-    """Those of the path, and pairs of the query and headers that are understood."""
+    """The parameters of the path, and the supported query pairs and headers."""
     further: Mapping[int, Further] = field(default_factory=dict)
     """Other answers, by their statuses."""
     described: bool = True
-    """Whether the OpenAPI document has it."""
+    """Whether the OpenAPI document has the operation."""
 
     def __post_init__(self) -> None:
-        """Refuse an operation that does not say who may use it, or what its path takes."""
+        """Raise if the operation declares no access, or does not describe its path."""
         check_access(self.scope)
         named = [each["name"] for each in self.parameters if each["in"] == "path"]
         if sorted(named) != sorted(_PATH_PARAMETER.findall(self.path)):
@@ -151,22 +151,22 @@ class Operation:
             raise ValueError(msg)
 
     def __str__(self) -> str:
-        """Name it as a request does."""
+        """Return method and path."""
         return f"{self.method} {self.template}"
 
     @property
     def template(self) -> str:
-        """The path as OpenAPI has it: without the kinds of its parameters."""
+        """The path as OpenAPI writes it: without the kinds of its parameters."""
         return _PATH_PARAMETER.sub(r"{\1}", self.path)
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        """What it may need of its caller: its scope, and those of fields of its body."""
+        """The accesses that it may require: its scope, and those of fields of its body."""
         return (self.scope, *(self.body.scopes.values() if self.body else ()))
 
     @property
     def body(self) -> Body | None:
-        """What the body has to be, if there is to be one."""
+        """The expected body; None if there is none."""
         return Body(self.request) if isinstance(self.request, type) else self.request
 
 
@@ -180,7 +180,7 @@ def routes_of(
 ) -> list[Route]:
     """Return the routes of operations, in the order of their paths in the table.
 
-    Of two paths that fit a request the first one in the table takes it.
+    Of two paths that match a request the first one in the table is used.
     """
     by_path: dict[str, dict[str, Callable[[Request], Awaitable[Response]]]] = {}
     for operation in operations:

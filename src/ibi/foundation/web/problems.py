@@ -54,7 +54,7 @@ _LOG: Final = structlog.get_logger()
 
 MEDIA_TYPE: Final = "application/problem+json"
 
-# The first class that fits decides; names are stable, titles may be reworded.
+# The first class that matches decides; names are stable, titles may be reworded.
 _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (
         UnauthenticatedError,
@@ -137,10 +137,10 @@ _SENTENCES: Final = {
     HTTPStatus.NOT_FOUND: "There is nothing at this address.",
     HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method.",
 }
-"""For what the router finds wrong, and has no words for."""
+"""Details of errors of the router, which has none."""
 
 RETRY_AFTER: Final = 5
-"""Seconds after which to come again, where the error itself knows no better."""
+"""Seconds after which to try again, where the error itself has no time."""
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -154,7 +154,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
-    """Return the problem that an error is, and the headers that go with it."""
+    """Return the problem document of an error, and its headers."""
     if isinstance(error, HTTPException):
         return _problem_of_http(error)
     if not isinstance(error, IbiError):
@@ -192,7 +192,7 @@ def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
 
 
 def _public(error: IbiError) -> str:
-    """Return what a stranger may read: not where things lie, nor what the disk said."""
+    """Return the text that a stranger may read: without paths, and without errors of the disk."""
     if isinstance(error, LedgerError):
         return "The ledger cannot be used at the moment; nothing was minted."
     if isinstance(error, StorageFullError):
@@ -213,7 +213,7 @@ def _answer(problem: Problem, headers: dict[str, str]) -> Response:
 
 
 async def on_ibi_error(_: Request, error: Exception) -> Response:
-    """Answer an error that a handler of ours raised."""
+    """Answer an error that a handler raised."""
     if not isinstance(error, IbiError):
         raise error
     if isinstance(error, (LedgerError, ClockError)):
@@ -224,12 +224,12 @@ async def on_ibi_error(_: Request, error: Exception) -> Response:
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:
-    """Answer what the router found wrong: no such path, no such method."""
+    """Answer an error of the router: no such path, no such method."""
     return _answer(*problem_of(error))
 
 
 async def on_bug(_: Request, error: Exception) -> Response:
-    """Answer our own mistake without a word of what it was; the log has it."""
+    """Answer a bug without any detail, which is in the log."""
     _LOG.error("unforeseen error", exc_info=error)
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     return _answer(Problem("urn:ibi:problem:unforeseen", "Unforeseen error", status), {})

@@ -1,4 +1,4 @@
-"""What is read of a request, each part with its limit."""
+"""Parts of a request, each read with its limit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ibi.errors import RequestError, printable, shown
 T = TypeVar("T")
 
 LARGEST_BODY: Final = 65_536
-"""Bytes, of a request that describes no item: none has more to say than a target or a reason."""
+"""Bytes of the largest body of a request without an item: a target or a reason is shorter."""
 
-_LONGEST_REASON: Final = 200
-"""Characters: the reason repeats what was sent, a name of a field for one."""
+_MAX_REASON: Final = 200
+"""Characters of a reason, which repeats text of the request, the name of a field for example."""
 
 
 async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
-    """Return the body, unless it is larger than any that makes sense."""
+    """Return the body; raise HTTPException if it is too large."""
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -35,11 +35,11 @@ async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
 
 
 def decoded(decode: Callable[[bytes], T], body: bytes) -> T:
-    """Return what a body says, or one sentence on why it says nothing."""
+    """Decode a body; raise RequestError, with one sentence, if it is invalid."""
     try:
         return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"The body is not what is expected: {printable(str(error)[:_LONGEST_REASON])}."
+        msg = f"The body is not what is expected: {printable(str(error)[:_MAX_REASON])}."
         raise RequestError(msg) from None
 
 
@@ -53,7 +53,7 @@ def key_of(request: Request) -> str:
 
 
 def number_of(text: str, least: int, most: int) -> int:
-    """Return a number within its bounds."""
+    """Parse a number; raise RequestError if it is none, or not within its bounds."""
     if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
         return int(text)
     msg = f"{shown(text)} is not a number from {least} to {most}."
@@ -61,7 +61,7 @@ def number_of(text: str, least: int, most: int) -> int:
 
 
 def hang_up_of(request: Request) -> Callable[[], Coroutine[object, object, None]]:
-    """Return what ends when the client of a request has gone."""
+    """Return a coroutine function that returns when the client of a request has disconnected."""
 
     async def hang_up() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,4 +1,4 @@
-"""Routes: all methods of a path together, and all paths with one beginning together."""
+"""Routes: all methods of a path together, and all paths with a common prefix together."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from starlette.types import Receive, Scope, Send
 
 
 class PathRoute(Route):
-    """Takes all methods of its path: a wrong one is refused here, not left to a later route."""
+    """Matches all methods of its path: a wrong one is refused here, not left to a later route."""
 
     def __init__(
         self, path: str, handlers: Mapping[str, Callable[[Request], Awaitable[Response]]]
     ) -> None:
-        """Answer each method by its handler; HEAD is GET, and the server leaves out the body."""
+        """Answer each method by its handler; HEAD is GET, and the server omits the body."""
 
         async def handle(request: Request) -> Response:
             return await handlers[request.method.replace("HEAD", "GET")](request)
@@ -27,12 +27,12 @@ class PathRoute(Route):
         self._allowed = (*handlers, "HEAD") if "GET" in handlers else tuple(handlers)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Take every request for the path."""
+        """Match every request for the path."""
         match, child = super().matches(scope)
         return (Match.FULL if match is Match.PARTIAL else match), child
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or name the methods that there are (RFC 9110, 15.5.6)."""
+        """Answer, or list the allowed methods (RFC 9110, 15.5.6)."""
         if scope["method"] not in self._allowed:
             headers = {"Allow": ", ".join(self._allowed)}
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers=headers)
@@ -40,15 +40,15 @@ class PathRoute(Route):
 
 
 class Branch(BaseRoute):
-    """Routes whose paths have one beginning; which of them answers is as without it."""
+    """Routes whose paths have a common prefix; it does not change which of them answers."""
 
     def __init__(self, beginning: str, routes: Sequence[BaseRoute]) -> None:
-        """Look at routes only for paths that begin as all of theirs do."""
+        """Match routes only for paths with the prefix."""
         self._beginning = beginning
         self.routes = tuple(routes)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Return the first route that takes the request; else the first that has its path."""
+        """Return the first route that matches the request; else the first that matches its path."""
         found: tuple[Match, Scope] = (Match.NONE, {})
         if not scope["path"].startswith(self._beginning):
             return found
@@ -61,5 +61,5 @@ class Branch(BaseRoute):
         return found
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the route answer that was found."""
+        """Call the route that was found."""
         await scope["route"].handle(scope, receive, send)

@@ -1,7 +1,7 @@
 """Files that the system itself sends, without a copy through this process.
 
 This is ASGI's extension "http.response.zerocopysend" for uvicorn, which lacks it. uvloop lacks
-`loop.sendfile` too, and lets nobody wait for a socket that is its own: we wait for a duplicate.
+`loop.sendfile` too, and does not allow waiting for a socket of its own: we wait for a duplicate.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ EXTENSION: Final = "http.response.zerocopysend"
 IS_POSSIBLE: Final = hasattr(os, "sendfile")
 
 PIECE: Final = 1 << 20
-"""Bytes between which others have their turn."""
+"""Bytes that are sent before other tasks of the event loop run."""
 
 Message = MutableMapping[str, Any]
 Send = Callable[[Any], Awaitable[None]]
-"""Takes any message: uvicorn and Starlette have each a type of their own for them."""
+"""Accepts any message: uvicorn and Starlette have different types for them."""
 
 
 class Cycle(Protocol):
-    """What of uvicorn's cycle of request and response is used here."""
+    """The part of uvicorn's request-response cycle that is used here."""
 
     scope: Any
     response_started: bool
@@ -41,15 +41,15 @@ class Cycle(Protocol):
 class FileSender:
     """Sends files over one connection, between the writes of its transport."""
 
-    def __init__(self, transport: asyncio.Transport, patience: float) -> None:
-        """Hang up on whoever takes nothing for longer than the patience, in seconds."""
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        """Close the connection if the client reads nothing for so many seconds."""
         self._loop = asyncio.get_running_loop()
         self._transport = transport
-        self._patience = patience
+        self._seconds = seconds
         self._waiter: asyncio.Future[None] | None = None
 
     def sending(self, cycle: Cycle) -> Send:
-        """Return what an application sends with: as before, and files."""
+        """Return the send function of an application: as before, and for files."""
 
         async def send(message: Message) -> None:
             if message["type"] == EXTENSION:
@@ -74,7 +74,7 @@ class FileSender:
         return {"type": "http.response.body", "body": b"", "more_body": more_body}
 
     def wake(self) -> None:
-        """Go on: the transport has written all that it had, or the connection is lost."""
+        """Continue: the transport has written everything, or the connection is lost."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -90,8 +90,8 @@ class FileSender:
             self._transport.abort()
 
     async def _send_piece(self, file: int, offset: int, count: int) -> int:
-        # The number is the transport's socket for as long as it is not closing, and nothing can
-        # close it before this is sent. Whoever waits has a duplicate, which stays what it is.
+        # The descriptor is the transport's socket until it is closing, and nothing can close it
+        # before this is sent. A waiting thread has a duplicate, which stays valid.
         socket: int = self._transport.get_extra_info("socket").fileno()
         try:
             if is_at_hand(file, offset, count):
@@ -110,13 +110,13 @@ class FileSender:
         return sent
 
     async def _drain(self) -> None:
-        """Wait until the transport has written all that it had."""
+        """Wait until the transport has written everything."""
         if self._transport.get_write_buffer_size():
-            await asyncio.sleep(0)  # uvloop writes at the end of a turn, and mostly all of it
+            await asyncio.sleep(0)  # uvloop writes at the end of an iteration, mostly everything
         if self._transport.is_closing() or not self._transport.get_write_buffer_size():
             return
         self._waiter = self._loop.create_future()
-        self._transport.set_write_buffer_limits(0)  # it says when nothing is left
+        self._transport.set_write_buffer_limits(0)  # it calls `resume_writing` when nothing is left
         try:
             await self._waiter
         finally:
@@ -125,15 +125,15 @@ class FileSender:
                 self._transport.set_write_buffer_limits()
 
     async def _writable(self, socket: int) -> None:
-        """Wait until the client has taken something, or is gone."""
+        """Wait until the client has read something, or has disconnected."""
         self._waiter = self._loop.create_future()
-        patience = self._loop.call_later(self._patience, self._transport.abort)
+        timer = self._loop.call_later(self._seconds, self._transport.abort)
         self._loop.add_writer(socket, self.wake)
         try:
             await self._waiter
         finally:
             self._loop.remove_writer(socket)
-            patience.cancel()
+            timer.cancel()
             self._waiter = None
 
 
@@ -147,7 +147,7 @@ def _duplicate(socket: int) -> Iterator[int]:
 
 
 def _part(message: Message) -> tuple[int, int, int]:
-    """Return file, offset and count of a message; ASGI lets the last two be left out."""
+    """Return file, offset and count of a message; ASGI makes the last two optional."""
     file = message["file"] if isinstance(message["file"], int) else message["file"].fileno()
     offset = message.get("offset")
     if offset is None:

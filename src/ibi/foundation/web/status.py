@@ -1,4 +1,4 @@
-"""What every program says of itself: that it lives, whether it is ready, its metrics, its API."""
+"""The status routes of every program: alive, ready, metrics, and the description of its API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class StatusApi:
-    """Its handlers."""
+    """Handlers of the status routes."""
 
     def __init__(
         self,
@@ -26,31 +26,31 @@ class StatusApi:
         check: Callable[[], Awaitable[None]],
         metrics: Callable[[Request], Awaitable[bytes]],
     ) -> None:
-        """`check` raises if the program is not ready; `metrics` writes for Prometheus."""
+        """Create the handlers; `check` raises if the program is not ready."""
         self._document = msgspec.json.encode(document)
         self._check = check
         self._metrics = metrics
 
     async def healthz(self, _: Request) -> Response:
-        """Tell that the process lives."""
+        """Answer that the process is alive."""
         return Response(b"alive\n", media_type="text/plain", headers=FRESH)
 
     async def readyz(self, _: Request) -> Response:
-        """Return whether the program can do its work."""
+        """Answer whether the program can do its work."""
         await self._check()
         return Response(b"ready\n", media_type="text/plain", headers=FRESH)
 
     async def metrics(self, request: Request) -> Response:
-        """Tell Prometheus."""
+        """Answer the metrics for Prometheus."""
         return Response(await self._metrics(request), media_type=METRICS_TYPE)
 
     async def openapi(self, _: Request) -> Response:
-        """Describe the API."""
+        """Answer the OpenAPI document."""
         return Response(self._document, media_type="application/json")
 
 
 def status_operations(ready: str) -> tuple[Operation, ...]:
-    """Return the operations of a program; `ready` says what it is ready for."""
+    """Return the operations of a program; `ready` describes its readiness."""
     return (
         Operation(
             "GET",

@@ -1,7 +1,7 @@
-"""Bearer tokens: who may do what over HTTP.
+"""Bearer tokens of the HTTP API, and their scopes.
 
-A token is 256 random bits, so a plain digest keeps it: there is nothing to guess, and a slow hash
-would only slow down those who have one (docs/adr/0010).
+A token is 256 random bits, so a plain digest is stored: there is nothing to guess, and a slow hash
+would only slow down honest clients (docs/adr/0010).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ibi.errors import ForbiddenError, RequestError, StateError, Unauthenticated
 from ibi.model.clock import Clock
 from ibi.model.token import Scopes, Token, TokenStore
 
-STALE: Final = 5_000_000_000
-"""Nanoseconds until a token that was removed elsewhere is noticed here."""
+STALE_TIME: Final = 5_000_000_000
+"""Nanoseconds until a token that another process removed is noticed here."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 class Tokens:
-    """The tokens of a store; what was read of them is trusted for a few seconds."""
+    """The tokens of a store; they are read again after a few seconds."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class Tokens:
         clock: Clock,
         scopes: Scopes,
         *,
-        trusted_for: int = STALE,
+        trusted_for: int = STALE_TIME,
     ) -> None:
-        """Read none yet; what is read is trusted for so many nanoseconds."""
+        """Read none yet; tokens that were read are trusted for so many nanoseconds."""
         self._trusted_for = trusted_for
         self._store = store
         self._clock = clock
@@ -41,7 +41,7 @@ class Tokens:
         self._read_at: int | None = None
 
     def add(self, name: str, scope: str) -> str:
-        """Make a token and return its secret, which nobody can show again."""
+        """Make a token and return its secret, which cannot be shown again."""
         if _NAME.fullmatch(name) is None:
             msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
             raise RequestError(msg)
@@ -56,9 +56,9 @@ class Tokens:
         return secret
 
     def remove(self, name: str) -> bool:
-        """Remove a token; False if there is none of that name.
+        """Remove a token; return False if there is none of that name.
 
-        The last one that may do everything stays: nobody could make another.
+        The last one that may do everything stays: without it no other could be made.
         """
         highest = self.scopes.highest
         powerful = {token.name for token in self._store.tokens() if token.scope == highest}
@@ -75,13 +75,13 @@ class Tokens:
         return self._read_at is None or self._clock.uptime() - self._read_at > self._trusted_for
 
     def refresh(self) -> None:
-        """Read the tokens anew."""
+        """Read the tokens again."""
         read_at = self._clock.uptime()
         self._by_digest = {token.digest: token for token in self._store.tokens()}
         self._read_at = read_at
 
     def identify(self, authorization: str | None) -> Token:
-        """Return the token that a header carries, whatever it is good for."""
+        """Return the token that a header carries, whatever its scope."""
         kind, _, secret = (authorization or "").partition(" ")
         token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
         if token is None:
@@ -89,17 +89,17 @@ class Tokens:
         return token
 
     def authenticate(self, authorization: str | None, scope: str) -> Token:
-        """Return the token that a header carries, if it is good for this."""
+        """Return the token that a header carries, if it has the scope."""
         token = self.identify(authorization)
         self.check_scope(token, scope)
         return token
 
     def check_scope(self, token: Token, scope: str) -> None:
-        """Raise ForbiddenError unless a token is good for a scope."""
+        """Raise ForbiddenError unless a token includes a scope."""
         if scope not in self.scopes.included(token.scope):
             raise ForbiddenError(scope)
 
 
 def digest(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the digest of a secret, which is stored."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -44,11 +44,11 @@ class TokensAnswer(msgspec.Struct, frozen=True):
 
 
 NoteToken: TypeAlias = Callable[[str, str, str, str], Awaitable[None]]
-"""Notes an act, the caller, and the name and the scope of the token."""
+"""Records an act, the caller, and the name and the scope of the token."""
 
 
 class TokensApi:
-    """Its handlers."""
+    """Handlers of the token operations."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class TokensApi:
     ) -> None:
         """Make and remove tokens.
 
-        `unknown` makes the error for what is not there: what it is, and its name.
+        `unknown` returns the error for a missing thing, by its kind and its name.
         """
         self._store = store
         self._tokens = tokens
@@ -67,12 +67,12 @@ class TokensApi:
         self._unknown = unknown
 
     async def list(self, _: AuthorizedRequest) -> Response:
-        """List the tokens, without what is secret of them."""
+        """List the tokens, without their secrets."""
         found = await asyncio.to_thread(self._store.tokens)
         return json_answer(TokensAnswer([_answer(each) for each in found]))
 
     async def add(self, request: AuthorizedRequest) -> Response:
-        """Make a token, and show it, once."""
+        """Make a token, and show its secret, once."""
         wanted = await request.read(TokenRequest)
         secret = await asyncio.to_thread(self._tokens.add, wanted.name, wanted.scope)
         await self._note("add token", request.caller, wanted.name, wanted.scope)

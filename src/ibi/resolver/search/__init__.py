@@ -1,1 +1,1 @@
-"""Search for an item among archives, and conflicts between their claims."""
+"""The search for an item among archives, and conflicts between their claims."""

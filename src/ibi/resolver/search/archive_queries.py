@@ -1,4 +1,4 @@
-"""Asking one archive for a search, within limits that all searches share."""
+"""Asks one archive for a search, within limits that all searches share."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _LOG: Final = structlog.get_logger()
 
 
 class Weight(Enum):
-    """What the reply of an archive counts in a search, and so which limit applies."""
+    """The weight of an archive's reply in a search, by which its limit is chosen."""
 
     TRUSTED = auto()
-    """It is a home or the owner: no limit."""
+    """The archive is a home or the owner: no limit."""
     LISTED = auto()
-    """Its digest lists the item."""
+    """The digest of the archive lists the item."""
     OTHER = auto()
 
 
 class ArchiveAsker:
-    """Sends questions to archives for all searches of a resolver; of one event loop."""
+    """Sends questions to archives for all searches of a resolver; for one event loop."""
 
     def __init__(self, client: ArchiveClient, registry: Registry, seconds: float) -> None:
         """Ask by a client; each archive may take so many seconds."""
@@ -56,10 +56,10 @@ class ArchiveAsker:
     async def ask(
         self, archive: RegisteredArchive, request: UrlRequest, weight: Weight
     ) -> ArchiveReply | NoReply:
-        """Return the reply of an archive as far as it is sound, and note whether it is down."""
+        """Return the valid part of an archive's reply, and record whether it answers."""
         try:
             reply = await self._ask(archive, request, weight)
-        except Exception:  # noqa: BLE001  # whatever one archive does, the others are heard
+        except Exception:  # noqa: BLE001  # a failure of one archive must not end the search
             _LOG.exception("an archive could not be asked")
             reply = NoReply(archive.id, UNEXPECTED_FAILURE)
         if isinstance(reply, ArchiveReply) or reply.alive:

@@ -1,7 +1,7 @@
-"""Rival claims to an Original: kept with their evidence until the operator has settled them.
+"""Rival claims to an Original, stored with their evidence until the operator settles them.
 
-004, section 6.2: where two archives claim one Original, an investigation is needed. Readers are
-told so if they wanted the Original; whoever investigates needs to know who said what, and when.
+004, section 6.2: if two archives claim one Original, an investigation is needed. A reader who asked
+for the Original is informed; the operator needs the answers of all claimants, and their times.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from ibi.resolver.rules.outage import SECOND
 from ibi.wire.responses import decode, encode
 from ibi.wire.url_list import Related, UrlList
 
-PAUSE: Final = 60 * SECOND
-"""A conflict that is seen again and again is written this often."""
-MOST_REMEMBERED: Final = 10_000
+WRITE_INTERVAL: Final = 60 * SECOND
+"""Nanoseconds between two writes of a conflict that is seen again and again."""
+MAX_SIGHTINGS: Final = 10_000
+"""Conflicts in memory that were written recently."""
 _NUMBER: Final = re.compile("[0-9]{1,18}")
 _LOG: Final = structlog.get_logger()
 
-LONGEST_EVIDENCE: Final = 4096
-"""Characters of an answer: enough for a person to see what was said."""
+MAX_EVIDENCE: Final = 4096
+"""Characters of a stored answer: enough for a person to judge it."""
 
 
 @dataclass(slots=True)
 class _Sighting:
-    """A conflict that was written a moment ago, and how often it was seen since."""
+    """A conflict that was written recently, and how often it was seen since."""
 
     written: int
     claimants: frozenset[str]
@@ -50,14 +51,14 @@ class _Sighting:
 class Conflicts:
     """The conflicts that a resolver has seen."""
 
-    def __init__(  # where they are kept, and who is told
+    def __init__(  # its collaborators
         self,
         conflicts: ConflictStore,
         registry: Registry,
         clock: Clock,
         learn: Callable[[str, Owner], None],
     ) -> None:
-        """Keep them in a store; `learn` is told for whom one was settled."""
+        """Store conflicts; `learn` is called with the owner for whom one was settled."""
         self._learn = learn
         self._conflicts = conflicts
         self._registry = registry
@@ -67,24 +68,24 @@ class Conflicts:
     async def record(
         self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
     ) -> None:
-        """Note that archives contend for an item, the incumbent's answer first.
+        """Record that archives claim the same item, the most trusted one's answer first.
 
-        An owner that is not among them is a claimant too, the first: it did not say so just now.
-        What the store cannot take is lost, and no reader is the worse for it.
+        A recorded owner that is not among them is a claimant too, the first: it did not claim the
+        item in this search. If the store fails, the record is lost, which affects no reader.
         """
         claimants = frozenset(answer.archive for answer in contending)
         if owner is not None:
             claimants |= {owner.archive}
         now = self._clock.uptime()
         seen = self._sightings.get(label)
-        if seen is not None and now - seen.written < PAUSE and claimants <= seen.claimants:
+        if seen is not None and now - seen.written < WRITE_INTERVAL and claimants <= seen.claimants:
             seen.since += 1
             return
         count = 1 + (seen.since if seen is not None else 0)
         known = seen.claimants if seen is not None else frozenset()
         self._sightings[label] = _Sighting(now, claimants | known)
         self._sightings.move_to_end(label)
-        if len(self._sightings) > MOST_REMEMBERED:
+        if len(self._sightings) > MAX_SIGHTINGS:
             self._sightings.popitem(last=False)
         await self._write(label, self._claims(label, contending, owner), count)
 
@@ -96,7 +97,7 @@ class Conflicts:
                 await self._write(label, (), seen.since)
 
     async def listed(self, after: int, limit: int, *, only_open: bool = True) -> list[Conflict]:
-        """Return conflicts by number, those later than `after`."""
+        """Return conflicts by number, later than `after`."""
         return await asyncio.to_thread(self._conflicts.conflicts, after, limit, only_open=only_open)
 
     async def count_open(self) -> int:
@@ -106,7 +107,7 @@ class Conflicts:
     async def settle(self, which: int | str, owner_archive: str, who: str, note: str) -> Conflict:
         """Settle a conflict, given by number or label, for one of the archives.
 
-        Whoever settled it wrongly settles it again.
+        A wrong settlement is corrected by another one.
         """
         name = _canonical(owner_archive)
         is_on_record = await self._registry.fresh(name) is not None
@@ -180,16 +181,16 @@ class Conflicts:
             timestamp=claimed.timestamp,
             first_seen=now,
             last_seen=now,
-            answer=_said(listed) if listed is not None else "",
+            answer=_evidence_of(listed) if listed is not None else "",
         )
 
 
 def labels_of(conflict: Conflict, owner: str) -> set[str]:
-    """Return the labels of the item: the one that was asked for, and what its owner calls it."""
+    """Return the labels of the item: the one asked for, and those in its owner's answer."""
     labels = {conflict.label}
     for claim in conflict.claims:
         if claim.archive == owner and claim.answer:
-            with suppress(IbiError):  # it may have been cut off
+            with suppress(IbiError):  # it may have been truncated
                 listed = decode(claim.answer)
                 if isinstance(listed, UrlList) and listed.forms is not None:
                     labels |= {label.canonical for label in listed.forms}
@@ -199,10 +200,10 @@ def labels_of(conflict: Conflict, owner: str) -> set[str]:
 def merged(
     known: Conflict | None, label: str, claims: tuple[Claim, ...], count: int, now: int
 ) -> Conflict | None:
-    """Return what is to be kept of a conflict that was seen; None if there is nothing to keep.
+    """Return the new state of a conflict that was seen; None if there is nothing to store.
 
-    One that was settled stays so while the same archives go on claiming: the operator knows. A
-    claimant that was not looked into is another conflict.
+    A settled conflict stays settled while the same archives make the same claims: the operator
+    knows them. A new claimant makes a new conflict.
     """
     newcomers = {claim.archive for claim in claims}
     if known is not None:
@@ -232,7 +233,7 @@ def _evidence(before: Claim | None, claim: Claim) -> Claim:
 
 
 def _claimed(listed: UrlList, label: str) -> Related:
-    """Return what of an answer is about the item itself."""
+    """Return the part of an answer that is about the item itself."""
     for relation, each in listed.related.items():
         forms = each.forms if relation.steps else listed.forms
         if forms is not None and any(form.canonical == label for form in forms):
@@ -240,9 +241,9 @@ def _claimed(listed: UrlList, label: str) -> Related:
     return listed.related.get(Relation(), Related())
 
 
-def _said(listed: UrlList) -> str:
-    # The key of an answer counts an access: it is nobody's but the archive's.
-    return encode(replace(listed, key=None))[:LONGEST_EVIDENCE]
+def _evidence_of(listed: UrlList) -> str:
+    # The key of an answer counts an access, and must not be disclosed.
+    return encode(replace(listed, key=None))[:MAX_EVIDENCE]
 
 
 def _claimants(conflict: Conflict) -> set[str]:

@@ -1,4 +1,4 @@
-"""Resolution: from a reader's question to a URL, by as many hops as it takes (004, 6.2 and 8.2)."""
+"""Resolution: from a reader's question to a URL, by as many hops as needed (004, 6.2 and 8.2)."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.search import Search
 from ibi.wire.question import Question
 
-MOST_HOPS: Final = 32
-"""An archive goes through its own editions by itself: so many archives in a row have no end."""
-LONGEST: Final = 15.0
+MAX_HOPS: Final = 32
+"""Hops of one resolution. An archive follows its own editions by itself, so a longer chain of
+archives counts as endless."""
+MAX_SECONDS: Final = 15.0
 """Seconds after which no further hop is made."""
 
 
 def _free() -> None:
-    """Searches cost nothing."""
+    """Charge nothing for a search."""
 
 
-async def _knows_all() -> None:
-    """Nobody else puts archives on record."""
+async def _no_catch_up() -> None:
+    """Read no changes: no other process changes the registry."""
 
 
 class HopResolver:
     """Resolves questions."""
 
     def __init__(
-        self, pool: SearchPool, catch_up: Callable[[], Awaitable[None]] = _knows_all
+        self, pool: SearchPool, catch_up: Callable[[], Awaitable[None]] = _no_catch_up
     ) -> None:
-        """Search by these searches; `catch_up` learns of archives that others put on record."""
+        """Resolve by these searches; `catch_up` reads the changes of other processes."""
         self._pool = pool
         self._catch_up = catch_up
 
@@ -57,9 +58,9 @@ class HopResolver:
     ) -> Resolution:
         """Resolve a question; `charge` is called before each search that is begun for it.
 
-        `quota_key` is the client that the searches count against: each has only a part of all.
-        `ask_all` decides nothing before every archive was asked and has replied: so it can be
-        explained.
+        `quota_key` is the client that the searches count against: each has only a part of all. With
+        `ask_all`, nothing is decided before every archive was asked and has replied, so that the
+        whole search can be explained.
         """
         began = asyncio.get_running_loop().time()
         steps: list[ResolutionStep] = []
@@ -70,15 +71,15 @@ class HopResolver:
             steps.append(step)
             decision = step.decision
             if not isinstance(decision, Hop):
-                # Nobody is awaited or held back any more.
+                # No archive is awaited or held back any more.
                 assert not isinstance(decision, Wait | Widen)  # noqa: S101
                 return Resolution(question, tuple(steps), decision)
             current = current.onward(decision.label, decision.verbs)
             is_loop = current.search in seen
             if (
                 is_loop
-                or len(steps) > MOST_HOPS
-                or asyncio.get_running_loop().time() - began > LONGEST
+                or len(steps) > MAX_HOPS
+                or asyncio.get_running_loop().time() - began > MAX_SECONDS
             ):
                 labels = (*(each.question.label for each in steps), current.label)
                 return Resolution(question, tuple(steps), Chain(labels, is_loop))
@@ -97,13 +98,16 @@ class HopResolver:
         search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
         evidence, decision = await _decided(question, search, ask_all=ask_all)
         if isinstance(decision, NotFound):
-            # It takes the word of all: of those too who were included meanwhile, here or elsewhere.
+            # NotFound needs the replies of all archives, also of those that were included
+            # meanwhile, here or by another process.
             await self._catch_up()
             if search.version != self._pool.version:
                 search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
                 evidence, decision = await _decided(question, search, ask_all=ask_all)
         personal = is_personal(decision)
-        if personal and search.request.clients != clients:  # it was for who came before
+        if (
+            personal and search.request.clients != clients
+        ):  # the reply was for the client of an earlier reader
             search = self._search(question, clients, charge, quota_key, alone=True, ask_all=ask_all)
             evidence, decision = await _decided(question, search, ask_all=ask_all)
         key = None
@@ -114,7 +118,7 @@ class HopResolver:
             question, search.request, evidence, decision, search.began, seconds, key, personal
         )
 
-    def _search(  # noqa: PLR0913  # what a search is begun with
+    def _search(  # noqa: PLR0913  # the arguments of a search
         self,
         question: Question,
         clients: tuple[str, ...],

@@ -1,7 +1,7 @@
-"""The searches that are under way, one at a time for one question (004, section 6.2).
+"""The running searches, one at a time for one question (004, section 6.2).
 
-A reader who asks the same question meanwhile listens to the same search, and begins another only if
-the answer was for another client alone.
+A reader with the same question joins the running search, and begins another one only if its answer
+is for another client alone.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ibi.resolver.search.search import Search, SearchParts
 from ibi.wire.question import Question, SearchKey
 
 MAX_SEARCHES: Final = 256
-"""Searches that may be under way at the same time."""
+"""Searches that may run at the same time."""
 MAX_SEARCHES_PER_CLIENT: Final = 64
-"""Searches of one quota: no client alone keeps all others out, with however slow an archive."""
+"""Searches of one quota: no client alone takes all slots, with however slow an archive."""
 
 _Key: TypeAlias = tuple[SearchKey, tuple[str, ...]]
-"""What is searched for, and for which clients alone."""
+"""The search key of the question, and the clients if the search is for them alone."""
 
 
 class SearchPool:
-    """All searches that are under way; of one event loop."""
+    """All running searches; for one event loop."""
 
-    def __init__(  # noqa: PLR0913  # its parts
+    def __init__(  # noqa: PLR0913  # its collaborators
         self,
         registry: Registry,
         client: ArchiveClient,
@@ -48,8 +48,8 @@ class SearchPool:
     ) -> None:
         """Ask the archives of a registry; each may take so many seconds.
 
-        Locations tell which archives are likely to have an item; without them all are asked at
-        once. `on_end` takes every search that has ended.
+        `locations` has the archives that probably have an item; without it all are asked at once.
+        `on_end` is called with every search that has ended.
         """
         self._registry = registry
         self._on_end = on_end
@@ -63,21 +63,21 @@ class SearchPool:
         """How many searches were begun."""
 
     def __len__(self) -> int:
-        """Return how many are under way."""
+        """Return how many searches are running."""
         return len(self._running)
 
     @property
     def version(self) -> int:
-        """Of the archives that a search would ask now."""
+        """The version of the archives that a search would ask now."""
         return self._registry.version
 
     def join(
         self, question: Question, clients: tuple[str, ...] = (), *, ask_all: bool = False
     ) -> Search | None:
-        """Listen to the search for the same, if there is one and an archive is still awaited.
+        """Join the running search for the same, if an archive is still awaited; else return None.
 
-        With clients, to that which was begun for them alone. If the question needs the archives
-        that are held back, or with `ask_all`, they are asked too.
+        With clients, join the search that was begun for them alone. If the question needs the
+        archives that are held back, or with `ask_all`, they are asked too.
         """
         search = self._running.get((question.search, clients))
         if search is None or not search.awaits or search.version != self._registry.version:
@@ -94,7 +94,7 @@ class SearchPool:
         alone: bool = False,
         ask_all: bool = False,
     ) -> Search:
-        """Begin a search, and listen to it; with a `quota_key` it counts against that quota.
+        """Begin a search, and join it; with a `quota_key` it counts against that quota.
 
         A search for the clients `alone` is not joined by others. `ask_all` holds no archive back.
         """

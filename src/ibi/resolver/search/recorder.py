@@ -1,4 +1,4 @@
-"""What is put on record when a search has ended: who owns the item, and who contends for it."""
+"""Records the outcome of a search: the owner of the item, and rival claims to it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _LOG: Final = structlog.get_logger()
 
 
 class SearchRecorder:
-    """Learns from searches."""
+    """Records owners and conflicts after searches."""
 
-    def __init__(  # where it is put on record
+    def __init__(  # its collaborators
         self,
         owners: Owners,
         conflicts: Conflicts,
@@ -31,7 +31,7 @@ class SearchRecorder:
         clock: Clock,
         forget: Callable[[str], None],
     ) -> None:
-        """Put it on record there; `forget` is told of labels of which no memory holds any more."""
+        """Record in these; `forget` is called with labels to drop from caches."""
         self._owners = owners
         self._conflicts = conflicts
         self._registry = registry
@@ -40,7 +40,7 @@ class SearchRecorder:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def learn(self, search: Search) -> None:
-        """Learn from a search that has ended."""
+        """Record the outcome of a search that has ended."""
         question, evidence = search.question, search.evidence()
         label = question.label.canonical
         owner = owner_after(question, evidence, self._clock.wall())
@@ -48,7 +48,7 @@ class SearchRecorder:
             self._owners.learn(label, owner)
             if evidence.owner is not None:
                 self._forget(label)
-                self._begin(self._tell(label, evidence.owner, owner))
+                self._begin(self._record_change(label, evidence.owner, owner))
         contention = rivals(question, evidence)
         if contention is not None:
             contended, answers = contention[0].canonical, contention[1]
@@ -57,8 +57,8 @@ class SearchRecorder:
             incumbent = evidence.owner if contended == label else None
             self._begin(self._conflicts.record(contended, answers, incumbent))
 
-    async def _tell(self, label: str, before: Owner, after: Owner) -> None:
-        """Put into the history that an item changed hands, once others can read by whom it is."""
+    async def _record_change(self, label: str, before: Owner, after: Owner) -> None:
+        """Add to the history that the owner changed, after the new owner is stored."""
         await self._owners.keep()
         event = RegistryEvent(
             0, after.since, "resolver", "owner", after.archive, f"{label}, before {before.archive}"
@@ -66,7 +66,7 @@ class SearchRecorder:
         try:
             await self._registry.note(event, label)
         except IbiError as failure:
-            _LOG.warning("history cannot be kept", error=str(failure))
+            _LOG.warning("history cannot be stored", error=str(failure))
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
@@ -74,5 +74,5 @@ class SearchRecorder:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Wait until all is on record."""
+        """Wait until everything is recorded."""
         await asyncio.gather(*self._tasks, return_exceptions=True)

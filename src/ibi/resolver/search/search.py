@@ -1,7 +1,7 @@
-"""One running search: it asks archives, collects their replies, and tells its readers of them.
+"""One running search: it asks archives, collects their replies, and notifies its readers.
 
-`ibi.resolver.rules.search_progress` says whom it asks next. A search goes on to its end after its
-readers have left, because a rival claim may come late.
+`ibi.resolver.rules.search_progress` decides which archives it asks next. A search runs to its end
+after its readers have left, because a rival claim may come late.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SECOND: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class SearchParts:
-    """What all searches of a resolver share."""
+    """The parts that all searches of a resolver share."""
 
     registry: Registry
     owners: Owners
@@ -46,21 +46,21 @@ class SearchParts:
     """Where digests list items; without it all archives are asked at once."""
     undigested: UndigestedArchives | None
     lot: Callable[[], float]
-    """Draws between 0 and 1."""
+    """Returns a random number between 0 and 1."""
     idle: set[Search] = field(default_factory=set)
     """Searches that ask archives for which no reader waits."""
 
 
 class Search:
-    """One question on its way to archives; of one event loop."""
+    """One question on its way to archives; for one event loop."""
 
     def __init__(self, parts: SearchParts, question: Question, clients: tuple[str, ...]) -> None:
-        """Get ready to ask a question for clients; `run` asks it."""
+        """Prepare a question for clients; `run` asks it."""
         registry = parts.registry
         self.question = question.bare
         self.request: UrlRequest = question.request(clients)
         self.version = registry.version
-        """Of the archives on record when the search began."""
+        """The version of the registry when the search began."""
         self._loop = asyncio.get_running_loop()
         self.began = self._loop.time()
         self.ended = False
@@ -104,7 +104,7 @@ class Search:
         self._consider()
 
     def take_key(self, answer: ArchiveReply, clients: tuple[str, ...]) -> UrlKey | None:
-        """Return the key of an answer to the first for whom it was asked: it counts one access."""
+        """Return the key of an answer to the first reader of its request: a key counts once."""
         is_for = clients == self.request.clients and answer.archive not in self._keys_taken
         if answer.listed is None or not is_for:
             return None
@@ -112,7 +112,7 @@ class Search:
         return answer.listed.key
 
     async def run(self) -> None:
-        """Ask the archives, to the end; if this is cancelled, those still awaited are silent."""
+        """Ask the archives, to the end; if cancelled, archives still awaited count as silent."""
         try:
             known = await self._beginning()
             names = self._progress.start(known, self._registry.by_name, self._loop.time())
@@ -133,7 +133,7 @@ class Search:
         return Beginning(owner, owner_off, is_on_record, candidates)
 
     async def _owner(self) -> tuple[Owner | None, NoReply | None, bool]:
-        """Return the owner on record; one that is registered and switched off is silent."""
+        """Return the recorded owner; one that is registered and excluded counts as silent."""
         owner, is_read = await self._parts.owners.owner(self.question.label.canonical)
         if owner is None or owner.archive in self._registry.by_name:
             return owner, None, is_read
@@ -144,7 +144,7 @@ class Search:
         return owner, NoReply(archive.id, f"it is switched off since {since}", asked=False), True
 
     async def _candidates(self, owner: Owner | None) -> Candidates | None:
-        """Return the archives that are likely to have the item; None if nothing tells."""
+        """Return the archives that probably have the item; None if no digest can be read."""
         locations, undigested = self._parts.locations, self._parts.undigested
         if locations is None or undigested is None:
             return None
@@ -155,7 +155,7 @@ class Search:
         return candidates_for(self._homes, owner.archive if owner else None, unpublished, holders)
 
     def _on_record(self, names: Iterable[str]) -> dict[str, RegisteredArchive]:
-        # At once: an archive may be switched off while others are asked, and is asked all the same.
+        # All at once: an archive may be excluded while others are asked, and is asked all the same.
         return {name: self._registry.by_name[name] for name in names}
 
     async def _ask_each(
@@ -197,7 +197,7 @@ class Search:
             self._consider_idly(for_record=step is NextAsk.OTHERS_FOR_RECORD)
 
     def _consider_idly(self, *, for_record: bool) -> None:
-        """Decide whether the archives that no reader needs are asked all the same, at leisure."""
+        """Decide whether to ask the archives that no reader needs, with rests in between."""
         archives, idle = len(self._registry.by_name), len(self._parts.idle)
         if asks_others_anyway(self._parts.lot(), archives, idle, for_record=for_record):
             self.has_readers = False
@@ -221,7 +221,7 @@ class Search:
         self._grace = self._loop.call_at(self._progress.grace_ends, self._end_grace)
 
     def _end_grace(self) -> None:
-        # The loop may call this a clock tick early: the time that was waited for has come.
+        # The loop may call this a clock tick early: the grace has ended all the same.
         self._progress.pass_time(self._progress.grace_ends)
         self._consider()
         self._notify()
@@ -235,7 +235,7 @@ class Search:
         self._notify()
 
     def _notify(self) -> None:
-        """Wake all readers, who look at the evidence again."""
+        """Wake all readers, which check the evidence again."""
         change, self._change = self._change, self._loop.create_future()
         if not change.done():
             change.set_result(None)

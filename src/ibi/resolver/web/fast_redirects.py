@@ -42,7 +42,7 @@ _FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
 _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
 
-Told: TypeAlias = tuple[str, ...]
+Disclosed: TypeAlias = tuple[str, ...]
 """What archives are told of a reader's address."""
 Fields: TypeAlias = Iterable[tuple[bytes, bytes]]
 
@@ -51,11 +51,11 @@ class ClientAddresses(Protocol):
     """Knows what archives are told of readers."""
 
     @property
-    def believes_anybody(self) -> bool:
+    def has_trusted_proxies(self) -> bool:
         """Whether it matters what anybody says for whom he asks."""
         ...
 
-    def told_of_peer(self, peer: str, forwarded: str) -> Told:
+    def disclosed_of_peer(self, peer: str, forwarded: str) -> Disclosed:
         """Return what is told of who is connected, and of what it says for whom."""
         ...
 
@@ -89,7 +89,7 @@ class FastRedirects:
     def __init__(
         self,
         drop_stale: Callable[[], None],
-        note: Callable[[CachedRedirect, Told], None],
+        note: Callable[[CachedRedirect, Disclosed], None],
         readers: ClientAddresses,
         *,
         most: int,
@@ -145,12 +145,12 @@ class FastRedirects:
         self.given += 1
         return b"".join((self._head, known.url, self._between, known.path, self._behind))
 
-    def told(self, peer: str, head: bytes) -> Told:
+    def disclosed(self, peer: str, head: bytes) -> Disclosed:
         """Return what archives are told of a reader, by the head of his request."""
         forwarded = ""
-        if self._readers.believes_anybody:
+        if self._readers.has_trusted_proxies:
             forwarded = b",".join(_FORWARDED.findall(head)).decode("iso-8859-1")
-        return self._readers.told_of_peer(peer, forwarded)
+        return self._readers.disclosed_of_peer(peer, forwarded)
 
 
 def _written(fields: Fields) -> bytes:
@@ -163,7 +163,7 @@ class FastRedirectHttp(BoundedHttp):
     answers: FastRedirects
     _plain: bytes = b""
     """The last head of a plain request but for its target: readers send the same again."""
-    _told: Told = ()
+    _disclosed: Disclosed = ()
     """Who sends it."""
     _seen: float = 0.0
     _watch: asyncio.TimerHandle | None = None
@@ -189,7 +189,7 @@ class FastRedirectHttp(BoundedHttp):
             return False
         if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
             return False
-        self._told = self.answers.told(self.client[0] if self.client else "", rest)
+        self._disclosed = self.answers.disclosed(self.client[0] if self.client else "", rest)
         self._plain = rest
         return True
 
@@ -204,7 +204,7 @@ class FastRedirectHttp(BoundedHttp):
     def _give(self, known: CachedRedirect, now: float) -> None:
         answers = self.answers
         self.transport.write(answers.answer(known, self.server_state.default_headers))
-        answers.note(known, self._told)
+        answers.note(known, self._disclosed)
         self._seen = now
         if self._watch is None:
             self._end()

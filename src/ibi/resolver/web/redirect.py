@@ -60,14 +60,14 @@ class RedirectEndpoint:
         """Resolve what a reader wants; redirect, or tell what became of it."""
         preference = preference_of(request.headers.get("accept-language", ""))
         question = Question.of(wanted, preference)
-        told = self._clients.told(self._clients.of(request))
+        disclosed = self._clients.disclosed(self._clients.of(request))
         is_access = request.method == "GET"
         now = asyncio.get_running_loop().time()
-        found = self._memory.recall(question, told, now)
+        found = self._memory.recall(question, disclosed, now)
         if found is None:
-            found = await self._find(request, question, told if is_access else None)
+            found = await self._find(request, question, disclosed if is_access else None)
         elif isinstance(found, CachedRedirect) and is_access:
-            self._acknowledging.note_known(found, told)
+            self._acknowledging.note_known(found, disclosed)
         if isinstance(found, Resolution):
             return found
         response = self._redirection(found, wanted)
@@ -100,13 +100,13 @@ class RedirectEndpoint:
     ) -> Resolution:
         addresses = self._clients.of(request)
         quota_key = network_of(addresses[0])
-        told = self._clients.told(addresses)
-        if len(encode(question.request(told))) > LONGEST_REQUEST:
+        disclosed = self._clients.disclosed(addresses)
+        if len(encode(question.request(disclosed))) > LONGEST_REQUEST:
             msg = "The path is longer than archives take: shorten it."
             raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
         return await self._resolving.resolve(
             question,
-            told,
+            disclosed,
             charge=lambda: self._budget.admit(quota_key),
             quota_key=quota_key,
             ask_all=ask_all,

@@ -12,7 +12,7 @@ from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.rate_limit import RateLimit
-from ibi.foundation.web.tokens import STALE, Tokens
+from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
 from ibi.model.registration import ArchiveState
 from ibi.resolver.ports.outbound import Mailer
@@ -53,7 +53,7 @@ def build_access(base: Base, *, is_one_of_several: bool) -> Access:
     """Build tokens and authorization."""
     settings, clock = base.settings, base.clock
     # A token that another worker made or removed is so at once.
-    trusted_for = 0 if is_one_of_several else STALE
+    trusted_for = 0 if is_one_of_several else STALE_TIME
     tokens = Tokens(base.store.tokens, clock, SCOPES, trusted_for=trusted_for)
     authorizer = resolver_authorizer(
         Authenticator(tokens, clock),
