@@ -1,4 +1,4 @@
-"""A catalogue on each database that there is."""
+"""A catalogue on each database that there is, and an archive without a server."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from tests.support.scenes.catalogue import CatalogueDatabase, schema
+from tests.support.scenes.small_archive import SmallArchive
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -34,3 +35,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogueD
 @pytest.fixture
 def catalogue(place: CatalogueDatabase) -> Catalogue:
     return place()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[SmallArchive]:
+    archive = SmallArchive(tmp_path)
+    yield archive
+    archive.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,13 +28,6 @@ from tests.support.scenes.small_archive import SmallArchive, contents, forms, un
 
 ELSEWHERE = str(forms(7, "other.example.net").label)
 LEGACY = "6qtX3pFwXQZGivnK2Y/SskcB"
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[SmallArchive]:
-    archive = SmallArchive(tmp_path)
-    yield archive
-    archive.close()
 
 
 def item(small: SmallArchive, label: str) -> Item:

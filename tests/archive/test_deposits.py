@@ -6,9 +6,8 @@ import io
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,13 +30,6 @@ from ibi.model.change import Change
 from tests.support.scenes.small_archive import SmallArchive, contents, file, forms, unchanged
 
 ELSEWHERE = str(forms(7, "other.example.net").label)
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[SmallArchive]:
-    archive = SmallArchive(tmp_path)
-    yield archive
-    archive.close()
 
 
 def doc(small: SmallArchive, label: str) -> dict[str, bytes]:

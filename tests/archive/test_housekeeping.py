@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -31,12 +28,6 @@ class TwoClocks(TickingClock):
     def uptime(self) -> int:
         """Return what went by."""
         return self.seconds * SECOND
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[SmallArchive]:
-    with closing(SmallArchive(tmp_path)) as small:
-        yield small
 
 
 def counts(small: SmallArchive, issued: int) -> bool:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support.hostile.zip_and_tar import Hostile, hostile, tarred, zipped
+from tests.support.hostile.zip_and_tar import Hostile, chosen, hostile, tarred, zipped
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL, peak_memory
 from tests.support.servers.attacked_archive import attacked, tree
@@ -34,15 +34,6 @@ def unpack(source, write, limits=None):
 
 unpacking.unpack = unpack
 """
-
-
-def chosen(outside: Path) -> list[Hostile]:
-    everything = list(hostile(outside))
-    meant = [each for each in everything if each.must_be_refused]
-    mutated = [each for each in everything if not each.must_be_refused]
-    everything = [*meant, *mutated[: 200 - len(meant)]]
-    assert len(everything) == 200
-    return everything[:: 200 // COUNT]
 
 
 class Desk:
@@ -93,7 +84,7 @@ class Desk:
 def test_nothing_gets_out_of_a_deposit(tmp_path: Path) -> None:
     with attacked(tmp_path / "archive") as archive:
         desk = Desk(archive, tmp_path / "outside")
-        for each in chosen(tmp_path / "outside"):
+        for each in chosen(tmp_path / "outside", COUNT):
             status = desk.unpack(each)
             assert status in {200, 400, 409}, each.name
             assert not (each.must_be_refused and status == 200), each.name

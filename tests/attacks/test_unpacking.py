@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.hostile.zip_and_tar import Hostile, harmless, hostile
+from tests.support.hostile.zip_and_tar import chosen, harmless, hostile
 
 COUNT: Final = 200 if os.environ.get("IBI_ATTACKS") == "full" else 20
 MEMORY: Final = 256 << 20
@@ -112,17 +112,8 @@ def sandbox(tmp_path: Path) -> Sandbox:
     return Sandbox(tmp_path)
 
 
-def chosen(outside: Path) -> list[Hostile]:
-    everything = list(hostile(outside))
-    meant = [each for each in everything if each.must_be_refused]
-    mutated = [each for each in everything if not each.must_be_refused]
-    everything = [*meant, *mutated[: 200 - len(meant)]]
-    assert len(everything) == 200
-    return everything[:: 200 // COUNT]
-
-
 def test_nothing_gets_out_of_the_sandbox(sandbox: Sandbox) -> None:
-    archives = chosen(sandbox.outside)
+    archives = chosen(sandbox.outside, COUNT)
     said = sandbox.unpack("ours", [(each.name, each.make) for each in archives])
     assert sandbox.escaped() == []
     assert sandbox.memory < MEMORY

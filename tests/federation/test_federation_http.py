@@ -33,7 +33,7 @@ from tests.support.servers.attacked_resolver import (
     service_of,
 )
 from tests.support.servers.port_reservation import reserved_port
-from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.postgres import DATABASES, PostgresServer, database_options
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
@@ -375,13 +375,9 @@ class DeafDouble(ArchiveDouble):
         return super().said(query)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def resolver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ResolverServer]:
-    options: tuple[str, ...] = ()
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        options = ("--database", server.database())
-    with ResolverServer(tmp_path, *options) as started:
+    with ResolverServer(tmp_path, *database_options(request, "--database")) as started:
         yield started
 
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import pytest
 
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.processes.environment import ENVIRONMENT, own_environment
-from tests.support.processes.shell import IBI, Done, Shell, refusal
+from tests.support.processes.environment import own_environment
+from tests.support.processes.shell import IBI, Done, Shell, refusal, said
 from tests.support.servers.archive import files_in
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
 from tests.support.waiting import wait_until
@@ -35,10 +35,7 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResolverServe
 
 def call(folder: Path, *arguments: str, **more: str) -> Done:
     """Run `ibi` in this process, by its entry point."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ENVIRONMENT:
-            patch.delenv(name, raising=False)
-        return Shell(folder).call(*arguments, **more)
+    return Shell(folder).call(*arguments, **more)
 
 
 def on(resolver: ResolverServer, *arguments: str) -> Done:
@@ -48,12 +45,6 @@ def on(resolver: ResolverServer, *arguments: str) -> Done:
 
 def resolve(resolver: ResolverServer, *arguments: str) -> Done:
     return call(resolver.folder, "resolve", *arguments, "--data", str(resolver.data))
-
-
-def said(done: Done) -> str:
-    """Return what a command that succeeds says; nothing else is on stderr."""
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
 
 
 def key_of(done: Done) -> str:

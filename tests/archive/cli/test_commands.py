@@ -23,9 +23,9 @@ import pytest
 
 from ibi.client import archive as remote_archive
 from tests.support.doubles.resolver import ResolverDouble
-from tests.support.processes.environment import ENVIRONMENT, own_environment
+from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import run
-from tests.support.processes.shell import IBI, Done, Shell, refusal
+from tests.support.processes.shell import IBI, Done, Shell, refusal, said
 from tests.support.servers.archive import HOST, IP, ArchiveServer, files_in
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -45,21 +45,12 @@ def ibi(folder: Path, *arguments: str, **more: str) -> Done:
 
 def call(folder: Path, *arguments: str, **more: str) -> Done:
     """Run it in this process, by its entry point: the same, many times quicker."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ENVIRONMENT:
-            patch.delenv(name, raising=False)
-        return Shell(folder).call("archive", *arguments, **more)
+    return Shell(folder).call("archive", *arguments, **more)
 
 
 def on(archive: ArchiveServer, command: str, *arguments: str) -> Done:
     """Run a command on an archive, in this process."""
     return call(archive.folder, command, *arguments, "--data", str(archive.data))
-
-
-def said(done: Done) -> str:
-    """Return what a command that succeeds says; nothing else is on stderr."""
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
 
 
 def as_json(done: Done) -> Any:  # noqa: ANN401  # JSON

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,6 +36,7 @@ from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver import BEHAVIOURS, ResolverDouble
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
+from tests.support.servers.tls import client_tls, server_tls
 from tests.support.waiting import PATIENCE
 
 SERVICE = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
@@ -200,36 +200,8 @@ def test_what_a_resolver_says_cannot_write_to_a_terminal_or_fill_a_log() -> None
     assert len(outcome.reason) < 2 * LONGEST_REASON
 
 
-# A key that protects nothing: it is of this certificate for 127.0.0.1, which nobody trusts.
-CERTIFICATE = """\
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg4lP6RGdhrf7CHYLC
-pKm6oQGhY+a0KngwTvOw8OeRI4+hRANCAAS3WGOQ6seMt2ljfMrFpsrVSjA6bkXW
-8euIakpaaitfC6arfIm5Zkc2JDa6AEmQ7Ij6mmQwZwwSe0b/rjx/4W0a
------END PRIVATE KEY-----
------BEGIN CERTIFICATE-----
-MIIBpzCCAU6gAwIBAgIUXopJfPxSpKC+S1ZeqVA2g5Jy4/8wCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTE2MTgwNVoYDzIxMjYxMDIy
-MTYxODA1WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAS3WGOQ6seMt2ljfMrFpsrVSjA6bkXW8euIakpaaitfC6arfIm5Zkc2
-JDa6AEmQ7Ij6mmQwZwwSe0b/rjx/4W0ao3wwejAdBgNVHQ4EFgQUCapF/GJGcU7M
-wUgyqSm5XzVCkqUwHwYDVR0jBBgwFoAUCapF/GJGcU7MwUgyqSm5XzVCkqUwDwYD
-VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCwYDVR0P
-BAQDAgKEMAoGCCqGSM49BAMCA0cAMEQCIGq9FAqaBlj9NYgovDk7qL9Phy8H6Bb9
-7OP98qmbgmm4AiAJo/Wv7FcPIJJUE5fZE7ZWonfj4Fw3m/bmpOnMnUF7Pg==
------END CERTIFICATE-----
-"""
-
-
-def server_tls(folder: Path) -> ssl.SSLContext:
-    (folder / "certificate").write_text(CERTIFICATE)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate")
-    return context
-
-
 def test_a_secure_connection_is_to_whom_it_should_be(tmp_path: Path) -> None:
-    trusting = ssl.create_default_context(cadata=CERTIFICATE[CERTIFICATE.index("-----BEGIN C") :])
+    trusting = client_tls()
     with ResolverDouble(REGISTERED, tls=server_tls(tmp_path)) as resolver:
         link = link_to(resolver)
         outcome = HttpResolverClient().ask(link, inclusion())

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.postgres import DATABASES, database_options
 from tests.support.servers.program import API, refused
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -26,14 +26,11 @@ SCOPES = ("read", "deposit", "administer")
 UNKNOWN = "LK47B6W/362SFKH"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=DATABASES)
 def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ArchiveServer]:
-    options: tuple[str, ...] = ()
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        options = ("--catalogue", server.database())
+    options = database_options(request, "--catalogue")
     with ArchiveServer(tmp_path_factory.mktemp(request.param), *options) as started:
         yield started
 

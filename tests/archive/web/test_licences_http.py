@@ -17,7 +17,6 @@ import pytest
 from ibi.wire import pairlist
 from tests.support.clients.http import Answer
 from tests.support.clients.local_address import HTML, read_from
-from tests.support.processes.environment import ENVIRONMENT
 from tests.support.processes.shell import Done, Shell
 from tests.support.servers.archive import ArchiveServer, plain
 from tests.support.servers.attacked_resolver import metric
@@ -329,12 +328,7 @@ def test_what_has_no_files_here_has_no_licence(holding: Holding) -> None:
 
 
 def on(archive: ArchiveServer, command: str, *arguments: str) -> Done:
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ENVIRONMENT:
-            patch.delenv(name, raising=False)
-        return Shell(archive.folder).call(
-            "archive", command, *arguments, "--data", str(archive.data)
-        )
+    return Shell(archive.folder).call("archive", command, *arguments, "--data", str(archive.data))
 
 
 def test_the_command_sets_and_takes_away_licences(holding: Holding, tmp_path: Path) -> None:

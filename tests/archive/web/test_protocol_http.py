@@ -14,7 +14,7 @@ import pytest
 from ibi.archive.settings import read_archive
 from ibi.wire import pairlist
 from tests.support.servers.archive import HOST, ArchiveServer, plain, raw_get
-from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.postgres import DATABASES, database_options
 from tests.support.waiting import wait_until
 
 CLIENT = "203.0.113.77"
@@ -22,14 +22,11 @@ CLIENT = "203.0.113.77"
 PROXY = "198.51.100.23"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=DATABASES)
 def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ArchiveServer]:
-    options: tuple[str, ...] = ()
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        options = ("--catalogue", server.database(), "--ledger", server.database())
+    options = database_options(request, "--catalogue", "--ledger")
     with ArchiveServer(tmp_path_factory.mktemp(request.param), *options) as started:
         yield started
 

@@ -25,26 +25,9 @@ from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.rules.registration_mail import MailedRegistration, confirmation, read
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.servers.tls import client_tls, server_tls
 
 # A key that protects nothing: it is of this certificate for 127.0.0.1, which nobody trusts.
-CERTIFICATE: Final = """\
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgC1udTDGi2AEVfmmC
-FZiW/6J+LuNCS9Ate8Se7J6tNyChRANCAAQR8UQhklrXMtH2xxDDF2fnXa4ZMWs/
-sM830LXgC1sXpUC5wsZdQgAU4tOqijhmdoI8v1KKH8JksZq4O7BZjcYX
------END PRIVATE KEY-----
------BEGIN CERTIFICATE-----
-MIIBqzCCAVGgAwIBAgIUFo0Zji5UMQCxbNL7sC5K7jCYli8wCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTExNTE5MjkzNFoYDzIxMjYxMDIy
-MTkyOTM0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQR8UQhklrXMtH2xxDDF2fnXa4ZMWs/sM830LXgC1sXpUC5wsZdQgAU
-4tOqijhmdoI8v1KKH8JksZq4O7BZjcYXo38wfTAdBgNVHQ4EFgQUIjocGZv5Qwdp
-3xo4Lwjo1MvAAXswHwYDVR0jBBgwFoAUIjocGZv5Qwdp3xo4Lwjo1MvAAXswDwYD
-VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwDgYDVR0P
-AQH/BAQDAgKEMAoGCCqGSM49BAMCA0gAMEUCIQCSDnyuK216HGJD9AQ7GRw1J04/
-RgFu+Acyw1sMU6JqkwIgJFm02mMIkwbBCERBMPzto+cSGan3nmx/n8SylRu7q+g=
------END CERTIFICATE-----
-"""
 SENDER: Final = "resolver@example.org"
 RECIPIENT: Final = "banon@dpi.inpe.br"
 
@@ -125,13 +108,6 @@ class MailServer:
         return message
 
 
-def server_tls(folder: Path) -> ssl.SSLContext:
-    (folder / "certificate").write_text(CERTIFICATE)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate")
-    return context
-
-
 # What a server gets
 
 
@@ -195,7 +171,7 @@ def test_a_secure_connection_is_used_where_it_is_offered(tmp_path: Path) -> None
 
 
 def test_elsewhere_the_certificate_must_be_good(tmp_path: Path) -> None:
-    trusting = ssl.create_default_context(cadata=CERTIFICATE[CERTIFICATE.index("-----BEGIN C") :])
+    trusting = client_tls()
     with MailServer(server_tls(tmp_path)) as server:
         # Another spelling of 127.0.0.1, which is not known for one of this machine.
         mailer = SmtpMailer(f"127.1:{server.port}", SENDER)

@@ -46,12 +46,6 @@ FIVE = (*NAMES, "d", "e")
 SILENT = NoReply("", "it did not answer in time")
 
 
-@pytest.fixture(autouse=True)
-def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that is slow to guess is slow to keep, and no test here is about keys."""
-    monkeypatch.setattr("ibi.resolver.registry.registry.hashed", str)
-
-
 def asked(scene: SearchScene) -> list[str]:
     """Return who was asked, nobody twice for one search."""
     return [name for name, _ in scene.archives.requests]

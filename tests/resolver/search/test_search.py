@@ -52,12 +52,6 @@ from tests.support.values.archive_answers import (
 HERE = "http://resolver.example"
 
 
-@pytest.fixture(autouse=True)
-def _keys_are_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that is slow to guess is slow to keep, and no test here is about keys."""
-    monkeypatch.setattr("ibi.resolver.registry.registry.hashed", str)
-
-
 def test_all_included_archives_are_asked_and_nothing_private_is_told() -> None:
     async def work(scene: SearchScene) -> None:
         scene.archives.sayings["b"] = says(original("b"))

@@ -17,7 +17,6 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
 from tests.support.servers.port_reservation import reserved_port
-from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.program import API, refused
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
 from tests.support.waiting import wait_until
@@ -35,18 +34,6 @@ archiveserviceibi = {service}
 Chave de cadastro:
 registrationkey = {key}
 """
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def resolver(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ResolverServer]:
-    options: tuple[str, ...] = ()
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        options = ("--database", server.database())
-    with ResolverServer(tmp_path_factory.mktemp(request.param), *options) as started:
-        yield started
 
 
 class Inbox:

@@ -15,25 +15,12 @@ from ibi.resolver.web.pages import SECURITY_POLICY
 from tests.support.clients.http import Answer
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
-from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
 from tests.support.waiting import wait_until
 
 KEY: Final = re.compile(r"\b[0-9]{39}\b")
 FORM: Final = "application/x-www-form-urlencoded"
 SERVICE: Final = "example.org/archive/2026/11.01.00.00"
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def resolver(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ResolverServer]:
-    options: tuple[str, ...] = ()
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        options = ("--database", server.database())
-    with ResolverServer(tmp_path_factory.mktemp(request.param), *options) as started:
-        yield started
 
 
 @pytest.fixture

@@ -310,3 +310,13 @@ def harmless() -> list[tuple[str, Callable[[], bytes]]]:
             info.size = len(data)
             file.addfile(info, io.BytesIO(data))
     return [("good-zip", partial(zipped, *files)), ("good-tar", target.getvalue)]
+
+
+def chosen(outside: Path, count: int) -> list[Hostile]:
+    """Return some of 200 hostile files: all kinds that must be refused are among the 200."""
+    everything = list(hostile(outside))
+    meant = [each for each in everything if each.must_be_refused]
+    mutated = [each for each in everything if not each.must_be_refused]
+    everything = [*meant, *mutated[: 200 - len(meant)]]
+    assert len(everything) == 200
+    return everything[:: 200 // count]

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from ibi.cli import main
-from tests.support.processes.environment import SETTINGS, environment
+from tests.support.processes.environment import (
+    ENVIRONMENT,
+    SETTINGS,
+    environment,
+    own_environment,
+)
 
 IBI = str(Path(sys.executable).with_name("ibi"))
 
@@ -44,9 +49,9 @@ class Shell:
         """Run `ibi` in this process, by its entry point: the same, many times quicker."""
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
         with pytest.MonkeyPatch.context() as patch:
-            for name in SETTINGS:
+            for name in {*SETTINGS, *ENVIRONMENT}:
                 patch.delenv(name, raising=False)
-            for name, value in environment(self.folder, **more).items():
+            for name, value in own_environment(self.folder, **more).items():
                 patch.setenv(name, value)
             patch.setattr(sys, "argv", ["ibi", *arguments])
             patch.setattr(sys, "stdin", io.StringIO(stdin))
@@ -65,13 +70,17 @@ class Shell:
 
     def said(self, *arguments: str, **more: str) -> str:
         """Run what succeeds; return what it prints."""
-        done = self.call(*arguments, **more)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
+        return said(self.call(*arguments, **more))
 
     def refused(self, *arguments: str, **more: str) -> str:
         """Run what cannot be; return the one line that it says."""
         return refusal(self.call(*arguments, **more))
+
+
+def said(done: Done) -> str:
+    """Return what a command that succeeds says; nothing else is on stderr."""
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
 
 
 def refusal(done: Done) -> str:

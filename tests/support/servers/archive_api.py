@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
@@ -26,7 +25,6 @@ from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.operations import routes_of, served_by
 from ibi.foundation.web.tokens import Tokens as BearerTokens
 from tests.support.clients.http import Answer, Client
-from tests.support.processes.environment import ENVIRONMENT
 from tests.support.processes.shell import Done, Shell
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.servers.file_delivery import served
@@ -59,10 +57,7 @@ class SmallService(Client):
     def call(self, *arguments: str, **more: str) -> Done:
         """Run `ibi archive` on it, in this process."""
         where = ("--archive", self.address, "--token", self.token)
-        with pytest.MonkeyPatch.context() as patch:
-            for name in ENVIRONMENT:
-                patch.delenv(name, raising=False)
-            return Shell(self.small.folder).call("archive", *arguments, *where, **more)
+        return Shell(self.small.folder).call("archive", *arguments, *where, **more)
 
     def said(self, *arguments: str, **more: str) -> str:
         """Return what a command that succeeds says; nothing is on stderr."""

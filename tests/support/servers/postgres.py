@@ -20,6 +20,8 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import Self
 
+import pytest
+
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.waiting import PATIENCE
 
@@ -50,18 +52,37 @@ def _wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
+DATABASES = ("sqlite", "postgresql")
+"""The kinds of database that programs are tested on."""
+
+
+def database_options(request: pytest.FixtureRequest, *options: str) -> list[str]:
+    """Return options of `init`, each with a new database, for the kind that a fixture names.
+
+    With SQLite there are none: a program makes its databases in its own folder.
+    """
+    if request.param == "sqlite":
+        return []
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return [each for option in options for each in (option, server.database())]
+
+
 class PostgresServer:
     """A server whose address stays the same when it is stopped, killed and started again."""
 
+    def __init__(self, place: str = PLACE) -> None:
+        """Lie in a new folder of a place."""
+        self._place = place
+
     def __enter__(self) -> Self:
-        """Create the server in a new folder, and start it."""
+        """Create the server, and start it."""
         # PostgreSQL refuses to run as root, and initdb wants a user with a name.
         self._account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
         self._port = reserved_port()
         self._password = secrets.token_hex(16)
         self.url = self._url("postgres")
         self._postmaster: Popen[bytes] | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="ibi-postgres-", dir=PLACE)).resolve()
+        self._folder = Path(tempfile.mkdtemp(prefix="ibi-postgres-", dir=self._place)).resolve()
         self._log = self._folder / "log"
         self._data = self._folder / "data"
         self._lock_file = self._data / "postmaster.pid"
