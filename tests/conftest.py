@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from ibi.minting.storage.machine_folder import FOLDER
 from tests.support.extent import FULL
 from tests.support.servers.object_store import ObjectServer
-from tests.support.servers.postgres import PostgresServer
+from tests.support.servers.postgres import PLACE, PostgresServer
 
 # No example fails because the machine is slow, and none is remembered from another run. `make test`
 # tries the same examples every time; `make long` tries new ones, and its command names their seed.
@@ -33,7 +33,8 @@ settings.load_profile("tests")
 # Tests sync what they write thousands of times, and none of them cuts the power of this machine:
 # in memory they wait for no disk, where there is room for what a run leaves behind.
 MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder of our own there
-if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+IN_MEMORY = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
+if IN_MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # Whoever runs the tests in the background may ignore SIGINT, and so would all that they start.
@@ -78,7 +79,10 @@ def machine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def object_server() -> Iterator[ObjectServer]:
     """One object store for all tests; each has a place of its own in it."""
-    with ObjectServer() as server, pytest.MonkeyPatch.context() as patch:
+    with (
+        ObjectServer(str(MEMORY) if IN_MEMORY else None) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         for name, value in server.environment.items():
             patch.setenv(name, value)
         yield server
@@ -87,5 +91,5 @@ def object_server() -> Iterator[ObjectServer]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """One server for all tests; each makes a database of its own."""
-    with PostgresServer() as server:
+    with PostgresServer(str(MEMORY) if IN_MEMORY else PLACE) as server:
         yield server

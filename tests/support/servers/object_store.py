@@ -52,14 +52,18 @@ class ObjectServer:
     bucket: Final = "ibi"
     region: Final = "us-east-1"
 
+    def __init__(self, place: str | None = None) -> None:
+        """Lie in a new folder of a place, or of that for temporary files."""
+        self._place = place
+
     def __enter__(self) -> Self:
-        """Start the server in a new folder, and make the bucket."""
+        """Start the server, and make the bucket."""
         self._secret = secrets.token_hex(16)
         names = ("master", "volume", "filer", "s3")
         ports = {name: (reserved_port(), reserved_port()) for name in names}
         self.endpoint = f"http://127.0.0.1:{ports['s3'][0]}"
         self._filer = f"http://127.0.0.1:{ports['filer'][0]}"
-        self._folder = Path(tempfile.mkdtemp(prefix="ibi-objects-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="ibi-objects-", dir=self._place))
         with contextlib.ExitStack() as stack:
             stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
             stack.enter_context(self._started(ports))
