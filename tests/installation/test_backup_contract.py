@@ -82,7 +82,7 @@ def settings_of(folder: Path, catalogue: str = "", ledger: str = "") -> ArchiveS
     return ArchiveSettings(
         folder=folder,
         name="An archive",
-        address="http://archive_snapshot.example.org",
+        address="http://archive.example.org",
         host=HOST,
         port=80,
         ip=IP,
@@ -109,7 +109,7 @@ class Site:
         )
         with minter_of(self.settings.minter) as minter:
             minter.mint_many(3)
-        (folder / "archive_snapshot.toml").write_text(written(self.settings), encoding="utf-8")
+        (folder / "archive.toml").write_text(written(self.settings), encoding="utf-8")
         (folder / "token").write_text("ibi_secret\n", encoding="utf-8")
 
     def back_up(self, target: Path, *, quick: bool = False) -> BackedUp:
@@ -260,7 +260,7 @@ def test_what_is_secret_stays_so(site: Site, tmp_path: Path) -> None:
     assert stat.S_IMODE((backup / "archive" / "token").stat().st_mode) == 0o600
     restored_archive(backup, tmp_path / "again")
     assert stat.S_IMODE((tmp_path / "again").stat().st_mode) == 0o700
-    for name in ("token", "archive_snapshot.toml"):
+    for name in ("token", "archive.toml"):
         assert stat.S_IMODE((tmp_path / "again" / name).stat().st_mode) == 0o600
         assert (tmp_path / "again" / name).read_bytes() == (
             site.settings.folder / name
@@ -307,7 +307,7 @@ def test_an_archive_whose_files_are_in_an_object_store(
     fill(small)
     with minter_of(settings.minter) as minter:
         minter.mint()
-    (folder / "archive_snapshot.toml").write_text(written(settings), encoding="utf-8")
+    (folder / "archive.toml").write_text(written(settings), encoding="utf-8")
     backup = back_up({"archive": folder}, tmp_path / "backups").folder
     assert list(faults_of(backup)) == []
     done, restored = restored_archive(backup, tmp_path / "again")

@@ -381,13 +381,10 @@ def test_a_manifest_that_knows_more_than_the_catalogue_is_not_written_over(
 
 
 def meanwhile(
-    small: SmallArchive,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    act: Callable[[], object],
+    store: object, monkeypatch: pytest.MonkeyPatch, method: str, act: Callable[[], object]
 ) -> None:
-    """Let somebody act between what the audit reads from the catalogue and what it does next."""
-    done = getattr(small.store, method)
+    """Act between the audit's read of the catalogue and its first call of a method of a store."""
+    done = getattr(store, method)
     acts = iter([act])
 
     def first(*given: object) -> object:
@@ -395,7 +392,7 @@ def meanwhile(
             each()
         return done(*given)
 
-    monkeypatch.setattr(small.store, method, first)
+    monkeypatch.setattr(store, method, first)
 
 
 @pytest.mark.parametrize("method", ["open", "manifest", "keys"])
@@ -411,7 +408,7 @@ def test_what_others_change_just_then_is_not_reported(
         "deposit": lambda: stored(small),
         "describe": lambda: small.archive.amend(label, Amendment(target="empty"), "me"),
     }
-    meanwhile(small, monkeypatch, method, acts[act])
+    meanwhile(small.store, monkeypatch, method, acts[act])
     news: list[Damage] = []
     assert result(audited(small, repair=True, news=news))["damaged"] == 0
     assert news == []
@@ -423,7 +420,9 @@ def test_a_twin_that_does_not_look_again_reports_it(
 ) -> None:
     label = stored(small)
     monkeypatch.setattr(Audit, "_judged_file", lambda *_: "it seemed damaged")
-    meanwhile(small, monkeypatch, "open", lambda: small.deposit({"a.txt": b"anew"}, item=label))
+    meanwhile(
+        small.store, monkeypatch, "open", lambda: small.deposit({"a.txt": b"anew"}, item=label)
+    )
     assert result(audited(small))["damaged"] == 1
 
 
@@ -434,7 +433,7 @@ def test_what_is_replaced_while_it_is_fetched_stays_as_it_is(
     store = copied(small, tmp_path / "b")
     flip(folder(small, label) / "doc/a.txt", RANDOM)
     revise = lambda: small.deposit({"a.txt": b"anew"}, item=label)  # noqa: E731  # an act
-    meanwhile(small, monkeypatch, "busy", revise)
+    meanwhile(small.store.staging, monkeypatch, "busy", revise)
     audited(small, RepairSources({COPIES: store}), repair=True)
     assert damaged(small) == {}
     assert (folder(small, label) / "doc/a.txt").read_bytes() == b"anew"
