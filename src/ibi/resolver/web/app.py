@@ -1,4 +1,4 @@
-"""A resolver over HTTP: the whole of it, readable in place."""
+"""The application of a resolver over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ibi.resolver.web.register_page import RegisterPage
 
 
 class ResolverApp:
-    """What a resolver's application is made of."""
+    """The parts of a resolver's application."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
@@ -35,7 +35,7 @@ class ResolverApp:
         metrics: ResolverMetrics,
         version: str,
     ) -> None:
-        """Put it together; `apis` have the handlers of its operations.
+        """Assemble the application; `apis` have the handlers of its operations.
 
         `background` runs while the application serves.
         """

@@ -1,4 +1,4 @@
-"""Who may use the API of a resolver without a token: strangers, to register an archive."""
+"""Access to the API of a resolver without a token: open registration of archives."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock
 
 OPEN_REGISTRATION: Final = Policy("open registration")
-"""Anybody may, if the operator opened registration, and not too often from one network."""
+"""Access for every client, if the operator opened registration, limited by its network."""
 
 _HOUR: Final = 3600
 REGISTRATIONS_AN_HOUR: Final = 10
-"""For one client's network: nobody has more archives to register in an hour."""
+"""Registrations an hour of one client's network: more are not plausible."""
 
 
 def resolver_authorizer(
@@ -30,7 +30,7 @@ def resolver_authorizer(
     *,
     is_open: bool,
 ) -> Authorizer:
-    """Return what authorizes the requests to a resolver; `is_open` says for whom it registers."""
+    """Return the authorizer of a resolver; `is_open` if registration is open."""
     registrations = RateLimit(clock, 1, _HOUR)
 
     def network(request: Request) -> str:

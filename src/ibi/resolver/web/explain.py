@@ -1,4 +1,4 @@
-"""From a resolution, which knows keys and clients, to an explanation, which anybody may read."""
+"""Makes an explanation, which is public, of a resolution, which has keys and clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_AWAITED: Final = "its answer was not waited for"
 
 
 def explain(resolution: Resolution, find: Find) -> Explanation:
-    """Explain a resolution; `find` tells what archives are called and where they are."""
+    """Explain a resolution; `find` returns archives by their ids."""
     outcome = resolution.outcome
     name: DecisionName
     if isinstance(outcome, Chain):
@@ -71,7 +71,7 @@ _NAMES: Final[dict[type[Decision], DecisionName]] = {
 
 
 def _short(question: Question) -> str:
-    """Write a question as a persistent URL; a language that is preferred is nobody's business."""
+    """Return a question as a persistent URL, without the preferred language, which is private."""
     wanted = PersistentUrl(
         question.label,
         question.verbs,
@@ -89,7 +89,7 @@ def _step(step: ResolutionStep, find: Find) -> ExplainedStep:
         question=_short(step.question),
         label=step.question.label.spelling,
         verbs=tuple(verbs),
-        asked=tuple(_everybody(step, find)),
+        asked=tuple(_all_archives(step, find)),
         decision=decision,
         why=why,
         because=sentence(why or decision),
@@ -104,7 +104,7 @@ def _why(decision: Decision) -> str:
     return DOUBTED if isinstance(decision, Unsure) and decision.doubted else ""
 
 
-def _everybody(step: ResolutionStep, find: Find) -> Iterator[Asked]:
+def _all_archives(step: ResolutionStep, find: Find) -> Iterator[Asked]:
     evidence = step.evidence
     for answer in evidence.answers:
         yield _answered(answer, step, find)
@@ -135,7 +135,7 @@ def _answered(answer: ArchiveReply, step: ResolutionStep, find: Find) -> Asked:
 
 
 def _said(answer: ArchiveReply, question: Question) -> tuple[Said, str, str]:
-    """Return what an answer says, its detail, and the label that it leads on to."""
+    """Return what an answer means, its detail, and the label that it leads on to."""
     listed = answer.listed
     if listed is None:
         return "no", "", ""
@@ -146,7 +146,7 @@ def _said(answer: ArchiveReply, question: Question) -> tuple[Said, str, str]:
         return "has-it", "", choice.label.spelling
     if not isinstance(choice, Served):
         return "has-it", "", ""
-    # Only who says so in as many words claims the Original.
+    # Only an explicit state claims the Original.
     said: Said = "original" if choice.related.state is State.ORIGINAL else "copy"
     return said, choice.related.url, ""
 
@@ -174,6 +174,6 @@ def _is_likely(archive: str, evidence: Evidence) -> bool:
 
 
 def _named(archive: str, find: Find) -> tuple[str, str]:
-    """Return the label of an archive's service and its address; who is unknown by now has none."""
+    """Return the label of an archive's service and its address; "" for one removed meanwhile."""
     found = find(archive)
     return (found.service.spelling, found.address) if found is not None else (archive, "")

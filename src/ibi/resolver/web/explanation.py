@@ -1,6 +1,6 @@
-"""How a question was resolved, as one value for pages, programs and the command line.
+"""The explanation of a resolution, as one value for pages, programs and the command line.
 
-Whatever an archive said is repeated here but for its urlkey, which counts an access.
+It contains the answers of the archives, except their urlkeys, which count accesses.
 """
 
 from __future__ import annotations
@@ -16,42 +16,43 @@ Said: TypeAlias = Literal["original", "copy", "has-it", "deleted", "no", "silent
 DecisionName: TypeAlias = Literal[
     "redirect", "hop", "conflict", "gone", "unserved", "not-found", "unsure", "loop", "endless"
 ]
-"""Of a step, which never is one of the last two, or of the whole, which never is a hop."""
+"""The decision of a step, which is never one of the last two, or of the whole, which is never a
+hop."""
 
 DOUBTED: Final = "doubted"
-"""Why nobody was chosen although an archive claims the Original."""
+"""The reason if no archive was chosen although one claims the Original."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What one archive said when it was asked."""
+    """The answer of one archive."""
 
     archive: str
     """The label of its service."""
     address: str
     said: Said
     detail: str = ""
-    """The URL that it gave, when the item was deleted, or why nothing was heard."""
+    """The URL that it gave, when the item was deleted, or why it did not answer."""
     fault: str = ""
-    """What of its answer was set aside."""
+    """The part of its answer that was rejected."""
     next: str = ""
     """The label that it leads on to."""
     seconds: float = 0.0
     is_owner: bool = False
     is_home: bool = False
     is_likely: bool = False
-    """Whether a reader's search asks it before others; never where it asks all at once."""
+    """Whether a search of a reader asks it before others; false where it asks all at once."""
     chosen: bool = False
 
 
 class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One question on the way, and what became of it."""
+    """One question on the way, and its decision."""
 
     question: str
     """A persistent URL without its resolver."""
     label: str
     verbs: tuple[str, ...]
     asked: tuple[Asked, ...]
-    """In the order in which they answered; then who did not."""
+    """The archives in the order of their answers, then those that did not answer."""
     decision: DecisionName
     why: str
     """The code of why an archive was chosen; empty if none was."""
@@ -63,7 +64,7 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Who was asked, what each said, the hops, and why it ended as it did."""
+    """The archives asked, their answers, the hops, and the reason of the outcome."""
 
     asked: str
     """A persistent URL without its resolver."""
@@ -72,9 +73,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     because: str
     """What the outcome means, in English."""
     location: str = ""
-    """Where the reader is sent; empty if nowhere."""
+    """The URL that the reader is sent to; empty if there is none."""
     chain: tuple[str, ...]
-    """The labels that were gone through."""
+    """The labels on the way."""
     seconds: float
     steps: tuple[ExplainedStep, ...]
 
@@ -85,16 +86,16 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def longest(self) -> float:
-        """How long the slowest archive took, in seconds."""
+        """The seconds of the slowest archive."""
         return max((each.seconds for step in self.steps for each in step.asked), default=0.0)
 
 
 def sentence(code: str) -> str:
-    """Say in English what an outcome means, or why an archive was chosen."""
+    """Return in English what an outcome means, or why an archive was chosen."""
     return SENTENCES[code]
 
 
-# The reasons go on from "chosen because".
+# The reasons continue "chosen because".
 SENTENCES: Final[dict[str, str]] = {
     Why.OWNER: "it is known to have the Original",
     Why.SETTLED: "the operator of the resolver settled that it has the Original",
@@ -127,7 +128,7 @@ _SAID: Final[dict[Said, str]] = {
 
 
 def as_text(explanation: Explanation) -> str:
-    """Write an explanation for a terminal: a line for each archive, and why one was chosen."""
+    """Return an explanation for a terminal: a line for each archive, and why one was chosen."""
     lines: list[str] = []
     for number, step in enumerate(explanation.steps, 1):
         lines.append(f"{number}. {step.question}  ({step.seconds:.3f} s)")

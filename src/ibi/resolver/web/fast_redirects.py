@@ -1,8 +1,8 @@
-"""Answers that are known are given before all else: no parser, no task, no application.
+"""The fast path: cached redirects are answered without a parser, a task or the application.
 
-Only what an application decided is given again, byte for byte but for the date, for as long as its
-decision holds. Whatever is not the plainest of requests takes the usual way: the one decides, the
-other only skips work whose outcome is known.
+Only answers that the application gave are repeated, byte for byte except the date, while their
+lease runs. Every request that is not of the plainest form goes to the application: it decides, and
+this module only skips work whose outcome is known.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ibi.foundation.web.bounded_http import BoundedHttp
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 
 LONGEST_TARGET: Final = 1024
-MOST_SPELLINGS: Final = 100_000
-"""Targets that are more than a label, or not written as we write it: anybody can think of as many
-as he likes."""
+MAX_SPELLINGS: Final = 100_000
+"""Targets in memory that are more than a label, or not in our spelling: clients can invent any
+number."""
 KEEP_ALIVE: Final = 5.0
-"""Seconds that a connection may be idle, as on the usual way."""
+"""Seconds that a connection may be idle, as in the application's server."""
 
 _METHOD: Final = b"GET "
 _VERSION: Final = b" HTTP/1.1\r\n"
@@ -43,25 +43,25 @@ _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
 
 Disclosed: TypeAlias = tuple[str, ...]
-"""What archives are told of a reader's address."""
+"""The part of a reader's address that is disclosed to archives."""
 Fields: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 
 class ClientAddresses(Protocol):
-    """Knows what archives are told of readers."""
+    """Decides which client addresses are disclosed to archives."""
 
     @property
     def has_trusted_proxies(self) -> bool:
-        """Whether it matters what anybody says for whom he asks."""
+        """Whether X-Forwarded-For of some peers is trusted."""
         ...
 
     def disclosed_of_peer(self, peer: str, forwarded: str) -> Disclosed:
-        """Return what is told of who is connected, and of what it says for whom."""
+        """Return the disclosed addresses, by the peer's address and its X-Forwarded-For."""
         ...
 
 
 class _Targets:
-    """What is known of so many targets; the first in are the first out."""
+    """Cached redirects by target, up to a number; the first in are the first out."""
 
     def __init__(self, most: int) -> None:
         self.known: dict[bytes, CachedRedirect] = {}
@@ -84,7 +84,7 @@ class _Targets:
 
 
 class FastRedirects:
-    """Redirections by the target of a request, as it was written."""
+    """Redirects by the target of a request, as it was written."""
 
     def __init__(
         self,
@@ -94,25 +94,25 @@ class FastRedirects:
         *,
         most: int,
     ) -> None:
-        """Know none; `drop_stale` ends what does not hold any more, `note` counts an access."""
+        """Begin empty; `drop_stale` ends redirects that became invalid, `note` counts an access."""
         self._drop_stale = drop_stale
         self._readers = readers
         self._targets = _Targets(most)
-        self._spellings = _Targets(min(most, MOST_SPELLINGS))
+        self._spellings = _Targets(min(most, MAX_SPELLINGS))
         self._frame: tuple[bytes, bytes, bytes] | None = None
-        """What stands before, between and behind what is one's own in the fields of an answer."""
+        """The parts of the header fields before, between and after those of a redirect."""
         self._head = b""
         self._default: Fields | None = None
-        """From what the head was made."""
+        """The fields from which the head was made."""
         self.note = note
         self.given = 0
 
     def __len__(self) -> int:
-        """Return how many targets are known, be it that some hold no more."""
+        """Return the number of targets, including those whose lease has ended."""
         return len(self._targets.known)
 
     def keep(self, target: bytes, fields: Fields, known: CachedRedirect) -> None:
-        """Keep a redirection, as the usual way has just given it."""
+        """Store a redirect as the application has just answered it."""
         before, location, rest = _written(fields).partition(known.url)
         between, cited, behind = rest.partition(known.path)
         if not location or not cited or len(target) > LONGEST_TARGET:
@@ -129,7 +129,7 @@ class FastRedirects:
             self._spellings.put(target, known)
 
     def find(self, target: bytes, now: float) -> CachedRedirect | None:
-        """Return what is known of a target, if it still holds."""
+        """Return the redirect of a target, if its lease runs."""
         known = self._targets.known.get(target) or self._spellings.known.get(target)
         if known is None:
             return None
@@ -137,7 +137,7 @@ class FastRedirects:
         return known if now < known.lease.until else None
 
     def answer(self, known: CachedRedirect, default: Fields) -> bytes:
-        """Write a redirection, with the fields that all answers of the server have at the time."""
+        """Return the bytes of a redirect, with the current default header fields of the server."""
         if default is not self._default:
             self._default = default
             before, self._between, self._behind = self._frame or (b"", b"", b"")
@@ -146,7 +146,7 @@ class FastRedirects:
         return b"".join((self._head, known.url, self._between, known.path, self._behind))
 
     def disclosed(self, peer: str, head: bytes) -> Disclosed:
-        """Return what archives are told of a reader, by the head of his request."""
+        """Return the addresses to disclose to archives, by the head of a request."""
         forwarded = ""
         if self._readers.has_trusted_proxies:
             forwarded = b",".join(_FORWARDED.findall(head)).decode("iso-8859-1")
@@ -158,18 +158,18 @@ def _written(fields: Fields) -> bytes:
 
 
 class FastRedirectHttp(BoundedHttp):
-    """Looks for a warm answer first."""
+    """Answers from the fast path if it can, and otherwise as usual."""
 
     answers: FastRedirects
     _plain: bytes = b""
-    """The last head of a plain request but for its target: readers send the same again."""
+    """The last head of a plain request without its target: clients repeat it."""
     _disclosed: Disclosed = ()
-    """Who sends it."""
+    """The addresses that are disclosed for it."""
     _seen: float = 0.0
     _watch: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
-        """Answer at once, or take the usual way."""
+        """Answer at once, or as usual."""
         end = data.find(_VERSION, _START, _LONGEST_LINE)
         if end > 0 and self._is_between and data.startswith(_METHOD) and not self._is_parting:
             now = self.loop.time()
@@ -212,8 +212,8 @@ class FastRedirectHttp(BoundedHttp):
             self._watch = self.loop.call_later(KEEP_ALIVE, self._look_after)
 
     def _look_after(self) -> None:
-        """Hang up if nothing came for a while: one timer for any number of requests."""
-        # A moment, not what is left until then: that may be too little to be added to the time.
+        """Close the connection if it was idle for a while: one timer for any number of requests."""
+        # An absolute time, not the remaining delay, which may be too small to add to the time.
         due = self._seen + KEEP_ALIVE
         if self.loop.time() < due:
             self._watch = self.loop.call_at(due, self._look_after)
@@ -222,7 +222,7 @@ class FastRedirectHttp(BoundedHttp):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timer."""
+        """Cancel the timer."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
@@ -230,5 +230,5 @@ class FastRedirectHttp(BoundedHttp):
 
 
 def fast_redirect_http(answers: FastRedirects) -> type[FastRedirectHttp]:
-    """Return the protocol of a server that gives these answers again."""
+    """Return the protocol class of a server that answers from this fast path."""
     return type("WarmHttpOfOneServer", (FastRedirectHttp,), {"answers": answers})

@@ -1,4 +1,4 @@
-"""What the API of a resolver says and hears, as types: they check the requests and describe it."""
+"""The messages of a resolver's API, as types that check requests and describe the API."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class ResolverAnswer(msgspec.Struct, frozen=True):
 
 
 class DigestAnswer(msgspec.Struct, frozen=True):
-    """How much of an archive's digest is here."""
+    """How much of an archive's digest is stored."""
 
     whole: bool
     names: int
     confirmed: str
-    """When the archive last said that this is all; empty if it has not yet."""
+    """When the archive last reported the end of its digest; empty if it has not yet."""
 
 
 class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An archive on record; who has no token is not told what follows `reason`."""
+    """A registered archive; without a token, the fields after `reason` are omitted."""
 
     service_ibi: str
     address: str
@@ -37,7 +37,7 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str
     since: str
     confirmed: bool
-    """Whether it confirmed, when asked, that it is there."""
+    """Whether the archive confirmed its inclusion when it was asked."""
     seen: str = ""
     """When it last announced itself."""
     reason: str = ""
@@ -52,7 +52,7 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ArchivesAnswer(msgspec.Struct, frozen=True):
-    """All archives on record."""
+    """All registered archives."""
 
     archives: list[ArchiveAnswer]
 
@@ -65,7 +65,7 @@ class RegistrationRequest(msgspec.Struct, forbid_unknown_fields=True):
     hosts: list[str] = []
     """Further hosts, with or without a port, that its URLs may be on."""
     key: str = ""
-    """A registration key that its administrator has already; empty for a new one."""
+    """A registration key that its administrator has chosen; empty for a new one."""
 
 
 class KeyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,17 +74,17 @@ class KeyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     service_ibi: str
     registration_key: str
     previous_key_until: str = ""
-    """Until when the key before it is good as well."""
+    """The time until which the previous key is valid as well."""
 
 
 class HostsRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Further hosts that the URLs of an archive may be on, in the place of those before."""
+    """Further hosts that the URLs of an archive may be on, replacing those before."""
 
     hosts: list[str]
 
 
 class NoticeAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a registration stands, and whether its administrator was told by e-mail."""
+    """The state of a registration, and whether its administrator was notified by e-mail."""
 
     service_ibi: str
     state: str
@@ -95,7 +95,7 @@ class NoticeAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ClaimAnswer(msgspec.Struct, frozen=True):
-    """What one archive said when it claimed an Original."""
+    """The claim of one archive to an Original."""
 
     archive: str
     address: str
@@ -108,7 +108,7 @@ class ClaimAnswer(msgspec.Struct, frozen=True):
 
 
 class ConflictAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Rival claims to one Original, the incumbent's first."""
+    """Rival claims to one Original, the most trusted one first."""
 
     number: int
     label: str
@@ -116,7 +116,7 @@ class ConflictAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     opened: str
     last_seen: str
     seen: int
-    """How often."""
+    """How often the conflict was seen."""
     settled: str = ""
     owner: str = ""
     note: str = ""
@@ -131,7 +131,7 @@ class ConflictsAnswer(msgspec.Struct, frozen=True):
 
 
 class SettlementRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Whose an Original is, in the operator's judgement."""
+    """The archive that has an Original, in the operator's judgement."""
 
     owner: str
     """The label of an archive service."""
@@ -139,7 +139,7 @@ class SettlementRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
-    """Who did what."""
+    """An entry of the history: an actor and an act."""
 
     number: int
     at: str
@@ -157,31 +157,31 @@ class HistoryAnswer(msgspec.Struct, frozen=True):
 
 
 class OpenRegistrationRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """An archive that somebody wants to register who controls its host."""
+    """An archive to be registered by proof of control of its host."""
 
     service_ibi: str
     administrator: str
 
 
 class ProofRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A challenge that is said to be met."""
+    """A challenge to be checked."""
 
     token: str
 
 
 class ProofAnswer(msgspec.Struct, frozen=True):
-    """One way to show control of a host."""
+    """One way to prove control of a host."""
 
     way: Literal["http", "dns"]
     place: str
     """A URL, or the name of a TXT record."""
     text: str
-    """What must stand there."""
+    """The text that must be there."""
     instruction: str
 
 
 class ChallengeAnswer(msgspec.Struct, frozen=True):
-    """What to do next: any one of the proofs, then `next`."""
+    """The next step: any one of the proofs, then `next`."""
 
     token: str
     service_ibi: str

@@ -1,4 +1,4 @@
-"""What a resolver tells Prometheus."""
+"""The metrics of a resolver, for Prometheus."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.3, 0.5, 1, 2, 5, 15)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 _ALIKE = frozenset({"conflicts_open", "digests", "digest_names", "digest_age_seconds"})
-"""What stands in the database that all processes share."""
+"""Metrics that come from the database, which all processes share."""
 
 
 class ResolverMetrics:
     """Metrics of one resolver."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Begin with all metrics at zero."""
         self.registry = CollectorRegistry()
         self.common = CollectorRegistry()
-        """Of what all processes of a resolver see alike: it is told once, not by each."""
+        """The registry of metrics that are equal in all processes: they are reported once."""
         self._requests = Counter(
             "ibi_resolver_requests",
             "Requests answered, but for warm ones",
@@ -42,17 +42,17 @@ class ResolverMetrics:
         )
 
     def observe(self, method: str, status: int, seconds: float) -> None:
-        """Note a request; a method that nobody knows is not a name that anybody may invent."""
+        """Count a request; unknown methods share one name, so that clients cannot add names."""
         known = method if method in _METHODS else "other"
         self._requests.labels(known, str(status)).inc()
         self._seconds.observe(seconds)
 
     def observe_outcome(self, outcome: str) -> None:
-        """Note what became of a persistent URL."""
+        """Count the outcome of a persistent URL."""
         self._outcomes.labels(outcome).inc()
 
     def watch(self, name: str, what: str, read: Callable[[], float]) -> None:
-        """Report a number as it is whenever somebody asks."""
+        """Report a number, which is read at each scrape."""
         registry = self.common if name in _ALIKE else self.registry
         Gauge(f"ibi_resolver_{name}", what, registry=registry).set_function(read)
 

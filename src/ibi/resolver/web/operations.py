@@ -32,11 +32,11 @@ _QUESTION: Final = (
 )
 _ALL: Final = query("all", "Those that are settled, too", {"type": "boolean"})
 _MAIL: Final = Body(
-    # As it came: the type of the body is not looked at.
+    # Any media type is accepted for the message.
     Media({"message/rfc822": {}, "application/octet-stream": {}}),
     largest=2 << 20,
 )
-"""The limit is for the request: the reader of the message takes less, and says so by itself."""
+"""The limit of the request; the parser of the message has a smaller one, with its own error."""
 
 # Three lines an operation, to be read as a table.
 # fmt: off
@@ -101,4 +101,4 @@ OPERATIONS: Final = (
     *status_operations("Whether the resolver can resolve"),
 )
 # fmt: on
-"""Of two paths that fit a request the first one takes it: a label has slashes."""
+"""The operations. Of two paths that match a request the first one is used: a label has slashes."""

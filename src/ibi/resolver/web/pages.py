@@ -23,7 +23,7 @@ SECURITY_POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-"""The Content-Security-Policy that every page is made for: as an archive's, and forms."""
+"""The Content-Security-Policy of every page: as an archive's, and forms."""
 
 
 class ResolverPages:
@@ -41,41 +41,41 @@ class ResolverPages:
         self._page = self._templates.page
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
-        """Take a text, and say what it is."""
+        """Render the front page, with its field and the explanation of a pasted text."""
         return self._page("home.html", view, preference, here)
 
     def archives(self, view: ArchivesView, preference: LanguagePreference, here: str = "") -> Page:
-        """List the archives, and how each stands."""
+        """Render the list of archives, with the state of each."""
         return self._page("archives.html", view, preference, here)
 
     def register(self, view: RegisterView, preference: LanguagePreference, here: str = "") -> Page:
-        """Take what an archive is registered by."""
+        """Render the forms that register an archive."""
         return self._page("register.html", view, preference, here)
 
     def challenge(
         self, view: ChallengeView, preference: LanguagePreference, here: str = ""
     ) -> Page:
-        """Say how control of a host is shown."""
+        """Render the ways to prove control of a host."""
         return self._page("register_challenge.html", view, preference, here)
 
     def key(self, view: KeyView, preference: LanguagePreference, here: str = "") -> Page:
-        """Show the key of an archive, once."""
+        """Render the key of an archive, which is shown once."""
         return self._page("register_key.html", view, preference, here)
 
     def outcome(self, view: OutcomeView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say why the reader is sent nowhere, and what to do next."""
+        """Render why the reader is sent nowhere, and what to do next."""
         return self._page("outcome.html", view, preference, here)
 
     def explain(self, view: ExplainView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say who was asked, what each said, and why it ended as it did."""
+        """Render the archives asked, their answers, and the reason of the outcome."""
         return self._page("explain.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
-        """Say what went wrong, and what to do."""
+        """Render an error, and what to do."""
         return self._page("problem.html", view, preference, here)
 
     def plain_outcome(self, view: OutcomeView, preference: LanguagePreference) -> str:
-        """Say the same as the page of an outcome in a few lines of plain text."""
+        """Return the page of an outcome as a few lines of plain text."""
         explanation = view.explanation
         told = [
             self._templates.translated(sentence, preference)

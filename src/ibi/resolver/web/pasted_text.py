@@ -1,4 +1,4 @@
-"""What a person pasted into the one field of a resolver: whatever it is, it is told what it is."""
+"""Recognizes the text that a person pasted into the field of a resolver."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ibi.metadata.web_address import is_web_address
 from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.wire.percent_encoding import url_mended
 
-# By the name of its system, or by the address of a resolver of that system:
-# doi:10.1000/182, https://doi.org/10.1000/182, info:hdl/2027/x, https://n2t.net/ark:/12148/x
+# By the name of its system, or by the address of a resolver of that system: doi:10.1000/182,
+# https://doi.org/10.1000/182, info:hdl/2027/x, https://n2t.net/ark:/12148/x
 _SYSTEM: Final = re.compile(
     r"(?:https?://[A-Za-z0-9.:-]+/|/)?(?:info:)?(doi|hdl|ark|urn)[:/]", re.IGNORECASE
 )
@@ -33,15 +33,15 @@ _BARE_DOI: Final = re.compile(r"10\.[0-9]{4}[0-9.]{0,40}/")
 _UPSTREAM: Final = "https://upstream.example/"
 # RFC 8141, 2 and the ARK specification keep their colon, also in our paths.
 _DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
-# Where in a longer text a label may begin, and what may follow it there.
+# Where a label may begin in a longer text, and what may follow it there.
 _BEGINNING: Final = re.compile(r"(?:^|(?<=[\s/<(\"'=:]))(?=[A-Za-z0-9])")
 _END: Final = frozenset(("", *" \t\r\n/!+:?#.,;)>\"'&"))
-_MOST: Final = 3
-"""More guesses than this are noise."""
+_MAX_GUESSES: Final = 3
+"""Labels that are guessed in a longer text; more would be noise."""
 
 
 class Kind(StrEnum):
-    """What a text is; the value is for programs."""
+    """The kind of a text; the value is for programs."""
 
     NOTHING = "nothing"
     LABEL = "label"
@@ -54,16 +54,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PastedText:
-    """A text, and what it was found to be."""
+    """A text, and its recognized kind."""
 
     given: str
     kind: Kind
     address: str = ""
-    """The path, and query, at which this resolver opens it; empty if it cannot."""
+    """The path and query at which this resolver opens it; empty if it cannot."""
     description: Description | None = None
-    """What the label says."""
+    """The description of the label."""
     wanted: PersistentUrl | None = None
-    """What is asked of the item."""
+    """The verbs and other modifiers after the label."""
     cleaned: tuple[CleanUp, ...] = ()
     warnings: tuple[LabelWarning, ...] = ()
     suggestions: tuple[str, ...] = ()
@@ -71,11 +71,11 @@ class PastedText:
     system: str = ""
     """doi, hdl, ark or urn."""
     fault: str = ""
-    """Why it cannot be read, in English."""
+    """Why it cannot be parsed, in English."""
 
 
 def what_is(text: str, now: Instant) -> PastedText:
-    """Say what a text is; nothing that a person pastes is an error."""
+    """Recognize a text; nothing that a person pastes is an error."""
     given = text.strip()
     if not given:
         return PastedText(text, Kind.NOTHING)
@@ -102,14 +102,14 @@ def _of_ours(text: str, given: str, now: Instant) -> PastedText:
 
 def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
-    suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MOST)))
-    # Of an address on the Web only what stands in it is of interest, not why it is no label.
+    suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MAX_GUESSES)))
+    # For a Web address only the labels in it matter, not why it is no label itself.
     told = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
-    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MOST], fault=str(told))
+    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=str(told))
 
 
 def _inside(text: str, now: Instant) -> Iterator[str]:
-    """Yield the labels that stand in a longer text: a citation, the address of a file."""
+    """Yield the labels in a longer text: a citation, the address of a file."""
     if len(text) > MAX_TEXT:
         return
     end = 0
@@ -123,7 +123,7 @@ def _inside(text: str, now: Instant) -> Iterator[str]:
 
 
 def _is_likely(label: Label, now: Instant) -> bool:
-    # Two words of many a text are a legacy label, but hardly one of a known host.
+    # Two words of many a text are a legacy label, but rarely one of a known host.
     if isinstance(label, LegacyLabel) and not label.is_decodable:
         return False
     return EPOCH <= label.instant <= now

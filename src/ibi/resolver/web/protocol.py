@@ -1,6 +1,6 @@
-"""The resolver service of 004 over HTTP: archives say here that they are on or off (section 5.2).
+"""The resolver service of 004 over HTTP: archives announce inclusion and exclusion (section 5.2).
 
-The registration key travels in the query, as the standard has it: so nothing of a query is ever
+The registration key travels in the query, as the standard requires: so nothing of a query is ever
 logged or repeated.
 """
 
@@ -29,7 +29,7 @@ from ibi.wire.responses import ErrorAnswer
 
 _LOG: Final = structlog.get_logger()
 _SUBJECT: Final = b"servicesubject="
-# Exactly what 004, section 4.2 says; Starlette would add a character set.
+# Exactly as in 004, section 4.2; Starlette would add a character set.
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
 
 
@@ -54,7 +54,7 @@ class InclusionEndpoint:
         return label is not None and label == self._service and label.spelling == path
 
     async def serve(self, request: Request) -> Response:
-        """Answer a request; whatever is wrong with it, by a pair list too."""
+        """Answer a request; errors are answered by a pair list too."""
         try:
             asked = requests.decode(request.scope["query_string"])
             if not isinstance(asked, requests.InclusionRequest | requests.ExclusionRequest):

@@ -1,4 +1,4 @@
-"""What readers get of a resolver: redirections, and pages that say why there is none."""
+"""The routes for readers: redirects, and pages that explain why there is none."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _HEADERS: Final = {
     "Vary": "Accept-Language, Accept",
     "Cache-Control": "no-store",
 }
-"""What these pages say is true for a moment."""
+"""Headers of pages whose content is valid for a short time only."""
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -76,14 +76,14 @@ class OutcomeProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     detail: str
     asked: str
     archives: tuple[str, ...] = ()
-    """Those that it is about: who contends, has deleted it, has the item, or is silent."""
+    """The archives concerned: claimants, those that deleted or have the item, or silent ones."""
     chain: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     retry_after: int = 0
 
 
 class ResolverPublicRoutes:
-    """Its handlers."""
+    """Handlers of the routes for readers."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
@@ -111,7 +111,7 @@ class ResolverPublicRoutes:
 
     @property
     def routes(self) -> list[Route]:
-        """Where they answer; the last one takes whatever no other does."""
+        """Return the routes; the last one matches every path."""
         return [
             Route("/", self.home),
             Route("/archives", self.archives),
@@ -123,7 +123,7 @@ class ResolverPublicRoutes:
         ]
 
     async def home(self, request: Request) -> Response:
-        """Take a text, and say what it is."""
+        """Show the front page, and what a pasted text is."""
         text = request.query_params.get("q", "")
         pasted = what_is(text[:LONGEST_URL], self._now()) if text.strip() else None
         view = ResolverHomeView(archives=counted(self._registry.all()), pasted=pasted)
@@ -139,17 +139,17 @@ class ResolverPublicRoutes:
         return _response(self._pages.archives(view, _preference(request), target_of(request)))
 
     async def style(self, _: Request) -> Response:
-        """Give the style sheet of all pages."""
+        """Answer the style sheet of all pages."""
         headers = {"Cache-Control": "public, max-age=3600"}
         return Response(self._style_sheet, headers=headers, media_type="text/css")
 
     async def robots(self, _: Request) -> Response:
-        """Keep robots from what is asked of all archives, and from nothing else."""
+        """Exclude robots from searches among all archives, and from nothing else."""
         headers = {"Cache-Control": "public, max-age=3600"}
         return Response(_ROBOTS, headers=headers, media_type="text/plain")
 
     async def favicon(self, _: Request) -> Response:
-        """Have none: it is no identifier either."""
+        """Answer that there is none: the path is no identifier either."""
         raise HTTPException(HTTPStatus.NOT_FOUND)
 
     async def persistent(self, request: Request) -> Response:
@@ -169,7 +169,7 @@ class ResolverPublicRoutes:
         return self._nowhere(explanation, request)
 
     async def api_resolve(self, request: Request) -> Response:
-        """Say where a persistent URL leads; no access is counted."""
+        """Answer where a persistent URL leads; no access is counted."""
         wanted, question = question_of(request)
         resolution = await self._resolving.resolve(request, question)
         explanation = self._explained(resolution)
@@ -179,13 +179,13 @@ class ResolverPublicRoutes:
         return json_answer(Resolved(explanation.asked, "redirect", explanation.because, location))
 
     async def api_explain(self, request: Request) -> Response:
-        """Say who was asked, what each said, the hops and the choice."""
+        """Answer the archives asked, their answers, the hops and the choice."""
         _, question = question_of(request)
         resolution = await self._resolving.resolve(request, question, ask_all=True)
         return json_answer(self._explained(resolution))
 
     async def explain(self, request: Request) -> Response:
-        """Say the same to people."""
+        """Show the same as a page."""
         _, question = question_of(request)
         resolution = await self._resolving.resolve(request, question, ask_all=True)
         explanation = self._explained(resolution)
@@ -194,7 +194,7 @@ class ResolverPublicRoutes:
         return _response(self._pages.explain(view, _preference(request), target_of(request)))
 
     def problem(self, problem: Problem, request: Request) -> Response:
-        """Say what went wrong, to people."""
+        """Show an error as a page."""
         view = ProblemView(
             status=problem.status,
             title=problem.title,
@@ -208,7 +208,7 @@ class ResolverPublicRoutes:
         return explain(resolution, self._registry.find)
 
     def _nowhere(self, explanation: Explanation, request: Request) -> Response:
-        """Say why there is no redirection: as a page, in plain text, or to a program."""
+        """Answer why there is no redirect: as a page, a plain text, or a problem document."""
         view = self._outcome(explanation)
         preference = _preference(request)
         accepted = request.headers.get("accept", "")
@@ -255,7 +255,7 @@ def _problem(view: OutcomeView) -> Response:
 
 
 def _preference(request: Request) -> LanguagePreference:
-    # A persistent URL chooses by its own pair, to which a page there has its links.
+    # A persistent URL has a language pair of its own, which the links of a page use.
     given = request.query_params
     chosen = given.get(LANGUAGE_OF_ITEM, "") or given.get(LANGUAGE, "")
     return preference_of(request.headers.get("accept-language", ""), chosen)

@@ -1,4 +1,4 @@
-"""Persistent URLs at a resolver: a reader's question in, a redirection or an explanation out."""
+"""Persistent URLs at a resolver: a reader's question in, a redirect or an explanation out."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from ibi.wire.question import Question
 from ibi.wire.requests import encode
 
 LONGEST_URL: Final = 8192
-LONGEST_REQUEST: Final = 7000
-"""To an archive: many servers take 8 kB in all."""
+MAX_REQUEST: Final = 7000
+"""Bytes of a request to an archive: many servers accept 8 kB in all."""
 _FORMS: Final = ("/ibi/", "/rep/")
-"""What may stand before a label, as in links of old."""
+"""Prefixes of a label in old links."""
 
 
 class RedirectEndpoint:
-    """Resolves for readers: remembers, limits, acknowledges."""
+    """Resolves questions of readers, with cache, rate limit and acknowledgments."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
@@ -57,7 +57,7 @@ class RedirectEndpoint:
         self._budget = budget
 
     async def answer(self, request: Request, wanted: PersistentUrl) -> Response | Resolution:
-        """Resolve what a reader wants; redirect, or tell what became of it."""
+        """Resolve a persistent URL; return a redirect, or the resolution if there is none."""
         preference = preference_of(request.headers.get("accept-language", ""))
         question = Question.of(wanted, preference)
         disclosed = self._clients.disclosed(self._clients.of(request))
@@ -71,7 +71,8 @@ class RedirectEndpoint:
         if isinstance(found, Resolution):
             return found
         response = self._redirection(found, wanted)
-        # What belongs to the item may be anything: nobody is to fill the memory with it.
+        # The pairs of the item may be anything: such answers are not cached, or they would fill
+        # memory.
         depends = found.depends_on_reader or found.only_for
         if not depends and not wanted.passed_on:
             self._warm.keep(_target(request), response.raw_headers, found)
@@ -80,7 +81,7 @@ class RedirectEndpoint:
     async def _find(
         self, request: Request, question: Question, reader: tuple[str, ...] | None
     ) -> CachedRedirect | Resolution:
-        """Resolve a question, and remember what became of it."""
+        """Resolve a question, and cache the outcome."""
         version = self._memory.version
         resolution = await self._resolve(request, question)
         now = asyncio.get_running_loop().time()
@@ -92,7 +93,7 @@ class RedirectEndpoint:
     async def resolve(
         self, request: Request, question: Question, *, ask_all: bool = False
     ) -> Resolution:
-        """Resolve a question without an access: for whoever wants to know, not to read."""
+        """Resolve a question without counting an access."""
         return await self._resolve(request, question, ask_all=ask_all)
 
     async def _resolve(
@@ -101,7 +102,7 @@ class RedirectEndpoint:
         addresses = self._clients.of(request)
         quota_key = network_of(addresses[0])
         disclosed = self._clients.disclosed(addresses)
-        if len(encode(question.request(disclosed))) > LONGEST_REQUEST:
+        if len(encode(question.request(disclosed))) > MAX_REQUEST:
             msg = "The path is longer than archives take: shorten it."
             raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
         return await self._resolving.resolve(
@@ -115,7 +116,7 @@ class RedirectEndpoint:
     def _redirection(self, known: CachedRedirect, wanted: PersistentUrl) -> Response:
         headers = {
             "Location": uri(with_pairs(known.url.decode(), wanted.passed_on)),
-            # Every reader comes here: so a location holds no longer than it is remembered here.
+            # Clients ask each time, so a location is valid for no longer than it is cached here.
             "Cache-Control": "private, no-store" if known.only_for else "no-cache",
             "Link": link(self._base + known.path.decode(), "cite-as"),
         }
@@ -125,7 +126,7 @@ class RedirectEndpoint:
 
 
 def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:
-    """Read the persistent URL of a request."""
+    """Parse the persistent URL of a request."""
     text = target_of(request)
     if len(text) > LONGEST_URL:
         msg = f"The address is longer than {LONGEST_URL} characters: shorten its path or query."
@@ -137,7 +138,7 @@ def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:
 
 
 def question_of(request: Request) -> tuple[PersistentUrl, Question]:
-    """Read the question that a request of the API carries in its parameters."""
+    """Parse the question in the parameters of an API request."""
     text = request.query_params.get("url", "")
     if not text:
         raise RequestError("The parameter url is missing: a label, or a persistent URL.")

@@ -1,11 +1,12 @@
-"""The page of a resolver on which archives are registered: by its operator, or by proof.
+"""The page on which archives are registered: by the operator, or by proof.
 
-What authorises stands in the form itself: the operator's token, typed in, or the token of a
-challenge, known to whoever began it. There are no cookies, so a browser adds nothing on its own to
-a form that another site has it send, and there is no forgery to guard against. Such a form is
-refused all the same: it would use up a share of the reader's network.
+The form itself contains the authorization: the operator's token, typed in, or the token of a
+challenge, which only the client that began has. There are no cookies, so a browser adds nothing to
+a form that another site makes it send, and there is no forgery to guard against. Such a form is
+refused all the same: it would use up the rate limit of the reader's network.
 
-The header Origin does not tell one: where no referrer is sent, it is "null" for our own form too.
+The header Origin does not distinguish them: where no referrer is sent, it is "null" for our own
+form too.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from ibi.resolver.web.views import ChallengeView, FilledForm, KeyView, RegisterV
 
 PROOF: Final = f"{REGISTER}/proof"
 LARGEST_FORM: Final = 16_384
-"""Bytes: room for the further hosts of one archive."""
-_MOST_FIELDS: Final = 16
+"""Bytes of a form: enough for the further hosts of one archive."""
+_MAX_FIELDS: Final = 16
 _FORM: Final = "application/x-www-form-urlencoded"
 
 _HEADERS: Final = {
@@ -56,7 +57,7 @@ _HEADERS: Final = {
 
 
 class RegisterPage:
-    """Its handlers."""
+    """Handlers of the registration page."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
@@ -77,7 +78,7 @@ class RegisterPage:
 
     @property
     def routes(self) -> list[Route]:
-        """Where they answer."""
+        """Return the routes of the page."""
         return [
             PathRoute(REGISTER, {"GET": self.show, "POST": self.register}),
             PathRoute(PROOF, {"POST": self.prove}),
@@ -88,7 +89,7 @@ class RegisterPage:
         return self._forms(request, FilledForm())
 
     async def register(self, request: Request) -> Response:
-        """Register what the operator filled in, or challenge whoever else did."""
+        """Register the archive of the operator's form, or begin a challenge for another one's."""
         fields = await _fields_of(request)
         filled = FilledForm.of(fields)
         try:
@@ -112,7 +113,7 @@ class RegisterPage:
         return self._challenge(request, challenge.token, challenge)
 
     async def prove(self, request: Request) -> Response:
-        """Look at the proof, and register the archive."""
+        """Check the proof, and register the archive."""
         token = (await _fields_of(request)).get("token", "")
         challenge = None
         try:
@@ -153,7 +154,7 @@ class RegisterPage:
 
 
 async def _fields_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form that was sent from here."""
+    """Return the fields of a form that was sent from this page."""
     if request.headers.get("sec-fetch-site") == "cross-site":
         msg = "Another site had this form sent: open the page here, and fill it in."
         raise HTTPException(HTTPStatus.FORBIDDEN, msg)
@@ -161,16 +162,16 @@ async def _fields_of(request: Request) -> dict[str, str]:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Expected {_FORM}.")
     text = (await body_of(request, LARGEST_FORM)).decode("utf-8", "replace")
     try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
     except ValueError:
-        msg = f"The form has more than {_MOST_FIELDS} fields."
+        msg = f"The form has more than {_MAX_FIELDS} fields."
         raise RequestError(msg) from None
 
 
 def _told(
     error: IbiError | None, good: HTTPStatus
 ) -> tuple[ProblemView | None, int, Mapping[str, str]]:
-    """Return how an error is told on a page: what, with which status and which headers."""
+    """Return the problem of a page, its status and its headers."""
     if error is None:
         return None, good, {}
     problem, headers = problem_of(error)
@@ -189,7 +190,7 @@ def _preference(request: Request) -> LanguagePreference:
 
 
 def _here(request: Request) -> str:
-    """Return where the forms are shown in the language that was chosen: no other pair is kept."""
+    """Return the path of the forms in the chosen language, without other pairs."""
     chosen = request.query_params.get(LANGUAGE)
     return f"{REGISTER}?{urlencode({LANGUAGE: chosen})}" if chosen else REGISTER
 

@@ -1,4 +1,4 @@
-"""The API of a resolver for whoever wants an archive registered: by proof, or by e-mail."""
+"""The API to register an archive without the operator's token: by proof, or by e-mail."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from ibi.resolver.web import responses as answers
 
 
 class OpenRegistration:
-    """Challenges strangers, and registers the archives of those who meet a challenge."""
+    """Issues challenges to clients, and registers the archives whose challenges are met."""
 
     def __init__(self, registry: Registry, proof: DomainProof, *, is_open: bool) -> None:
-        """Let nobody in unless the operator opened it."""
+        """Refuse every client unless the operator opened registration."""
         self._registry = registry
         self._proof = proof
         self.is_open = is_open
 
     async def begin(self, service_ibi: str, administrator: str) -> Challenge:
-        """Challenge whoever says that a host is theirs."""
+        """Begin a challenge for a host."""
         service = parse(service_ibi)
-        # Told now: after the proof it would be a pity.
+        # Refused before the proof, which would be in vain.
         known = self._registry.find_service(service)
         if known is not None and known.confirmed:
             msg = f"The archive {shown(known.id)} is registered already: ask the operator."
@@ -49,7 +49,7 @@ class OpenRegistration:
         return await self._proof.find(token)
 
     async def complete(self, token: str) -> tuple[RegisteredArchive, RegistrationKey]:
-        """Look at the proof, and register the archive."""
+        """Check the proof, and register the archive."""
         met = await self._proof.complete(token)
         return await self._registry.register(
             parse(met.service), None, met.administrator, (), "domain", f"host {met.host}"
@@ -57,11 +57,11 @@ class OpenRegistration:
 
 
 ReadMail = Callable[[BinaryIO], Iterator[tuple[str, str, str]]]
-"""Reads a message as it came: subject, sender and text; nothing of one that a program sent."""
+"""Parses messages: subject, sender and text; yields nothing for one that a program sent."""
 
 
 class AdministratorNotices:
-    """Messages to administrators, of which the answer says whether they were sent."""
+    """Messages to administrators; the answer contains whether they were sent."""
 
     def __init__(self, mailer: Mailer, address: str) -> None:
         """Write in the name of the resolver at an address."""
@@ -69,11 +69,11 @@ class AdministratorNotices:
         self._address = address
 
     async def pending(self, archive: RegisteredArchive) -> messages.NoticeAnswer:
-        """Tell that a registration waits for the operator."""
+        """Notify that a registration waits for the operator."""
         return await self._send(archive, registration_mail.pending_notice)
 
     async def confirmed(self, archive: RegisteredArchive) -> messages.NoticeAnswer:
-        """Tell that an archive is registered (004, section 5.2)."""
+        """Notify that an archive is registered (004, section 5.2)."""
         return await self._send(archive, registration_mail.confirmation)
 
     async def _send(
@@ -94,9 +94,9 @@ class AdministratorNotices:
 
 
 class RegistrationsApi:
-    """Its handlers."""
+    """Handlers of the registration operations."""
 
-    def __init__(  # what it acts on
+    def __init__(  # its collaborators
         self,
         registry: Registry,
         opening: OpenRegistration,
@@ -104,7 +104,7 @@ class RegistrationsApi:
         read_mail: ReadMail,
         about: messages.ResolverAnswer,
     ) -> None:
-        """Act on a registry; strangers may begin only if registration is open."""
+        """Act on a registry; clients may begin only if registration is open."""
         self._registry = registry
         self._opening = opening
         self._notices = notices
@@ -112,22 +112,22 @@ class RegistrationsApi:
         self._about = about
 
     async def begin(self, request: AuthorizedRequest) -> Response:
-        """Challenge whoever says that a host is theirs."""
+        """Begin a challenge for a host."""
         wanted = await request.read(messages.OpenRegistrationRequest)
         challenge = await self._opening.begin(wanted.service_ibi, wanted.administrator)
         answer = answers.challenge_answer(challenge, self._about.address)
         return json_answer(answer, HTTPStatus.ACCEPTED)
 
     async def complete(self, request: AuthorizedRequest) -> Response:
-        """Look at the proof, and register the archive."""
-        # In the body: what stands in a path stands in the log, and the token gets the key.
+        """Check the proof, and register the archive."""
+        # In the body: a path is logged, and the token is exchanged for the key.
         shown = await request.read(messages.ProofRequest)
         archive, key = await self._opening.complete(shown.token)
         answer = messages.KeyAnswer(archive.service.spelling, str(key))
         return json_answer(answer, HTTPStatus.CREATED)
 
     async def take_mail(self, request: AuthorizedRequest) -> Response:
-        """Take an e-mail that registers an archive (004, Example 5.1); the operator confirms it."""
+        """Accept an e-mail that registers an archive (004, Example 5.1), as a pending request."""
         body = await request.read_bytes()
         found = await asyncio.to_thread(list, self._read_mail(BytesIO(body)))
         if not found:

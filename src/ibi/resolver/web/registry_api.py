@@ -25,14 +25,14 @@ from ibi.resolver.web import messages
 from ibi.resolver.web import responses as answers
 from ibi.resolver.web.registrations_api import AdministratorNotices
 
-_MOST: Final = 1000
+_MAX_PAGE: Final = 1000
 _LOG: Final = structlog.get_logger()
 
 
 class RegistryApi:
-    """Its handlers."""
+    """Handlers of the operator's operations."""
 
-    def __init__(  # what it acts on
+    def __init__(  # its collaborators
         self,
         registry: Registry,
         conflicts: Conflicts,
@@ -40,7 +40,7 @@ class RegistryApi:
         about: messages.ResolverAnswer,
         digest: Callable[[str], DigestProgress | None],
     ) -> None:
-        """Act on a registry and its conflicts; `digest` tells how much of an archive's is here."""
+        """Act on a registry and its conflicts; `digest` returns the progress of a digest."""
         self._registry = registry
         self._conflicts = conflicts
         self._notices = notices
@@ -48,7 +48,7 @@ class RegistryApi:
         self._digest = digest
 
     async def about(self, _: AuthorizedRequest) -> Response:
-        """Tell what this resolver is."""
+        """Answer the facts of this resolver."""
         counts = answers.counts(self._registry.all())
         return json_answer(msgspec.structs.replace(self._about, archives=counts))
 
@@ -60,7 +60,7 @@ class RegistryApi:
                 answers.whole_archive(archive, self._digest(archive.id)) for archive in archives
             ]
         else:
-            # What merely asked to be here is nothing to publish.
+            # Pending requests are not published.
             found = [
                 answers.public_archive(archive)
                 for archive in archives
@@ -91,7 +91,7 @@ class RegistryApi:
         return found
 
     async def confirm(self, request: AuthorizedRequest) -> Response:
-        """Make a pending registration good, and tell its administrator."""
+        """Confirm a pending registration, and notify its administrator."""
         archive = await self._meant(request)
         confirmed = await self._registry.confirm(archive.id, request.caller)
         return json_answer(await self._notices.confirmed(confirmed))
@@ -105,12 +105,12 @@ class RegistryApi:
         return json_answer(messages.KeyAnswer(archive.service.spelling, str(key), until))
 
     async def revoke(self, request: AuthorizedRequest) -> Response:
-        """Take the key from an archive."""
+        """Revoke the key of an archive."""
         archive = await self._meant(request)
         return _shown(await self._registry.revoke(archive.id, request.caller))
 
     async def exclude(self, request: AuthorizedRequest) -> Response:
-        """Switch an archive off, until it announces itself again."""
+        """Exclude an archive until it announces itself again."""
         archive = await self._meant(request)
         return _shown(await self._registry.exclude(archive.id, request.caller))
 
@@ -121,14 +121,14 @@ class RegistryApi:
         return _shown(await self._registry.allow_hosts(archive.id, wanted.hosts, request.caller))
 
     async def remove(self, request: AuthorizedRequest) -> Response:
-        """Forget an archive."""
+        """Remove an archive."""
         archive = await self._meant(request)
         await self._registry.remove(archive.id, request.caller)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def conflicts(self, request: AuthorizedRequest) -> Response:
-        """List rival claims, those that are settled only if wanted."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """List rival claims; settled ones only if requested."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         only_open = not _flag(request.query_params.get("all", "false"))
         found = await self._conflicts.listed(after, limit, only_open=only_open)
@@ -137,7 +137,7 @@ class RegistryApi:
         return json_answer(messages.ConflictsAnswer(conflicts, more))
 
     async def settle(self, request: AuthorizedRequest) -> Response:
-        """Say whose an Original is."""
+        """Settle which archive has an Original."""
         wanted = await request.read(messages.SettlementRequest)
         which = _number_or_label(request.path_params["conflict"])
         owner = parse(wanted.owner).canonical
@@ -145,8 +145,8 @@ class RegistryApi:
         return json_answer(answers.conflict_answer(settled))
 
     async def history(self, request: AuthorizedRequest) -> Response:
-        """Tell who did what, the oldest first."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MOST)
+        """Answer the history, the oldest first."""
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         found = await self._registry.events(after, limit)
         more = str(found[-1].number) if len(found) == limit else ""
@@ -155,7 +155,7 @@ class RegistryApi:
 
 
 async def log_token(act: str, who: str, name: str, scope: str) -> None:
-    """Log who made or removed a token: the history is of archives only."""
+    """Log the creation or removal of a token: the history is of archives only."""
     _LOG.info(act, name=name, scope=scope, who=who)
 
 

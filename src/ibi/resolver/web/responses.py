@@ -1,4 +1,4 @@
-"""What a resolver knows, written as the messages of its API."""
+"""Values of a resolver as the messages of its API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECOND: Final = 1_000_000_000
 
 
 def moment(nanoseconds: int) -> str:
-    """Write a moment as ISO 8601, to the second; empty if it never was."""
+    """Return a time as ISO 8601, to the second; empty for 0."""
     return Instant(nanoseconds // _SECOND).iso8601 if nanoseconds else ""
 
 
@@ -30,7 +30,7 @@ def counts(archives: Iterable[RegisteredArchive]) -> dict[str, int]:
 
 
 def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
-    """Write what everybody may know of an archive."""
+    """Return the public facts of an archive."""
     inclusion = archive.inclusion
     return messages.ArchiveAnswer(
         archive.service.spelling,
@@ -46,7 +46,7 @@ def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
 def whole_archive(
     archive: RegisteredArchive, digest: DigestProgress | None = None
 ) -> messages.ArchiveAnswer:
-    """Write what the operator knows of an archive: not its key, which nobody knows here."""
+    """Return the operator's view of an archive, without its key, of which only a hash is stored."""
     return msgspec.structs.replace(
         public_archive(archive),
         administrator=archive.administrator,
@@ -63,7 +63,7 @@ def _digest_answer(digest: DigestProgress) -> messages.DigestAnswer:
 
 
 def conflict_answer(conflict: Conflict) -> messages.ConflictAnswer:
-    """Write a conflict with its evidence."""
+    """Return a conflict with its evidence."""
     return messages.ConflictAnswer(
         conflict.id,
         conflict.label,
@@ -90,14 +90,14 @@ def _claim_answer(claim: Claim) -> messages.ClaimAnswer:
 
 
 def history_line(event: RegistryEvent) -> messages.HistoryLine:
-    """Write a line of the history."""
+    """Return an entry of the history."""
     return messages.HistoryLine(
         event.number, moment(event.at), event.who, event.act, event.archive, event.detail
     )
 
 
 def challenge_answer(challenge: Challenge, base: str) -> messages.ChallengeAnswer:
-    """Write a challenge, and what to do about it."""
+    """Return a challenge, and how to meet it."""
     return messages.ChallengeAnswer(
         challenge.token,
         challenge.service,

@@ -1,4 +1,4 @@
-"""What each page of a resolver shows, as values, and the words for how a question ended."""
+"""The content of a resolver's pages, as values, and the texts of outcomes."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ibi.wire.requests import DEFAULT_SERVICE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledForm:
-    """What somebody filled in, but for a token, which no page repeats."""
+    """The content of a form, except a token, which no page repeats."""
 
     origin: str = "operator"
-    """Which of the forms it is, by who may send it: `operator` or `domain`."""
+    """Which of the forms it is: `operator` or `domain`."""
     service: str = ""
     administrator: str = ""
     hosts: str = ""
-    """As they were written, with blanks, commas or ends of lines between them."""
+    """The hosts as they were written, separated by blanks, commas or line ends."""
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Self:
-        """Read the fields of a form; what it does not have is empty."""
+        """Read the fields of a form; missing ones are empty."""
         return cls(
             origin="domain" if fields.get("origin") == "domain" else "operator",
             service=fields.get("service", "").strip(),
@@ -54,23 +54,23 @@ class RegisterView:
     """The forms by which an archive is registered."""
 
     is_open: bool
-    """Whether there is one for strangers."""
+    """Whether there is a form for clients without a token."""
     filled: FilledForm = FilledForm()
     fault: ProblemView | None = None
-    """Why it was not registered as it was filled in."""
+    """Why the archive was not registered."""
 
     def filled_as(self, origin: str) -> FilledForm:
-        """Return what was filled in in one of the forms."""
+        """Return the content of one of the forms."""
         return self.filled if self.filled.origin == origin else FilledForm(origin=origin)
 
     def fault_of(self, origin: str) -> ProblemView | None:
-        """Return what is wrong with one of the forms."""
+        """Return the error of one of the forms."""
         return self.fault if self.filled.origin == origin else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChallengeView:
-    """How control of a host is shown, and the form to have it looked at."""
+    """The ways to prove control of a host, and the form that starts the check."""
 
     token: str
     challenge: Challenge | None
@@ -79,18 +79,18 @@ class ChallengeView:
 
     @property
     def at_host(self) -> Proof | None:
-        """What the host may show."""
+        """The text that the host may serve."""
         return http_proof(self.challenge) if self.challenge else None
 
     @property
     def in_names(self) -> Proof | None:
-        """What the domain name system may have instead; None for an IP address."""
+        """The TXT record that the DNS may have instead; None for an IP address."""
         return text_proof(self.challenge) if self.challenge else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyView:
-    """An archive that was registered just now, and its key, which is shown this once."""
+    """An archive that was registered just now, and its key, which is shown once."""
 
     archive: RegisteredArchive
     key: RegistrationKey
@@ -100,7 +100,7 @@ class KeyView:
 
     @property
     def command(self) -> str:
-        """What the administrator types; archives know the usual label of a resolver service."""
+        """The command for the administrator; it names the resolver's service if it is unusual."""
         service = self.resolver_service
         own = "" if service == DEFAULT_SERVICE else f" --service {service.spelling}"
         return f"ibi archive link {self.resolver} --key {self.key}{own}"
@@ -111,11 +111,11 @@ EXAMPLES: Final = (
     "sid.inpe.br/mtc-m19/2013/09.04.12.27.57",
     "LK47B6W/362SFKH!",
 )
-"""Of the two forms of a label, and one with a modifier."""
+"""Examples of the two forms of a label, and one with a modifier."""
 
 
 def counted(archives: Iterable[RegisteredArchive]) -> Mapping[ArchiveState, int]:
-    """Return how many archives stand how."""
+    """Return the number of archives by state."""
     return Counter(archive.state for archive in archives)
 
 
@@ -124,23 +124,23 @@ class ResolverHomeView:
     """The front page of a resolver: one field, and what was pasted into it."""
 
     archives: Mapping[ArchiveState, int] = field(default_factory=dict)
-    """How many stand how."""
+    """The number of archives by state."""
     pasted: PastedText | None = None
     examples: tuple[str, ...] = EXAMPLES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivesView:
-    """The archives of a resolver, and how each stands."""
+    """The archives of a resolver, and the state of each."""
 
     archives: tuple[RegisteredArchive, ...]
     now: int
-    """In nanoseconds of POSIX time."""
+    """Nanoseconds of POSIX time."""
     open_conflicts: int = 0
 
 
 class OutcomeText(NamedTuple):
-    """How an outcome is told to people, in English: what it is, and what to do next."""
+    """The text of an outcome, in English: what it is, and what to do next."""
 
     heading: str
     advice: str
@@ -199,9 +199,9 @@ class OutcomeView:
 
     explanation: Explanation
     description: Description
-    """What the label says that was asked for."""
+    """The description of the label that was asked for."""
     retry_after: int = 0
-    """Seconds; 0 if coming again is of no use."""
+    """Seconds after which to try again; 0 if that is of no use."""
 
     @property
     def status(self) -> HTTPStatus:
@@ -210,19 +210,19 @@ class OutcomeView:
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """The formats of metadata that archives have, for who asked for another."""
+        """The formats of metadata that archives have, if another one was asked for."""
         asked = (verb for step in self.explanation.steps for verb in step.verbs)
         has_format = any(verb.startswith("GetMetadata(") for verb in asked)
         return tuple(FORMATS) if has_format and self.explanation.outcome == "unserved" else ()
 
     @property
     def words(self) -> OutcomeText:
-        """How the outcome is told."""
+        """The text of the outcome."""
         return OUTCOME_TEXTS[self.explanation.outcome]
 
     @property
     def concerned(self) -> tuple[Asked, ...]:
-        """The archives to name: those that contend, have deleted, have the item, or are silent."""
+        """The archives to name: claimants, those that deleted or have the item, or silent ones."""
         wanted = _CONCERNED.get(self.explanation.outcome, ())
         return tuple(each for each in self.explanation.last.asked if each.said in wanted)
 
@@ -244,11 +244,11 @@ class ExplainView:
 
     @property
     def heading(self) -> str:
-        """How the outcome is told, in English."""
+        """The heading of the outcome, in English."""
         return OUTCOME_TEXTS[self.explanation.outcome].heading
 
 
-# Why an archive is silent, as the resolver words it; what changes stands at the end.
+# Reasons of silent archives, as the resolver words them; the variable part is at the end.
 REASONS: Final = (
     "it did not answer in time",
     "it is down",

@@ -1,4 +1,4 @@
-"""A running resolver."""
+"""Builds and opens a running resolver."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ResolverInstance:
-    """A resolver's database, and what must be closed when it stops."""
+    """The open database of a resolver, and everything to close when it stops."""
 
     def __init__(self, settings: ResolverSettings, workers: int = 1) -> None:
-        """Open the database; one of several workers grants its share of what a client may ask."""
+        """Open the database; one of several workers admits its share of a client's rate."""
         self.is_one_of_several = workers > 1
         self.settings = replace(
             settings,
@@ -30,12 +30,12 @@ class ResolverInstance:
         self.store = open_resolver_store(settings)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.store.close()
 
 
 def resolver_app(instance: ResolverInstance) -> tuple[Starlette, type[BoundedHttp]]:
-    """Return a resolver's application, and the protocol that answers what is known before it."""
+    """Return a resolver's application, and the protocol that answers cached redirects before it."""
     from ibi.resolver.web.fast_redirects import fast_redirect_http
     from ibi.resolver.wiring import builders, web
 
@@ -54,7 +54,7 @@ def resolver_app(instance: ResolverInstance) -> tuple[Starlette, type[BoundedHtt
 
 
 def open_resolver_store(settings: ResolverSettings) -> SqlResolverStore:
-    """Open the database of a resolver, and bring it to the newest version."""
+    """Open the database of a resolver, migrated to the newest version."""
     from ibi.resolver.storage.store import SqlResolverStore
 
     return SqlResolverStore.open(settings.place)

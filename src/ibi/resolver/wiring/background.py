@@ -1,4 +1,4 @@
-"""What runs in the background while a resolver serves, in the order in which it starts."""
+"""The background services of a resolver, in the order in which they start."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class BackgroundServices:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Start everything, and stop it in the opposite order."""
+        """Start all services, and stop them in the opposite order."""
         async with AsyncExitStack() as stack:
             for service in self._in_order():
                 await stack.enter_async_context(service)
             yield
 
     def _in_order(self) -> tuple[AbstractAsyncContextManager[None], ...]:
-        """Return what starts first first: each may use those before it until it has stopped."""
+        """Return the services in the order of their start: each may use those before it."""
         return (
             _service(None, self.client.close),
             _service(self.registry.open, self.registry.close),

@@ -1,6 +1,6 @@
 """The services of a resolver, built one capability after the other.
 
-A builder takes what the capability needs and returns its services; none is changed afterwards.
+A builder gets the services that a capability needs and returns its own; none is changed afterwards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ibi.resolver.workers.leases import DIGESTS, HEALTH_CHECK, WorkerIdentity, W
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What all capabilities use: settings, records, the time, the archives and the readers."""
+    """The parts that all capabilities use: settings, stores, clock, archives and clients."""
 
     settings: ResolverSettings
     store: SqlResolverStore
@@ -57,11 +57,11 @@ def build_base(settings: ResolverSettings, store: SqlResolverStore, clock: Clock
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """What this process does for the others that serve the same resolver."""
+    """The duties of this process on behalf of all that serve the same resolver."""
 
     leases: WorkerLeases
     acknowledgments: AcknowledgmentSender
-    """Among them those of processes that are gone."""
+    """Sends acknowledgments, also those of processes that are gone."""
 
 
 def build_workers(base: Base) -> Workers:
@@ -135,7 +135,7 @@ class Searches:
 
 
 def build_searches(base: Base, digests: Digests) -> Searches:
-    """Build the searches; whoever owns an item now, its redirects are found anew."""
+    """Build the searches; when the owner of an item changes, its cached redirects are dropped."""
     store, registry, cache = base.store, base.registry, digests.cache
     owners = Owners(store.owners, quick=store.quick)
 
@@ -161,7 +161,7 @@ def build_searches(base: Base, digests: Digests) -> Searches:
 def build_background(
     base: Base, workers: Workers, digests: Digests, searches: Searches
 ) -> BackgroundServices:
-    """Build what starts and stops with the resolver; of several processes one checks health."""
+    """Build the background services; of several processes one checks the health of archives."""
     leases = workers.leases
     return BackgroundServices(
         registry=base.registry,

@@ -43,7 +43,7 @@ from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The tokens of the API, and what each of them allows."""
+    """The tokens of the API, and the authorization by them."""
 
     tokens: Tokens
     authorizer: Authorizer
@@ -52,7 +52,7 @@ class Access:
 def build_access(base: Base, *, is_one_of_several: bool) -> Access:
     """Build tokens and authorization."""
     settings, clock = base.settings, base.clock
-    # A token that another worker made or removed is so at once.
+    # A token that another worker made or removed takes effect at once.
     trusted_for = 0 if is_one_of_several else STALE_TIME
     tokens = Tokens(base.store.tokens, clock, SCOPES, trusted_for=trusted_for)
     authorizer = resolver_authorizer(
@@ -66,7 +66,7 @@ def build_access(base: Base, *, is_one_of_several: bool) -> Access:
 
 
 def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> FastRedirects:
-    """Build what answers known targets before the application is asked."""
+    """Build the fast path, which answers cached redirects before the application."""
     return FastRedirects(
         digests.cache.drop_stale,
         workers.acknowledgments.note_known,
@@ -77,7 +77,7 @@ def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> Fast
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """What readers and archives ask, without a token."""
+    """The routes of readers and archives, which need no token."""
 
     redirects: RedirectEndpoint
     inclusion: InclusionEndpoint
@@ -104,7 +104,7 @@ def build_endpoints(
 
 
 def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects) -> ResolverMetrics:
-    """Build the numbers that the resolver tells of itself."""
+    """Build the metrics of the resolver."""
     metrics, registry, client = ResolverMetrics(), base.registry, base.client
     told, where = services.acknowledgments, services.locations
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
@@ -130,14 +130,14 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
     return metrics
 
 
-def build_app(  # what is served, on all capabilities
+def build_app(  # all capabilities
     base: Base,
     access: Access,
     endpoints: Endpoints,
     services: BackgroundServices,
     metrics: ResolverMetrics,
 ) -> ResolverApp:
-    """Build the application: the API, the pages, and what starts and stops with it."""
+    """Build the application: the API, the pages, and the background services."""
     settings, registry, conflicts = base.settings, base.registry, services.conflicts
     version = metadata.version("ibi")
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)

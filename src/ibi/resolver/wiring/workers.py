@@ -1,4 +1,4 @@
-"""A resolver served by several processes, all of them alike, on one database."""
+"""A resolver served by several equal processes, on one database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ibi.foundation.system import instance_lock
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, resolver_app
 
-# What each of them would import, imported once: its memory is shared.
+# Imported once, before the workers are forked: they share the memory of these modules.
 _SHARED: Final = (
     "ibi.resolver.wiring.web",
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.on", "uvloop"),
@@ -49,7 +49,7 @@ def serve_together(folder: Path, listener: socket.socket, count: int) -> None:
 def _resolve(
     folder: Path, listener: socket.socket, processes: WorkerMetrics, control: ControlChannel
 ) -> None:
-    """Be a worker."""
+    """Run one worker."""
     instance_ = ResolverInstance(read_resolver(folder), workers=len(processes.channels))
     with closing(instance_) as opened:
         app, http = resolver_app(opened)
