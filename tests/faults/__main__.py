@@ -1,10 +1,10 @@
-"""`make faults`: everything that must never lead to a label given twice, or to half a deposit.
+"""`make faults`: faults that must never lead to a label given twice, or to half a deposit.
 
     python -m tests.faults [--seed N] [--only WORD]
 
-Minting takes some 17 minutes, the archive longer. Every choice follows from the seed, though not
-what the machine makes of it; a violation is printed with the label, the workers and the seed, and
-ends the run with exit code 1.
+Minting takes some 17 minutes, the archive longer. Every choice follows from the seed, but not the
+timing of the processes; a violation is printed with the label, the workers and the seed, and ends
+the run with exit code 1.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ from tests.faults.sites import site_factory
 from tests.support.servers.postgres import PostgresServer
 
 INTERVAL: Final = 10.0
-"""Seconds between two lines of progress, where nobody watches a terminal."""
+"""Seconds between two lines of progress, if stderr is no terminal."""
 
 
 class Progress:
-    """Says how far a phase is, in one line."""
+    """Prints the progress of a phase in one line."""
 
     def __init__(self, title: str) -> None:
-        """Begin a phase."""
         self._title = title
         self._start = self._said = time.monotonic()
 
     def report_progress(self, what: str) -> None:
-        """Say it if there was nothing for a while."""
+        """Print a line if the last one is old enough."""
         now = time.monotonic()
         watched = sys.stderr.isatty()
         if now - self._said > (0.2 if watched else INTERVAL):
@@ -48,17 +47,17 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken."""
+        """Seconds since the start."""
         return time.monotonic() - self._start
 
 
 def quantile(sorted_values: list[float], share: float) -> float:
-    """Return the smallest value that so many are not above."""
+    """Return the quantile of sorted values for a share."""
     return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
 
 
 def row(phase: Phase, kind: str, figures: Figures, seconds: float) -> list[str]:
-    """Write one line of the table."""
+    """Return one row of the table."""
     ready = sorted(figures.ready)
     times = (
         f"{quantile(ready, 0.5):.2f} {quantile(ready, 0.99):.2f} {ready[-1]:.2f}" if ready else ""
@@ -90,7 +89,7 @@ HEAD: Final = ["phase", "ledger", "labels", "twice", "ready s: 50% 99% max", "< 
 
 
 def table(rows: Iterable[list[str]]) -> str:
-    """Lay the rows out."""
+    """Return the table as text, in columns."""
     lines = [HEAD, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
     return "\n".join(
@@ -106,7 +105,7 @@ def main() -> int:
     arguments.add_argument("--only", default="", help="phases whose name has this word")
     arguments.add_argument("--short", action="store_true", help="as many as in `make test`")
     chosen = arguments.parse_args()
-    # Ended from outside, it ends its workers and its server first, as after Ctrl-C.
+    # On SIGTERM, end the workers and the server first, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.stdout.write(f"seed {chosen.seed}\n")
     phases = [

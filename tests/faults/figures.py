@@ -1,4 +1,4 @@
-"""What a phase of the fault suite finds and counts."""
+"""Results of a phase of the fault suite: figures, or a violation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from typing import Final
 
 PATIENCE: Final = 60.0
-"""Seconds in which something must happen that takes milliseconds: many, for a busy machine."""
+"""Seconds to wait for an event that takes milliseconds on an idle machine."""
 
 
 class Violation(AssertionError):  # noqa: N818  # of a promise: it is a finding, no error
-    """A label that must never have been given out, or none where one had to come."""
+    """A broken promise: a label given twice, an expected label missing, or lost data."""
 
     @property
     def brief(self) -> str:
-        """What it is, in some words."""
+        """The first words of the message."""
         return str(self).partition(": ")[0].partition("\n")[0][:60]
 
 
 @dataclass(slots=True)
 class Figures:
-    """What happened in a phase."""
+    """The figures of one phase."""
 
     labels: int = 0
     duplicates: int = 0
@@ -34,6 +34,6 @@ class Figures:
     examples: list[str] = field(default_factory=list)
     notes: str = ""
     found: str = ""
-    """What a twin of the archive was caught at."""
+    """The violation by which a twin of the archive was caught."""
     skipped: str = ""
-    """Why the phase could not take place on this machine."""
+    """Why the phase could not run on this machine."""

@@ -21,12 +21,12 @@ PRELOADED: Final = [
     ),
     *("ibi.archive.web.app", "ibi.archive.web.item_pages"),
 ]
-"""What the server that processes are forked from imports, once for all phases."""
+"""Modules that the fork server imports, once for all phases."""
 
 _PR_SET_PDEATHSIG: Final = 1
 
 
 def exit_with_parent() -> None:
-    """End when the server that forked this ends, which ends with the harness, however that ends."""
+    """Have the kernel kill this process when the fork server ends, which ends with the suite."""
     if hasattr(os, "pidfd_open"):  # Linux
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -18,20 +18,20 @@ BOTH: Final = (SQLITE, POSTGRES)
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One kind of fault; a twin must find what the phase must not."""
+    """One kind of fault; a twin lacks one safeguard, and its violation must be found."""
 
     name: str
     function: PhaseFunction
     full: int
     short: int
-    """How often in `make test`; 0 leaves it out."""
+    """Size in `make test`; 0 leaves the phase out."""
     kinds: tuple[str, ...] = BOTH
     twin: bool = False
 
     def run(
         self, sites: SiteFactory, kind: str, size: int, seed: int, report_progress: ReportProgress
     ) -> Figures:
-        """Run it on a new ledger."""
+        """Run the phase on a new site."""
         with closing(sites.site(kind)) as site:
             figures = self.function(site, size, seed, report_progress)
         caught = figures.duplicates + figures.above_mark or figures.found

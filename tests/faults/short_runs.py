@@ -1,4 +1,4 @@
-"""What `make test` runs of the phases."""
+"""The phases that `make test` runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.faults.phase import BOTH, SQLITE, Phase
 
 
 def short_runs(phases: Iterable[Phase]) -> list[object]:
-    """Return each phase with a database that it runs on, as the parameters of a test."""
+    """Return each phase with a database, as the parameters of a test."""
     return [
         pytest.param(phase, kind, id=f"{phase.name.strip().replace(' ', '-')}-{kind}")
         for kind in BOTH

@@ -1,7 +1,6 @@
-"""Where a phase takes place: a new ledger, the machine's folder, and a look at the ledger itself.
+"""Sites: a new ledger with its machine folder, on SQLite or PostgreSQL.
 
-The look is by other software than the program's: the mark is what is on the disk, not what our
-adapter says of it.
+A site reads the mark of its ledger by other software than the program's adapter.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ NOTHING: Final = -1
 
 
 class Site(Protocol):
-    """One ledger and one machine."""
+    """One ledger and one machine folder."""
 
     kind: str
     ledger: str
@@ -41,11 +40,11 @@ class Site(Protocol):
     control: Control
 
     def mark(self) -> int:
-        """Return the instant up to which all prefixes are marked as given, on the disk."""
+        """Return the instant up to which all prefixes are marked as given."""
         ...
 
     def close(self) -> None:
-        """Leave it."""
+        """Close connections."""
         ...
 
 
@@ -55,7 +54,6 @@ class SqliteSite:
     kind = "sqlite"
 
     def __init__(self, folder: Path) -> None:
-        """Take an empty folder."""
         self.folder = folder
         self.ledger = str(folder / "ledger.db")
         self.machine = folder / "machine"
@@ -67,7 +65,7 @@ class SqliteSite:
         return mark_of(Path(self.ledger))
 
     def close(self) -> None:
-        """Leave it."""
+        """Close connections."""
 
     @property
     def files(self) -> tuple[Path, Path]:
@@ -93,7 +91,6 @@ class PostgresSite:
     kind = "postgres"
 
     def __init__(self, folder: Path, server: PostgresServer, runner: asyncio.Runner) -> None:
-        """Create the database."""
         self.folder = folder
         self.server = server
         self.ledger = server.database()
@@ -121,13 +118,13 @@ class PostgresSite:
         self._runner.run(work())
 
     def renew(self) -> None:
-        """Create another database, and go on with that one."""
+        """Create another database, and use that one."""
         self.close()
         self._connection = None
         self.ledger = self.server.database()
 
     def copy_database(self) -> None:
-        """Copy the database as it is now; for a moment nobody may use it."""
+        """Copy the database; no client can connect meanwhile."""
         name = self.database
         self._administer(
             f"DROP DATABASE IF EXISTS {name}_copy",
@@ -138,7 +135,7 @@ class PostgresSite:
         )
 
     def swap_in_copy(self) -> None:
-        """Put the copy in the place of the database."""
+        """Replace the database by the copy."""
         name = self.database
         self._administer(
             f"DROP DATABASE {name} WITH (FORCE)",
@@ -178,16 +175,15 @@ class PostgresSite:
 
 
 class SiteFactory:
-    """Gives out sites of both kinds."""
+    """Creates sites on both databases."""
 
     def __init__(self, folder: Path, server: PostgresServer, runner: asyncio.Runner) -> None:
-        """Take a folder on a real disk, and a server that may be stopped."""
         self._folder = folder
         self._server = server
         self._runner = runner
 
     def site(self, kind: str) -> Site:
-        """Return a site that nobody has used."""
+        """Return a new site."""
         folder = self._folder / secrets.token_hex(4)
         folder.mkdir()
         if kind == SqliteSite.kind:
@@ -197,7 +193,7 @@ class SiteFactory:
 
 @contextmanager
 def site_factory(server: PostgresServer) -> Iterator[SiteFactory]:
-    """Lend grounds, and clear them up afterwards."""
+    """Yield a factory of sites; remove their files afterwards."""
     with (
         TemporaryDirectory(prefix="ibi-faults-", dir=PLACE) as folder,
         asyncio.Runner() as runner,

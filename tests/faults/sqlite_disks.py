@@ -14,13 +14,13 @@ from typing import ClassVar, Final, Protocol
 import apsw
 
 SECTOR: Final = 512
-"""What a disk writes whole or not at all."""
+"""Bytes that a disk writes atomically."""
 
 WORKING, SYNC_FAILS, WRITE_FAILS, DISK_FULL = FAULTS = range(4)
 
 
 class Switch(Protocol):
-    """Says what a disk does at this moment."""
+    """Selects the fault of a disk."""
 
     @property
     def fault(self) -> int:
@@ -29,12 +29,11 @@ class Switch(Protocol):
 
 
 class FailingDisk(apsw.VFS):
-    """A disk that answers with EIO or ENOSPC for as long as a switch says so."""
+    """A disk that fails with EIO or ENOSPC while a switch says so."""
 
     _made: ClassVar[dict[str, FailingDisk]] = {}
 
     def __init__(self, name: str, switch: Switch) -> None:
-        """Register with SQLite under a name."""
         self.name = name
         self.switch = switch
         super().__init__(name, "")
@@ -71,16 +70,15 @@ class _FailingFile(apsw.VFSFile):
 
 
 class FileImage:
-    """What of one file would be there after a power loss."""
+    """What a power loss would leave of one file."""
 
     def __init__(self, data: bytes = b"") -> None:
-        """Begin with what is on the disk."""
         self.synced = bytearray(data)
         self.unsynced: list[tuple[int, bytes | None]] = []
         """Writes (offset, data) and truncations (size, None) since the last sync, in order."""
 
     def sync(self) -> None:
-        """Make all of it durable."""
+        """Make all writes durable."""
         self.synced = self.survivor(lambda: True)
         self.unsynced = []
 
@@ -102,7 +100,7 @@ class FileImage:
 
 
 class PowerLossDisk(apsw.VFS):
-    """A disk that knows what a power loss would leave of each file."""
+    """A disk that computes what a power loss would leave of each file."""
 
     def __init__(self, name: str, watch: Callable[[], None]) -> None:
         """Register with SQLite under a name; `watch` is called before every write and sync."""
@@ -117,12 +115,12 @@ class PowerLossDisk(apsw.VFS):
         return _PowerLossFile(self, name, flags)
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: FBT001, N802  # SQLite's name
-        """Delete a file, for good."""
+        """Delete a file; it is durable at once."""
         super().xDelete(filename, syncdir)
         self.images.pop(os.path.abspath(filename), None)  # noqa: PTH100  # it need not exist
 
     def adopt(self, path: str, data: bytes) -> None:
-        """Take a file for one that was found on this disk."""
+        """Add a file as durable content of this disk."""
         self.images[path] = FileImage(data)
 
     def survivors(self, rng: random.Random) -> dict[str, bytes]:
@@ -160,8 +158,8 @@ class _PowerLossFile(apsw.VFSFile):
     def xSync(self, flags: int) -> None:  # noqa: N802  # SQLite's name
         self._disk.watch()
         if self._disk.syncs_fail:
-            # As Linux does it: the kernel takes the lost pages for clean, shows them to whoever
-            # reads, and does not report them again.
+            # As Linux does: the kernel marks the lost pages clean, still returns them to
+            # readers, and does not report them again.
             self._image.unsynced = []
             raise apsw.IOError
         super().xSync(flags)

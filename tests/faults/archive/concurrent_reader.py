@@ -1,4 +1,4 @@
-"""Somebody who reads an item while it is changed: each file is whole, the old or the new one."""
+"""Reads an item while it is changed: each file must be the old or the new one, whole."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tests.faults.figures import Violation
 
 
 class ConcurrentReader:
-    """Reads the files that an act replaces or removes, again and again, until it is told to end."""
+    """Reads the files that an operation replaces or removes, repeatedly, in a thread."""
 
     def __init__(
         self, archive: KillableArchive, state: ExpectedState, operation: Operation
     ) -> None:
-        """Take those files."""
         known = state.items.get(operation.label)
         before = known.files if known is not None else {}
         after = operation.files if isinstance(operation, Deposit) else {}
@@ -39,17 +38,15 @@ class ConcurrentReader:
         self._thread = Thread(target=self._read)
 
     def __enter__(self) -> Self:
-        """Begin."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
         self._end.set()
         self._thread.join()
 
     def check(self) -> None:
-        """Complain of what was read."""
+        """Raise Violation if a file was read that is neither old nor new."""
         if self._found:
             raise Violation(self._found)
 

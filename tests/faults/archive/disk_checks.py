@@ -1,7 +1,6 @@
-"""Holds what an archive has against what it has said.
+"""Compares the state of an archive on disk with the expected state.
 
-The catalogue and the tree are read by other software than the program's: what counts is on the
-disk. What readers get is read as they do.
+Catalogue and tree are read by other software than the program's; what readers get is read by HTTP.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from tests.faults.sites import PostgresSite
 
 @dataclass(frozen=True, slots=True)
 class ActualState:
-    """What an archive has."""
+    """The state of an archive on disk."""
 
     documents: dict[str, dict[str, Any]]
     reserved: set[str]
@@ -34,7 +33,7 @@ class ActualState:
     names: set[str]
 
     def is_as(self, state: ExpectedState) -> bool:
-        """Tell whether it is what it should be."""
+        """Tell whether it equals the expected state."""
         return (self.documents, self.reserved, self.changes) == (
             state.documents(),
             state.reserved,
@@ -42,7 +41,7 @@ class ActualState:
         )
 
     def difference(self, state: ExpectedState) -> str:
-        """Say what is not as it should be."""
+        """Describe the differences from the expected state."""
         should = state.documents()
         lines = [
             f"{label}: should be {should.get(label)}, is {self.documents.get(label)}"
@@ -57,7 +56,7 @@ class ActualState:
 
 
 def rows(archive: KillableArchive, sql: str) -> list[tuple[Any, ...]]:
-    """Ask the catalogue itself."""
+    """Query the database of the catalogue."""
     if isinstance(archive.site, PostgresSite):
         return archive.site.query(sql)
     path = archive.data / "catalogue.sqlite"
@@ -66,7 +65,7 @@ def rows(archive: KillableArchive, sql: str) -> list[tuple[Any, ...]]:
 
 
 def read_state(archive: KillableArchive) -> ActualState:
-    """Read everything, and see that the parts agree with each other."""
+    """Read the whole state; raise Violation if its parts disagree."""
     files: dict[int, dict[str, tuple[int, str, int]]] = {}
     for item, path, size, digest, modified in rows(
         archive, "SELECT item, path, size, sha256, modified FROM archive_file"
@@ -105,7 +104,7 @@ def read_state(archive: KillableArchive) -> ActualState:
 def _check_manifest(
     folder: Path, document: Mapping[str, Any], files: Mapping[str, tuple[int, str, int]]
 ) -> None:
-    """See that manifest, catalogue and folder say the same."""
+    """Check that manifest, catalogue and folder agree."""
     try:
         manifest = json.loads((folder / "ibi.json").read_bytes())
     except OSError as failure:
@@ -131,7 +130,7 @@ def _check_manifest(
 
 
 def _check_relations(documents: Mapping[str, Mapping[str, Any]]) -> None:
-    """See that items that can be changed know of each other."""
+    """Check that related items refer to each other."""
     for label, document in documents.items():
         if document["kind"] == "metadata" or document["state"] != ORIGINAL:
             continue
@@ -145,14 +144,14 @@ def _check_relations(documents: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def check_settled(archive: KillableArchive) -> None:
-    """See that nothing is left over: a start, or the next act, finishes what was decided."""
+    """Check that the journal is empty: a start, or the next operation, finishes it."""
     left = [*(archive.data / "journal").iterdir(), *(archive.data / "incoming").glob("change-*")]
     if left:
         raise Violation(f"left over: {left}")
 
 
 def check_replaced_kept(archive: KillableArchive, state: ExpectedState) -> None:
-    """See that bytes that were replaced are kept."""
+    """Check that replaced files are kept."""
     for label, known in state.items.items():
         old = archive.data / "col" / label / "old"
         for path, data in known.replaced:
@@ -164,7 +163,7 @@ def check_replaced_kept(archive: KillableArchive, state: ExpectedState) -> None:
 def check_reading(
     archive: KillableArchive, state: ExpectedState, labels: Iterable[str], rng: random.Random
 ) -> None:
-    """See that readers get what was promised, of some items."""
+    """Check that readers get some of the items as expected."""
     for label in labels:
         known = state.items[label]
         item = expect(archive.api("GET", f"items/{label}"), 200).json()

@@ -1,8 +1,7 @@
-"""ARCHIVE DISK: a disk that fails or is full under an archive that goes on.
+"""ARCHIVE DISK: a disk that fails or is full under a running archive.
 
-Whoever deposits is told (507, 503), whoever reads notices nothing. Nothing that was acknowledged is
-lost, what was refused is there whole or not at all, and with the disk everything works again, in
-the same process.
+Deposits are refused (507, 503), reading works. Nothing that was acknowledged is lost, a refused
+operation is done whole or not at all, and when the disk works again, so does the same process.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from tests.support.clients.http import PROBLEM, Answer
 _TMPFS: Final = "size=96m"
 _FULL, _FAILED = 507, 503
 _OFFERED: Final = ("contenttype", "ibi", "state", "url", "urlkey")
-"""What a resolver repeats of an answer when it has sent a reader there."""
+"""Fields of an answer that a resolver repeats in its acknowledgment."""
 
 
 class DiskFailureSession(Session):
     """A session on a disk that fails."""
 
     def attempt_refusable(self, operation: Operation) -> bool:
-        """Do something that may be refused; tell whether it was."""
+        """Perform an operation that may be refused; tell whether it was."""
         self.interrupted = operation
         try:
             operation.prepare(self.archive)
@@ -55,7 +54,7 @@ class DiskFailureSession(Session):
         return False
 
     def _check_refusal(self, answer: Answer) -> None:
-        """See that it is clear."""
+        """Check that a refusal is a clear problem document."""
         if answer.status not in {_FULL, _FAILED} or answer.headers["content-type"] != PROBLEM:
             raise Violation(f"an unclear refusal: {answer.status} {answer.body[:500]!r}")
         problem = answer.json()
@@ -64,7 +63,7 @@ class DiskFailureSession(Session):
         self.counts[f"{answer.status}"] += 1
 
     def check_readers(self) -> None:
-        """See that the disk is no matter to those who read, nor to a resolver that asks."""
+        """Check that readers and resolvers are served in spite of the disk."""
         perform = [label for label in self.state.originals() if label != self._touched]
         labels = self.rng.sample(perform, min(2, len(perform)))
         check_reading(self.archive, self.state, labels, self.rng)
@@ -82,7 +81,7 @@ class DiskFailureSession(Session):
             self.counts[f"{status} to a resolver"] += 1
 
     def _ask(self, subject: str, **pairs: str) -> tuple[int, dict[str, str]]:
-        """Be a resolver; whatever the disk does, it is answered by a pair list."""
+        """Send a request of a resolver; the answer must be a pair list."""
         query = urlencode({"servicesubject": subject, **pairs}, quote_via=quote, safe="")
         answer = self.archive.get(f"/{self.archive.service}?{query}")
         if answer.headers["content-type"] != "text/plain":
@@ -94,7 +93,7 @@ class DiskFailureSession(Session):
         return self.interrupted.label if self.interrupted is not None else ""
 
     def recover(self) -> None:
-        """Go on, as the disk does: by the next act, or else by the next start."""
+        """Recover by the next operation, or by a restart, and check."""
         if self.rng.random() < 0.8:
             self.perform(self.operations.operation("deposit", self.state))
         else:
@@ -106,7 +105,7 @@ class DiskFailureSession(Session):
 def fail_disk(
     site: Site, size: int, seed: int, report_progress: ReportProgress, twin: str = ""
 ) -> Figures:
-    """ENOSPC and EIO at a step of an act, once, or from there on until the disk is mended."""
+    """Fail with ENOSPC or EIO at a step of an operation, once or until the disk is mended."""
     campaign = Campaign(site, seed, twin, DiskFailureSession)
     failures = 0
     while failures < size:
@@ -136,7 +135,7 @@ def _fail_operation(session: DiskFailureSession) -> None:
 
 
 def fail_unhealed(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """The twin that goes on after a failure as if nothing had been decided."""
+    """The twin that ignores its journal after a failure."""
     try:
         return fail_disk(site, size, seed, report_progress, UNHEALED)
     except Violation as caught:
@@ -144,13 +143,13 @@ def fail_unhealed(site: Site, size: int, seed: int, report_progress: ReportProgr
 
 
 def lose_server(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """A PostgreSQL server that is killed in the middle of an act, and comes back."""
+    """Kill the PostgreSQL server during an operation, and restart it."""
     assert isinstance(site, PostgresSite)
     campaign = Campaign(site, seed, "", DiskFailureSession)
     with campaign.session() as session:
         assert isinstance(session, DiskFailureSession)
         for number in range(1, size + 1):
-            site.close()  # the judge asks the server too
+            site.close()  # the checks use the server too
             timer = Timer(session.rng.uniform(0, 0.08), site.server.kill)
             timer.start()
             try:
@@ -167,7 +166,7 @@ def lose_server(site: Site, size: int, seed: int, report_progress: ReportProgres
 
 
 def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """A file system that is really full; in a mount namespace, so that nothing is left behind."""
+    """Fill a real file system, in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
     inside = [
@@ -197,7 +196,7 @@ def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress)
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
-    """Fill the disk up and empty it again, under an archive that works on it."""
+    """Fill and empty the disk under a running archive."""
     campaign = Campaign(SqliteSite(folder), seed, "", DiskFailureSession)
     ballast = folder / "ballast"
     with campaign.session() as session:

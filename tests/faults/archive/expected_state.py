@@ -1,4 +1,4 @@
-"""What an archive must have, by what it has said: the judge's own memory, and no code of ours."""
+"""The expected state of an archive by its acknowledgments, without code of the program."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ExpectedItem:
     translations: dict[str, str] = field(default_factory=dict)
     reason: str = ""
     replaced: list[tuple[str, bytes]] = field(default_factory=list)
-    """Bytes that must lie beside the item still, with their paths."""
+    """Paths and bytes of replaced files, which must be kept."""
 
     def documents(self, label: str) -> dict[str, dict[str, Any]]:
-        """Return what a manifest must say of both, as far as the judge knows."""
+        """Return the expected documents of the item and of its metadata."""
         item = {
             "kind": "data",
             "state": self.state,
@@ -57,18 +57,18 @@ class ExpectedItem:
 
 @dataclass(slots=True)
 class ExpectedState:
-    """All that an archive has said."""
+    """Everything that an archive has acknowledged."""
 
     items: dict[str, ExpectedItem] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     changes: int = 0
 
     def copy(self) -> Self:
-        """Return another one, that can become what comes next."""
+        """Return a deep copy."""
         return deepcopy(self)
 
     def documents(self) -> dict[str, dict[str, Any]]:
-        """Return what all manifests must say."""
+        """Return the expected documents of all items."""
         found: dict[str, dict[str, Any]] = {}
         for label, known in self.items.items():
             found |= known.documents(label)
@@ -79,7 +79,7 @@ class ExpectedState:
         return [label for label, known in self.items.items() if known.state == ORIGINAL]
 
     def languages(self, label: str) -> set[str]:
-        """Return the languages in which a translation of an item would not be new."""
+        """Return the languages that an item and its translations have."""
         group = self.group(label)
         return {self.items[one].language for one in group} | {
             language for one in group for language in self.items[one].translations
@@ -93,7 +93,7 @@ class ExpectedState:
     def deposit(
         self, label: str, metadata: str, wanted: Mapping[str, Any], files: Mapping[str, bytes]
     ) -> None:
-        """Take a new item, and what it makes of those that it relates to."""
+        """Add a new item, and update the items that it relates to."""
         new = ExpectedItem(
             metadata,
             list(wanted["metadata"]["titles"]),
@@ -117,7 +117,7 @@ class ExpectedState:
         self.changes += 1
 
     def revise(self, label: str, wanted: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
-        """Take new files of an item, and forget others."""
+        """Replace and remove files of an item."""
         known = self.items[label]
         gone = [path for path in known.files if path in files or path in wanted["remove"]]
         known.replaced += [(path, known.files[path]) for path in gone]
@@ -127,14 +127,14 @@ class ExpectedState:
         self.changes += 1
 
     def amend(self, label: str, amendment: Mapping[str, Any]) -> None:
-        """Take what is said of an item from now on."""
+        """Amend the description of an item."""
         known = self.items[label]
         known.titles = list(amendment["metadata"]["titles"])
         known.list_public = amendment.get("list_public", known.list_public)
         self.changes += 1
 
     def delete(self, label: str, reason: str, *, with_metadata: bool) -> None:
-        """Bury an item."""
+        """Delete an item."""
         known = self.items[label]
         known.state, known.reason, known.target = DELETED, reason, ""
         known.files, known.replaced = {}, []
@@ -144,7 +144,7 @@ class ExpectedState:
 
 
 def view(document: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the judge compares of a manifest."""
+    """Return the compared part of a manifest."""
     reason = (document.get("tombstone") or {}).get("reason", "")
     if document.get("kind") == "metadata":
         record = document.get("record")

@@ -1,7 +1,7 @@
-"""A trap in the way to the disk: at the k-th step of a server it kills it, or the disk fails.
+"""A failpoint before every change of the disk: at the k-th step it kills the server or fails.
 
-A step is whatever changes the disk: a write, a sync, a rename, a link, a removal, a new folder, of
-the files as of SQLite's. The server knows nothing of it: it calls `os` and its VFS as ever.
+A step is a write, a sync, a rename, a link, a removal or a new folder, of files and of SQLite's
+files. The server is not aware of it: it calls `os` and its VFS as usual.
 """
 
 from __future__ import annotations
@@ -25,50 +25,49 @@ from ibi.foundation.sql import database_url
 from ibi.foundation.sql.sqlite import Sqlite
 
 OPEN, KILL, NO_SPACE, BROKEN, POWER = range(5)
-"""What the trap does when it is reached: nothing, SIGKILL, ENOSPC, EIO, a power loss."""
+"""What happens at the failpoint: nothing, SIGKILL, ENOSPC, EIO, a power loss."""
 
 _MAKING: Final = ("rename", "replace", "link", "mkdir", "fsync")
 _REMOVING: Final = ("unlink", "remove", "rmdir")
-"""A full disk does not keep anybody from removing something."""
+"""Removals work on a full disk."""
 
 _ERRORS: Final = {NO_SPACE: errno.ENOSPC, BROKEN: errno.EIO}
 
 
 class Failpoint:
-    """A page of memory by which the harness sets the trap, and sees how far a server has come."""
+    """A shared page of memory by which the suite sets the failpoint and counts the steps."""
 
     _LAYOUT: Final = struct.Struct("<qqBB")
 
     def __init__(self, path: Path) -> None:
-        """Map the file, and make it if need be."""
         with path.open("ab+") as file:
             file.truncate(self._LAYOUT.size)
             self._page = mmap.mmap(file.fileno(), self._LAYOUT.size)
         self._lock = RLock()
         self.lose: Callable[[], None] = lambda: None
-        """What happens at a power loss, before the kill."""
+        """Called at a power loss, before the kill."""
 
     def set(self, step: int, what: int, *, lasting: bool = False) -> None:
-        """Let it snap at a step from now on, once or until it is opened."""
+        """Trigger at a step counted from now, once or until it is disabled."""
         self._page[:] = self._LAYOUT.pack(step, 0, what, lasting)
 
     def disable(self) -> None:
-        """Let everything pass."""
+        """Let every step succeed."""
         self.set(0, OPEN)
 
     @property
     def steps(self) -> int:
-        """How many steps were made since it was set."""
+        """Number of steps since it was set."""
         return int(self._LAYOUT.unpack(self._page[:])[1])
 
     @property
     def triggered(self) -> bool:
-        """Whether it was reached since it was set; one that kills is."""
+        """Whether the step was reached since it was set."""
         step, steps, *_ = self._LAYOUT.unpack(self._page[:])
         return bool(step) and steps >= step
 
     def step(self, *, removes: bool = False) -> int:
-        """Count a step; return with what it fails, and do not if it kills."""
+        """Count a step; return its fault, or do not return if it kills."""
         with self._lock:
             step, steps, what, lasting = self._LAYOUT.unpack(self._page[:])
             self._page[:] = self._LAYOUT.pack(step, steps + 1, what, lasting)
@@ -77,7 +76,7 @@ class Failpoint:
                 return OPEN
             if what in {KILL, POWER}:
                 if what == POWER:
-                    # What it does to the disk now is no step of the server.
+                    # The changes of the disk that follow are no steps of the server.
                     self._page[:] = self._LAYOUT.pack(step, steps + 1, OPEN, lasting)
                     self.lose()
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -85,7 +84,7 @@ class Failpoint:
             return int(what)
 
     def pass_or_fail(self, *, removes: bool = False) -> None:
-        """Count a step of the files."""
+        """Count a step; raise OSError if it fails."""
         if what := self.step(removes=removes):
             raise OSError(_ERRORS[what], os.strerror(_ERRORS[what]))
 
@@ -101,7 +100,7 @@ class _FailpointFile(io.FileIO):
 
 
 class _FailpointDisk(apsw.VFS):
-    """The way of SQLite to its files."""
+    """A VFS whose writes and syncs are steps."""
 
     name: Final = "failpoint"
 
@@ -137,11 +136,11 @@ class _FailpointSqliteFile(apsw.VFSFile):
 
 
 _DISKS: Final[list[_FailpointDisk]] = []
-"""SQLite keeps what is registered with it until the process ends; so must we."""
+"""Registered VFS objects, which must live as long as the process."""
 
 
 def install(failpoint: Failpoint, disk: str = "") -> None:
-    """Put the trap into this process, for the rest of its life; `disk` is a VFS that has it."""
+    """Install the failpoint in this process for good; `disk` is a VFS that has it already."""
     for name in _MAKING:
         setattr(os, name, _with_failpoint(getattr(os, name), failpoint, removes=False))
     for name in _REMOVING:

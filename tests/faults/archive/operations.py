@@ -1,4 +1,4 @@
-"""What depositors do, at random; each act knows what it makes of an archive."""
+"""Random operations of depositors; each knows its effect on the expected state."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from tests.support.servers.archive import ArchiveServer
 LANGUAGES: Final = ("de", "en", "es", "fr", "it", "pt")
 FOLDERS: Final = ("", "a/", "a/b/", "Relatório ção/", "x/y/z/")
 SWAPPED: Final = ("swap", "swap/inner")
-"""A file that becomes a folder, and back."""
+"""A path that becomes a folder, and back."""
 
 
 class Operation(Protocol):
-    """Something that a depositor wants of an archive."""
+    """An operation of a depositor on an archive."""
 
     kind: str
     label: str
-    """The item that it is about; of a deposit, when it is known."""
+    """Label of the item; of a new deposit, once it is known."""
 
     def prepare(self, archive: ArchiveServer) -> None:
-        """Do what nobody sees yet."""
+        """Make the requests before the last one, which have no visible effect."""
         ...
 
     def finish(self, archive: ArchiveServer) -> Answer:
-        """Do it."""
+        """Make the last request."""
         ...
 
     def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
-        """Say what there must be afterwards."""
+        """Apply the effect to the expected state."""
         ...
 
 
@@ -42,17 +42,16 @@ class Deposit:
     """A new item, or new files for one."""
 
     def __init__(self, kind: str, wanted: dict[str, Any], files: dict[str, bytes]) -> None:
-        """Want it."""
         self.kind = kind
         self.wanted = wanted
         self.files = files
         self.label = wanted.get("item", "")
         self.id = ""
         self.sent: set[str] = set()
-        """Files of which the archive said that it has them."""
+        """Paths of files whose receipt was acknowledged."""
 
     def prepare(self, archive: ArchiveServer) -> None:
-        """Open it, and send the files."""
+        """Open the deposit, and send its files."""
         self.id = str(expect(archive.api("POST", "deposits", self.wanted), 201).json()["id"])
         for path in self.files:
             self.send(archive, path)
@@ -70,7 +69,7 @@ class Deposit:
         return archive.api("POST", f"deposits/{self.id}/completion")
 
     def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
-        """Make the item, or change it."""
+        """Add or change the item."""
         if self.kind == "revise":
             state.revise(self.label, self.wanted, self.files)
         else:
@@ -79,82 +78,78 @@ class Deposit:
 
 
 class Describe:
-    """Another title, and whether the list of files is public: two items change at once."""
+    """A change of the title and of the visibility of the files: two items change at once."""
 
     def __init__(self, label: str, amendment: dict[str, Any]) -> None:
-        """Want it."""
         self.kind = "describe"
         self.label = label
         self._amendment = amendment
 
     def prepare(self, archive: ArchiveServer) -> None:
-        """Nothing comes before."""
+        """Do nothing."""
 
     def finish(self, archive: ArchiveServer) -> Answer:
-        """Say it."""
+        """Send the amendment."""
         return archive.api("PATCH", f"items/{self.label}", self._amendment)
 
     def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
-        """Change what is said."""
+        """Amend the item."""
         del answer
         state.amend(self.label, self._amendment)
 
 
 class Delete:
-    """The end of an item."""
+    """A deletion of an item."""
 
     def __init__(self, label: str, reason: str, *, with_metadata: bool) -> None:
-        """Want it."""
         self.kind = "delete with metadata" if with_metadata else "delete"
         self.label = label
         self._body = {"reason": reason, "with_metadata": with_metadata}
 
     def prepare(self, archive: ArchiveServer) -> None:
-        """Nothing comes before."""
+        """Do nothing."""
 
     def finish(self, archive: ArchiveServer) -> Answer:
         """Delete it."""
         return archive.api("POST", f"items/{self.label}/deletion", self._body)
 
     def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
-        """Bury it."""
+        """Delete the item."""
         del answer
         with_metadata = bool(self._body["with_metadata"])
         state.delete(self.label, str(self._body["reason"]), with_metadata=with_metadata)
 
 
 class Reserve:
-    """Labels for later."""
+    """A reservation of labels."""
 
     def __init__(self, count: int) -> None:
-        """Want so many."""
         self.kind = "reserve"
         self.label = ""
         self.count = count
 
     def prepare(self, archive: ArchiveServer) -> None:
-        """Nothing comes before."""
+        """Do nothing."""
 
     def finish(self, archive: ArchiveServer) -> Answer:
         """Reserve them."""
         return archive.api("POST", "reservations", {"count": self.count})
 
     def effect(self, state: ExpectedState, answer: Mapping[str, Any]) -> None:
-        """Keep them."""
+        """Add the reserved labels."""
         state.reserved |= {each["rep"] for each in answer["labels"]}
 
 
 class Refused(Violation):
-    """An archive that said no where it had to say yes; its disk may have a reason."""
+    """An unexpected refusal; a failing disk may justify it."""
 
     def __init__(self, answer: Answer, what: str) -> None:
-        """Keep what it said."""
         super().__init__(what)
         self.answer = answer
 
 
 def expect(answer: Answer, *statuses: int) -> Answer:
-    """Return an answer that is as it must be."""
+    """Return an answer with one of the statuses; raise Refused otherwise."""
     if answer.status not in statuses:
         what = f"answered {answer.status}, not {statuses}: {answer.body[:500]!r}"
         raise Refused(answer, what)
@@ -162,10 +157,9 @@ def expect(answer: Answer, *statuses: int) -> Answer:
 
 
 class OperationGenerator:
-    """Thinks of acts that an archive must not refuse."""
+    """Generates random operations that an archive must not refuse."""
 
     def __init__(self, seed: int) -> None:
-        """Think by a seed."""
         self.rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
         self._number = 0
 
@@ -175,11 +169,11 @@ class OperationGenerator:
     )
 
     def any(self, state: ExpectedState) -> Operation:
-        """Return some act."""
+        """Return an operation of a random kind."""
         return self.operation(self.rng.choice(self.KINDS), state)
 
     def operation(self, kind: str, state: ExpectedState) -> Operation:
-        """Return an act of a kind, or a deposit where there is nothing to do it to."""
+        """Return an operation of a kind, or a deposit if there is no suitable item."""
         self._number += 1
         originals = state.originals()
         if kind == "reserve":
@@ -194,7 +188,7 @@ class OperationGenerator:
         return self._related(kind, label, state)
 
     def _related(self, kind: str, label: str, state: ExpectedState) -> Deposit:
-        """Return a deposit that has to do with what is there, if something is."""
+        """Return a deposit that is related to an existing item, if there is one."""
         newest = [one for one in state.originals() if not state.items[one].next]
         free = set(LANGUAGES) - state.languages(label) if label else set()
         if kind == "edition" and newest:

@@ -2,7 +2,7 @@
 
 Of a file it leaves what was synced, of a folder the names that were there when it was synced; of
 what came later all, nothing, or some. A rename takes place or not, for both folders at once, as in
-every file system that keeps a journal; without one a rename may lose the file, and so may we.
+every journaling file system; without a journal a rename may lose the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ class Node:
     __slots__ = ("content", "entries", "modified", "moves")
 
     def __init__(self, entries: dict[str, Node] | None = None) -> None:
-        """Begin with something of which nothing was synced."""
         self.entries = entries
         """Of a folder, the names in it."""
         self.content = b""
@@ -40,10 +39,10 @@ class Node:
 
 
 class PowerLossTree:
-    """A folder that knows what a power loss would leave of it."""
+    """A folder that computes what a power loss would leave of it."""
 
     def __init__(self, root: Path, *, careless: bool) -> None:
-        """Take all that is there for durable; `careless` is a disk that syncs no folder."""
+        """Start with all files durable; a `careless` disk syncs no folder."""
         self._root = root
         self._careless = careless
         self._run_child: dict[int, Node] = {}
@@ -64,7 +63,7 @@ class PowerLossTree:
         return self._run_child.setdefault(status.st_ino, Node({} if folder else None))
 
     def sync(self, descriptor: int) -> None:
-        """Take what was synced for durable."""
+        """Mark a synced file or folder as durable."""
         place = _opened(descriptor)
         if not place.is_relative_to(self._root):
             return
@@ -91,13 +90,13 @@ class PowerLossTree:
             child.moves = []
 
     def move(self, source: Path, target: Path) -> None:
-        """Note that something gets another name."""
+        """Note a rename."""
         if source.is_relative_to(self._root) and source.exists():
             places = self._node(source.parent), source.name, self._node(target.parent), target.name
             self._node(source).moves.append(places)
 
     def last_name(self, path: Path, folder: int | None = None) -> int:
-        """Return the number of what has no other name than this; 0 if there is no such thing."""
+        """Return the inode of a folder or of a file with one name; 0 otherwise."""
         try:
             status = os.stat(path, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -105,11 +104,11 @@ class PowerLossTree:
         return status.st_ino if stat.S_ISDIR(status.st_mode) or status.st_nlink == 1 else 0
 
     def forget(self, number: int) -> None:
-        """Note that something has lost its last name: its number may be given to another."""
+        """Forget an inode that has lost its last name, as its number may be used again."""
         self._run_child.pop(number, None)
 
     def write_survivors(self, rng: random.Random, kept: float, into: Path) -> None:
-        """Write down what a power loss at this moment would leave."""
+        """Write what a power loss at this moment would leave."""
         coins: dict[int, bool] = {}
 
         def is_kept(node: Node) -> bool:
@@ -132,7 +131,7 @@ class PowerLossTree:
             old, new = node.entries.get(name), there.get(name)
             changed = new if new is not None else old
             assert changed is not None
-            # Where nobody knows what it has become, it is as it was.
+            # Where the new state is unknown, the old one is left.
             chosen = new if place is not None and (new is old or is_kept(changed)) else old
             if chosen is not None:
                 inner = place / name if place is not None and chosen is new else None
@@ -144,7 +143,7 @@ def _listed(folder: Path) -> Iterator[Path]:
 
 
 def install_power_loss(failpoint: Failpoint, data: Path, *, careless: bool = False) -> None:
-    """Put this process on a disk whose power the trap can cut."""
+    """Run this process on a disk whose power the failpoint can cut."""
     tree = PowerLossTree(data, careless=careless)
     disk = PowerLossDisk("powered", failpoint.pass_or_fail)
     _DISKS.append(disk)
@@ -168,7 +167,7 @@ def install_power_loss(failpoint: Failpoint, data: Path, *, careless: bool = Fal
 
 
 class _TrackedCalls:
-    """The calls of `os` that the tree must know of; one at a time, or it would mix them up."""
+    """The calls of `os` that the tree tracks, one at a time."""
 
     def __init__(self, tree: PowerLossTree) -> None:
         self.lock = RLock()
@@ -176,7 +175,7 @@ class _TrackedCalls:
         self._fsync, self._rename = os.fsync, os.rename
 
     def replace(self) -> None:
-        """Put them in the place of the real ones."""
+        """Replace the calls of `os`."""
         names = vars(os)
         names["fsync"] = self.fsync
         names["unlink"] = names["remove"] = partial(self.remove, os.unlink)

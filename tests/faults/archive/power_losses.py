@@ -16,7 +16,7 @@ from tests.faults.sites import ReportProgress, Site
 def lose_power(
     site: Site, size: int, seed: int, report_progress: ReportProgress, variant: str = POWERED
 ) -> Figures:
-    """Lose power so many times."""
+    """Lose power `size` times."""
     campaign = Campaign(site, seed, variant)
     while campaign.figures.kills < size:
         with campaign.session() as session:

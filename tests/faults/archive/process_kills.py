@@ -40,7 +40,6 @@ class Campaign:
     def __init__(
         self, site: Site, seed: int, twin: str = "", kind: type[Session] = Session
     ) -> None:
-        """Get ready."""
         self._kind = kind
         self.figures = Figures()
         self.counts: Counter[str] = Counter()
@@ -51,7 +50,7 @@ class Campaign:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Lend an archive that runs, with something in it; count what happened to it."""
+        """Yield a session on a running archive with three items; add up its figures."""
         self._number += 1
         seed = self._seed * 1_000_003 + self._number
         if isinstance(self._site, PostgresSite):
@@ -72,7 +71,7 @@ class Campaign:
                 self.figures.labels += 2 * len(session.state.items) + len(session.state.reserved)
 
     def report(self) -> Figures:
-        """Say what was done."""
+        """Return the figures, with notes."""
         self.figures.notes = ", ".join(
             f"{count} {what}" for what, count in self.counts.most_common()
         )
@@ -80,12 +79,12 @@ class Campaign:
 
 
 WAYS: Final = ("act", "last request", "step", "step of all", "answer")
-"""After the begin of what the archive dies, or at which step."""
+"""Start of the delay after which the archive is killed, or the step at which."""
 
 
 @dataclass(frozen=True, slots=True)
 class KillPlan:
-    """Which acts are disturbed, and how."""
+    """Kinds of operations during which the archive is killed, and how."""
 
     kinds: tuple[str, ...] = OperationGenerator.KINDS
     ways: tuple[str, ...] = WAYS
@@ -143,7 +142,7 @@ def _kill_once(session: Session, plan: KillPlan) -> None:
 def kill_at_every_step(
     site: Site, size: int, seed: int, report_progress: ReportProgress
 ) -> Figures:
-    """Kill at each step of the last request of each kind of act; `size` is how many apart."""
+    """Kill at every `size`-th step of the last request of each kind of operation."""
     campaign = Campaign(site, seed)
     steps: dict[str, int] = {}
     for kind in KINDS:
@@ -163,7 +162,7 @@ def kill_at_every_step(
 
 
 def _kill_at(session: Session, kind: str, step: int) -> bool:
-    """Kill at one step of an act; False if it does not make as many."""
+    """Kill at one step of an operation; False if it has fewer steps."""
     session.perform(session.operations.operation("deposit", session.state))
     if kind == "reserved":
         session.perform(session.operations.operation("reserve", session.state))
@@ -204,5 +203,5 @@ def kill_hasty(site: Site, size: int, seed: int, report_progress: ReportProgress
 
 
 def kill_in_place(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """The twin that writes over files."""
+    """The twin that overwrites files in place."""
     return _caught(site, size, seed, report_progress, KillPlan(("revise",), ("answer",), IN_PLACE))

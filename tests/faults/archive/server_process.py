@@ -1,8 +1,8 @@
 """An archive that can be killed and broken: `ibi archive serve`, in a process of its own.
 
-Either the command as it is, or, as a start of the command takes a second, the same command in a
-process forked from one that has imported everything, with a trap (`archive_trap`) in its way to the
-disk, on a disk whose power can be lost (`archive_power`), or as a twin (`archive_twins`).
+Either the command itself, or, as its start takes a second, the same command in a process forked
+from one that has imported everything, with a failpoint (`failpoint`), on a disk whose power can be
+lost (`power_loss_tree`), or as a twin (`twins`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.servers.archive import IP, ArchiveServer
 
 SERVER_GONE: Final = (urllib3.exceptions.HTTPError, OSError)
-"""What a client gets of a server that is killed."""
+"""Exceptions of a client whose server is killed."""
 
 
 class KillableArchive(ArchiveServer):
-    """One archive, started again and again."""
+    """One archive, which is killed and restarted."""
 
     def __init__(self, site: Site, name: str, variant: str = "", ip: str = IP) -> None:
-        """Make it; its nature is what is special about it."""
+        """Create the archive; `variant` is its twin or its kind of disk."""
         folder = site.machine.parent / name
         folder.mkdir()
         on = site.ledger if isinstance(site, PostgresSite) else ""
@@ -54,12 +54,12 @@ class KillableArchive(ArchiveServer):
         self._kill_timer: Timer | None = None
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
-        # The server imports by its environment, not by our path, which pytest has extended.
+        # The fork server imports by its environment, not by sys.path, which pytest has extended.
         with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))):
             forkserver.ensure_running()
 
     def fork(self) -> bool:
-        """Start it in a forked process; False if it fell into the trap before it was ready."""
+        """Start it in a forked process; False if the failpoint was reached too early."""
         reading, writing = self._context.Pipe(duplex=False)
         self._forked = self._context.Process(
             target=_serve, args=(self.folder, self.data, self._variant, writing), daemon=True
@@ -81,14 +81,14 @@ class KillableArchive(ArchiveServer):
         return True
 
     def kill_in(self, seconds: float) -> None:
-        """Kill its process so long from now; `end` waits for it."""
+        """Kill its process after some seconds; `end` waits for that."""
         process = self._forked or self.process
         assert process is not None
         self._kill_timer = Timer(seconds, process.kill)
         self._kill_timer.start()
 
     def end(self) -> None:
-        """Wait for the end of its process, which is killed if it still runs."""
+        """Kill its process if it still runs, and wait for its end."""
         self.kills += 1
         if self._kill_timer is not None:
             self._kill_timer.join()
@@ -105,16 +105,14 @@ class KillableArchive(ArchiveServer):
         self._forked = None
 
     def __enter__(self) -> Self:
-        """Start it."""
         self.fork()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Kill it, if it is still there."""
         self._end()
 
     def revive(self, *, forked: bool = True, again: int = 0) -> Self:
-        """Start it after a kill; if so wished, killed once more at a step of its recovery."""
+        """Restart it; kill it once more at step `again` of its recovery, if not 0."""
         if again:
             self.failpoint.set(again, KILL)
             if not self.fork():
@@ -129,7 +127,7 @@ class KillableArchive(ArchiveServer):
 
 
 def _serve(folder: Path, data: Path, variant: str, pipe: Connection) -> None:
-    """Be `ibi archive serve`."""
+    """Run `ibi archive serve` in this process."""
     exit_with_parent()
     os.dup2(pipe.fileno(), 1)
     with (folder / "log").open("ab") as log:

@@ -1,4 +1,4 @@
-"""One archive, its depositor and its judge: an act at a time, and what is there afterwards."""
+"""One archive and its depositor: operations one at a time, and checks of their results."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ _SAMPLE: Final = 3
 
 
 class Session:
-    """Acts on one archive, and remembers what it said."""
+    """Performs operations on one archive, and keeps its expected state."""
 
     def __init__(self, archive: KillableArchive, seed: int, counts: Counter[str]) -> None:
-        """Begin with an archive that has nothing."""
         self.archive = archive
         self.state = ExpectedState()
         self.operations = OperationGenerator(seed)
         self.rng = self.operations.rng
         self.counts = counts
-        """What became of the acts, by their kinds."""
+        """Number of operations by kind and by result."""
         self.interrupted: Operation | None = None
         self.named: set[str] = set()
 
     def perform(self, operation: Operation | None = None) -> Operation:
-        """Do something that nothing disturbs."""
+        """Perform an operation without a fault."""
         chosen = operation or self.operations.any(self.state)
         chosen.prepare(self.archive)
         self._acknowledge(chosen, expect(chosen.finish(self.archive), 200, 201))
@@ -52,7 +51,7 @@ class Session:
     def attempt(
         self, operation: Operation, before_finish: Callable[[], object] = lambda: None
     ) -> None:
-        """Do something while the archive may die; what it acknowledges counts."""
+        """Perform an operation while the archive may be killed."""
         self.interrupted = operation
         try:
             operation.prepare(self.archive)
@@ -64,7 +63,7 @@ class Session:
         self.interrupted = None
 
     def judge(self) -> None:
-        """Hold what is there after a start against what was said before."""
+        """Compare the state after a start with the expected state."""
         check_settled(self.archive)
         found = read_state(self.archive)
         touched = self.interrupted
@@ -84,7 +83,7 @@ class Session:
         self.interrupted = None
 
     def _check_interrupted(self, operation: Operation, found: ActualState) -> None:
-        """See that an act that was not acknowledged is there whole, or not at all."""
+        """Check that an operation that was not acknowledged is done whole, or not at all."""
         self.counts[operation.kind] += 1
         if isinstance(operation, Deposit):
             self._check_interrupted_deposit(operation, found)
@@ -139,7 +138,7 @@ class Session:
             self._resume(operation, {each["path"]: each for each in known.get("files", [])})
 
     def _resume(self, operation: Deposit, staged: dict[str, dict[str, object]]) -> None:
-        """Send what is missing, and complete: a crash costs nothing that was acknowledged."""
+        """Send the missing files, and complete: no acknowledged file may be lost."""
         for path in operation.sent:
             if not staged.get(path, {}).get("whole"):
                 raise Violation(f"the archive said that it has {path}: it has {staged.get(path)}")

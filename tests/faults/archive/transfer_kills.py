@@ -1,8 +1,8 @@
-"""ARCHIVE TRANSFER: Originals go to and fro between two archives that are killed all the time.
+"""ARCHIVE TRANSFER: Originals are transferred between two archives that are killed repeatedly.
 
-Either is killed some moment after a transfer began, or at a step of its disk, now and then both,
-and again while it recovers; and somebody undoes what was begun. A watcher asks both all the time.
-Once the receiver said that it has the Original the giver must never say so again; the giver
+The sender, the receiver or both are killed some time after a transfer began, or at a step of the
+disk, and again during recovery; some transfers are undone. A watcher asks both all the time. Once
+the receiver has answered that it has the Original, the sender must never claim it again; the sender
 is readable whenever it answers; and in the end there is one Original, whole, without any help.
 """
 
@@ -26,51 +26,48 @@ from tests.faults.figures import PATIENCE, Figures, Violation
 from tests.faults.sites import ReportProgress, Site
 
 LIFE: Final = 60
-"""Kills of one pair; then another one is begun."""
+"""Kills of one pair of archives, before a new pair is created."""
 _ITEMS: Final = 3
 _NEXT: Final = 0.02
 _MOMENT: Final = 3.0
-"""Seconds for a step that may never be reached."""
+"""Seconds to wait for a step that may never be reached."""
 _ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 
 
 @dataclass(frozen=True, slots=True)
 class TransferKillPlan:
-    """Who is killed, and how."""
+    """Which archives are killed, and how."""
 
-    victims: tuple[str, ...] = ("giver", "receiver", "receiver", "both")
+    victims: tuple[str, ...] = ("sender", "receiver", "receiver", "both")
     ways: tuple[str, ...] = ("time", "step")
     undo: float = 0.3
     twin: str = ""
 
 
 class OriginalWatcher:
-    """Asks giver and receiver without a pause who has the Original."""
+    """Asks sender and receiver repeatedly which of them has the Original."""
 
-    def __init__(self, giver: str, receiver: str, label: str) -> None:
-        """Watch one item."""
-        self._giver, self._receiver, self._label = giver, receiver, label
+    def __init__(self, sender: str, receiver: str, label: str) -> None:
+        self._sender, self._receiver, self._label = sender, receiver, label
         self._ending = Event()
         self._received = 0.0
-        """When the receiver first said that it has it."""
+        """Time of the first answer of the receiver that it has the Original."""
         self.found = ""
         self.asked = 0
         self._thread = Thread(target=self._watch)
 
     def __enter__(self) -> Self:
-        """Begin."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
         self._ending.set()
         self._thread.join()
 
     def _watch(self) -> None:
         with urllib3.PoolManager(retries=False) as http:
             while not self._ending.is_set() and not self.found:
-                for address in (self._giver, self._receiver):
+                for address in (self._sender, self._receiver):
                     with suppress(*SERVER_GONE):
                         self._ask(http, address)
 
@@ -85,16 +82,15 @@ class OriginalWatcher:
             if is_original and not self._received:
                 self._received = time.monotonic()
         elif is_original and self._received and asked > self._received:
-            self.found = f"two Originals of {self._label}: the giver claims it again"
+            self.found = f"two Originals of {self._label}: the sender claims it again"
         elif answer.status not in {302, 404} or b"no item" in answer.data:
-            self.found = f"the giver answers {answer.status}: {answer.data[:200]!r}"
+            self.found = f"the sender answers {answer.status}: {answer.data[:200]!r}"
 
 
 class ArchivePair:
-    """Two archives, their items, and who has the Original of each."""
+    """Two archives, their items, and which has the Original of each."""
 
     def __init__(self, archives: list[KillableArchive], seed: int, counts: Counter[str]) -> None:
-        """Let them trust each other, and deposit something in both."""
         self.archives = archives
         self.rng = OperationGenerator(seed).rng
         self.counts = counts
@@ -108,25 +104,25 @@ class ArchivePair:
             self.files[label], self.owners[label] = files, owner
 
     def transfer_and_kill(self, plan: TransferKillPlan) -> None:
-        """Begin a transfer, kill somebody, and see how it ends."""
+        """Start a transfer, kill one or both archives, and check the end."""
         label = self.rng.choice(sorted(self.files))
-        giver = self.owners[label]
-        [receiver] = [each for each in self.archives if each is not giver]
-        parties = {"giver": [giver], "receiver": [receiver], "both": [giver, receiver]}
+        sender = self.owners[label]
+        [receiver] = [each for each in self.archives if each is not sender]
+        parties = {"sender": [sender], "receiver": [receiver], "both": [sender, receiver]}
         victims = parties[self.rng.choice(plan.victims)]
-        with OriginalWatcher(giver.address, receiver.address, label) as watcher:
-            self._kill_meanwhile(plan, label, giver, receiver, victims)
+        with OriginalWatcher(sender.address, receiver.address, label) as watcher:
+            self._kill_meanwhile(plan, label, sender, receiver, victims)
             self._await_end(label)
         self.counts["looks"] += watcher.asked
         if watcher.found:
             raise Violation(watcher.found)
-        self._judge(label, giver, receiver)
+        self._judge(label, sender, receiver)
 
     def _kill_meanwhile(
         self,
         plan: TransferKillPlan,
         label: str,
-        giver: KillableArchive,
+        sender: KillableArchive,
         receiver: KillableArchive,
         victims: list[KillableArchive],
     ) -> None:
@@ -138,10 +134,10 @@ class ArchivePair:
                 victim.failpoint.set(self.rng.randint(1, 160), KILL)
         body = {"items": [label], "to": receiver.address, "token": self.tokens[receiver.address]}
         with suppress(*SERVER_GONE):
-            expect(giver.api("POST", "transfers", body), 202)
+            expect(sender.api("POST", "transfers", body), 202)
         if self.rng.random() < plan.undo:
             time.sleep(self.rng.uniform(0, 0.15))
-            self._undo(self.rng.choice([giver, receiver]))
+            self._undo(self.rng.choice([sender, receiver]))
         if not is_timed:
             self._wait_for_step(victims)
         for victim in victims:
@@ -159,7 +155,7 @@ class ArchivePair:
                 self.counts["undoings"] += 1
 
     def _wait_for_step(self, victims: list[KillableArchive]) -> None:
-        """Wait until all are killed, or until it is over, as they make fewer steps for it."""
+        """Wait until an archive is killed, or the transfer ends with fewer steps."""
         until = time.monotonic() + _MOMENT
         while time.monotonic() < until:
             triggered = [victim.failpoint.triggered for victim in victims]
@@ -172,7 +168,7 @@ class ArchivePair:
             time.sleep(_NEXT)
 
     def _await_end(self, label: str) -> None:
-        """Wait until it has ended; sometimes nobody helps, not even by asking to try now."""
+        """Wait until the transfer has ended, mostly with requests to retry at once."""
         helps = self.rng.random() < 0.8
         until = time.monotonic() + PATIENCE
         while rows := [(each, row) for each in self.archives for row in _open(each)]:
@@ -183,23 +179,23 @@ class ArchivePair:
                     expect(archive.api("POST", f"transfers/{row['id']}"), 202, 409)
             time.sleep(_NEXT)
 
-    def _judge(self, label: str, giver: KillableArchive, receiver: KillableArchive) -> None:
+    def _judge(self, label: str, sender: KillableArchive, receiver: KillableArchive) -> None:
         states = {each.address: _states(each, label) for each in self.archives}
         owners = [each for each in self.archives if states[each.address][:1] == ["Original"]]
         if len(owners) != 1:
             raise Violation(f"the Original of {label} is in {len(owners)} archives: {states}")
         for archive in self.archives:
             found = states[archive.address]
-            if len(set(found)) > 1 or (not found and archive is giver):
+            if len(set(found)) > 1 or (not found and archive is sender):
                 raise Violation(f"{label} is there by halves: {states}")
             for path, content in self.files[label].items() if found else ():
                 answer = archive.get(f"/col/{label}/doc/{path}")
                 if (answer.status, answer.body) != (200, content):
                     raise Violation(f"{path} of {label} is not what it was: {answer.status}")
         moved = owners[0] is receiver
-        last = giver.api("GET", "transfers?limit=1").json()["transfers"]
+        last = sender.api("GET", "transfers?limit=1").json()["transfers"]
         if moved and (not last or last[0]["state"] != "done"):
-            raise Violation(f"{label} moved, and the giver does not know: {last}")
+            raise Violation(f"{label} moved, and the sender does not know: {last}")
         self.counts["moved" if moved else "stayed"] += 1
         self.owners[label] = owners[0]
 
@@ -211,7 +207,7 @@ def _open(archive: KillableArchive) -> list[dict[str, Any]]:
 
 
 def _states(archive: KillableArchive, label: str) -> list[str]:
-    """Return the state of an item and of what describes it; nothing if it is not there."""
+    """Return the states of an item and of its metadata; empty if it is not there."""
     answer = expect(archive.api("GET", f"items/{label}"), 200, 404)
     if answer.status == 404:
         return []
@@ -272,7 +268,7 @@ def _caught(
 
 
 def kill_selfish(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """The twin that takes back what it handed over when nobody answers."""
+    """The twin that takes back what it handed over if the receiver does not answer."""
     return _caught(site, size, seed, report_progress, SELFISH)
 
 

@@ -1,6 +1,6 @@
-"""Archives with one safeguard switched off: on them the suite must find what it looks for.
+"""Twins: archives with one safeguard switched off, whose violations the suite must find.
 
-That a sync is waited for cannot be shown by a kill: what was written stays in the kernel's memory.
+A missing sync cannot be shown by a kill, as written bytes stay in the kernel's memory.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ POWERED, CARELESS = "powered", "careless"
 SELFISH, FORGETFUL = "selfish", "forgetful"
 
 _HALF: Final = 0.02
-"""Seconds for which a file that is written in place is half a file."""
+"""Seconds for which a file written in place is incomplete."""
 
 
 def _no_journal() -> None:
-    """Carry changes out at once: nobody knows afterwards what was meant."""
+    """Carry out changes without an entry in the journal."""
     decide = FolderStore.decide
 
     def undecided(self: FolderStore, change: Change) -> None:
@@ -52,7 +52,7 @@ def _no_journal() -> None:
 
 
 def _hasty() -> None:
-    """Say that an item is changed or deleted, and do it a moment later."""
+    """Acknowledge a change or deletion, and carry it out later."""
     make = Archive.make
 
     def later(self: Archive, change: Change) -> None:
@@ -70,7 +70,7 @@ def _hasty() -> None:
 
 
 def _in_place() -> None:
-    """Write new bytes over the old ones."""
+    """Overwrite files in place."""
 
     def put(self: FolderStore, change: Any, folder: Path, path: str) -> None:  # noqa: ANN401  # as there
         source, target = self.staging.files_of(change.deposit) / path, folder / "doc" / path
@@ -94,7 +94,7 @@ def _in_place() -> None:
 
 
 def _unhealed() -> None:
-    """After a failure, go on as if nothing had been decided."""
+    """Do not finish the journal after a failure."""
     settle = Archive.settle
 
     def once(self: Archive) -> None:
@@ -106,7 +106,7 @@ def _unhealed() -> None:
 
 
 def _selfish() -> None:
-    """Take an Original back that was handed over, when the receiver does not answer."""
+    """Take back an Original that was handed over if the receiver does not answer."""
     say = TransferSender.say
 
     def alone(self: TransferSender, exchange: TransferRecord, *, undo: bool) -> TransferReply:
@@ -123,7 +123,7 @@ def _selfish() -> None:
 
 
 def _forgetful() -> None:
-    """Accept an Original, and do not remember by which transfer."""
+    """Accept an Original without recording the transfer."""
     accepted = transfer.accepted
 
     def forgotten(item: Item, id_: str) -> Item:

@@ -1,4 +1,4 @@
-"""CLOCK and SNAPSHOT: a wall clock that somebody sets, and a machine that wakes up in its past.
+"""CLOCK: a wall clock that is set back and forward.
 
 The workers' limits are narrow, 4 s ahead and 1 s behind and stretches of 50 ms, so that within
 minutes every case comes up many times: steps that pass unnoticed, that are waited for, and that are
@@ -44,8 +44,8 @@ def step_clock(site: Site, size: int, seed: int, report_progress: ReportProgress
                 pool.set_clock(right + far, refused=True)
                 refused += 1
             else:
-                # Forward a little more than back: a clock that only swings keeps them waiting. And
-                # never so far from where the last label was given that an operator must confirm it.
+                # Forward a little more than back, or the workers would only wait; and never so far
+                # from the last label that an operator must confirm it.
                 if pool.figures.labels > labels:
                     known, labels = right, pool.figures.labels
                 furthest = pool.rng.choice([1, 6, 20, 50, 50, 300, 1500]) * MILLISECOND
@@ -93,7 +93,7 @@ def step_clock_forgetful(
             pool.collect_until(lambda handle=handle: handle.given > 3, "labels")  # type: ignore[misc]
             pool.collect(0.2)
             pool.kill(handle)
-            # The next one lives through the same time again.
+            # The next worker sees the same time again.
             pool.set_clock(site.control.offset - (time.monotonic_ns() - start))
             report_progress(f"{number} steps back, {pool.figures.labels:,} labels")
             if pool.figures.duplicates:

@@ -23,13 +23,13 @@ from tests.faults.sqlite_disks import DISK_FULL, SYNC_FAILS, WORKING, WRITE_FAIL
 
 LIMITS: Final = ReservationLimits(stretch=200_000_000)
 STRETCH: Final = 0.3
-"""Seconds after which no minter has anything left of a stretch."""
+"""Seconds after which every stretch is used up."""
 
 _TMPFS: Final = "size=2m"
 
 
 def fail_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """EIO at sync, EIO at write, and ENOSPC, from a disk that is told to."""
+    """Let a simulated disk fail: EIO at sync, EIO at write, and ENOSPC."""
     with _two(site, seed, failing_disk=True) as pool:
         for number in range(1, size + 1):
             site.control.fault = pool.rng.choice([SYNC_FAILS, WRITE_FAILS, DISK_FULL])
@@ -65,7 +65,7 @@ def stop_server(site: Site, size: int, seed: int, report_progress: ReportProgres
 
 
 def _two(site: Site, seed: int, *, failing_disk: bool = False) -> WorkerPool:
-    """Return two workers on a ledger, with something to lose."""
+    """Return a pool of two workers that have given labels."""
     pool = WorkerPool(
         site, seed, limits=LIMITS, granularities=FINE, rest=0.002, failing_disk=failing_disk
     )
@@ -79,7 +79,7 @@ def _two(site: Site, seed: int, *, failing_disk: bool = False) -> WorkerPool:
 
 
 def _check_stands_still(pool: WorkerPool) -> None:
-    """See that both workers are refused, and when their stretches are over nothing comes."""
+    """Check that both workers are refused, and give nothing after their stretches."""
     before = {handle.number: handle.refusals["LedgerUnavailableError"] for handle in pool.handles}
     pool.collect_until(
         lambda: all(
@@ -104,7 +104,7 @@ def _check_goes_on(pool: WorkerPool) -> None:
 
 
 def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """A file system that is really full; in a mount namespace, so that nothing is left behind."""
+    """Fill a real file system, in a mount namespace, so that nothing is left behind."""
     assert isinstance(site, SqliteSite)
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]
     inside = [
@@ -138,15 +138,14 @@ NO_MOUNT: Final = 77
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
-    """Fill the disk up and empty it again, while two workers mint on it."""
+    """Fill and empty the disk, while two workers mint on it."""
     ballast = folder / "ballast"
     with _two(SqliteSite(folder), seed) as pool:
         for _ in range(size):
             before = pool.figures.refusals["LedgerUnavailableError"]
 
             def refused(before: int = before) -> bool:
-                # Again and again: a ledger that cannot grow puts its log in order, and so makes
-                # itself a little room.
+                # Repeatedly: a checkpoint of a ledger that cannot grow frees a little room.
                 fill_up(ballast)
                 return pool.figures.refusals["LedgerUnavailableError"] > before + 5
 
@@ -157,7 +156,7 @@ def _fill(folder: Path, size: int, seed: int) -> Figures:
 
 
 def fill_up(ballast: Path, room: int = 0) -> None:
-    """Let a file grow until the disk is full, or all but so many bytes are."""
+    """Let a file grow until the disk is full, except for `room` bytes."""
     with ballast.open("ab", buffering=0) as file:
         try:
             while file.write(bytes(4096)) == 4096:

@@ -1,7 +1,7 @@
 """FORK: parent and children with one minter, which the parent had warmed up.
 
-os.fork copies the stretch that the parent holds. The minter notices, and a child begins anew; the
-twin does not notice.
+os.fork copies the stretch that the parent holds. The minter notices the fork, and a child reserves
+its own; the twin does not notice.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from tests.faults.sites import ReportProgress, Site
 CHILDREN: Final = 3
 CALLS: Final = 6
 LIMITS: Final = ReservationLimits(stretch=300_000_000)
-"""Shorter than by default: four who share a ledger wait for each other's stretches."""
+"""Shorter than by default: four minters on a ledger wait for each other's stretches."""
 _ENOUGH: Final = 100_000_000
-"""Nanoseconds that are left of the stretch when the children come."""
+"""Nanoseconds that must be left of the stretch at the fork."""
 
 
 def run_family(assignment: Assignment, pipe: Connection) -> None:
-    """Warm a minter up, fork, and mint with it in all processes at once; again and again."""
+    """Mint, fork, and mint with the same minter in all processes; repeatedly."""
     exit_with_parent()
     worker = Worker(assignment, pipe)
     minter = worker.open()
@@ -58,7 +58,7 @@ def run_unnoticed_family(assignment: Assignment, pipe: Connection) -> None:
 
 
 def _warm_up(worker: Worker, minter: Minter) -> None:
-    """Mint until a stretch is reserved: a child must have something to inherit."""
+    """Mint until a stretch is reserved, which children inherit."""
     mark = 0
     while mark < time.time_ns() + _ENOUGH:
         worker.serve(minter)
@@ -69,7 +69,7 @@ def _run_child(worker: Worker, minter: Minter) -> None:
     try:
         _work(worker, minter)
     except BrokenPipeError:
-        os._exit(0)  # the harness has seen enough
+        os._exit(0)  # the suite has closed the pipe
     except BaseException:  # noqa: BLE001  # whatever it is, a child must not become a parent
         traceback.print_exc(file=sys.stderr)
         os._exit(1)
@@ -84,7 +84,7 @@ def _work(worker: Worker, minter: Minter) -> None:
 def fork(
     site: Site, size: int, seed: int, report_progress: ReportProgress, body: Body = run_family
 ) -> Figures:
-    """A family of four, founded again and again."""
+    """Fork a family of four processes, repeatedly."""
     careless = body is run_unnoticed_family
     twin = {"twin": "careless"} if careless else {}
     with WorkerPool(site, seed, granularities=("auto", "0.001"), limits=LIMITS, **twin) as pool:

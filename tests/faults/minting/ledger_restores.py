@@ -2,8 +2,8 @@
 
 What is noticed: the entry was written less often than this minter saw, or than the machine's
 folder remembers. Then nothing is given out until the newest ledger is back or an operator confirms;
-what a running minter has left of its stretch, a second by default, it still gives out: it knows
-that nobody else has that.
+what a running minter has left of its stretch, a second by default, it still gives out: no other
+minter can have that.
 
 What cannot be noticed:
 - An old copy when the machine's folder is lost too, or on another machine. Then labels start after
@@ -32,10 +32,10 @@ from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite, c
 
 LIMITS: Final = ReservationLimits(stretch=100_000_000)
 STRETCH: Final = 0.15
-"""Seconds after which no minter has anything left of a stretch."""
+"""Seconds after which every stretch is used up."""
 
 IN_A_ROW: Final = 30
-"""Refusals without a label in between: then the stretch is at an end, on a slow machine too."""
+"""Successive refusals that show that the stretch is used up, on a slow machine too."""
 
 NOTICED: Final = ("LedgerRestoredError", "LedgerUnavailableError")
 
@@ -45,7 +45,7 @@ Case = Callable[[WorkerPool], None]
 def restore(
     site: Site, size: int, seed: int, report_progress: ReportProgress, cases: tuple[Case, ...] = ()
 ) -> Figures:
-    """Put old copies back in every way, again and again; all labels of all cases are compared."""
+    """Restore old copies in every way, repeatedly; all labels of all cases are compared."""
     cases = cases or (SQLITE if isinstance(site, SqliteSite) else POSTGRES)
     with WorkerPool(site, seed, limits=LIMITS, granularities=FINE, rest=0.002) as pool:
         for number in range(1, size + 1):
@@ -63,7 +63,7 @@ def restore(
 
 
 def _busy(pool: WorkerPool) -> WorkerHandle:
-    """Start a minter, and let it get into its stretch."""
+    """Start a minter, and wait until it has a stretch."""
     handle = pool.start()
     pool.collect_until(lambda: handle.given > 3, "labels")
     pool.collect(pool.rng.uniform(0.05, STRETCH))
@@ -71,7 +71,7 @@ def _busy(pool: WorkerPool) -> WorkerHandle:
 
 
 def _check_refused(pool: WorkerPool, handle: WorkerHandle) -> None:
-    """See that nothing is given out once its stretch is at an end, and why."""
+    """Check that minting is refused once the stretch is used up."""
     given, before = -1, 0
 
     def is_refused() -> bool:
@@ -110,7 +110,7 @@ def _copy(pool: WorkerPool, name: str) -> Path:
 
 
 def _put(pool: WorkerPool, folder: Path) -> None:
-    """Put a copy in the place of files that nobody uses."""
+    """Replace the files of a ledger that is not in use."""
     for path in (*_here(pool).files, Path(f"{pool.site.ledger}-shm")):
         path.unlink(missing_ok=True)
     for path in folder.iterdir():
@@ -118,7 +118,7 @@ def _put(pool: WorkerPool, folder: Path) -> None:
 
 
 def _in_place(pool: WorkerPool) -> None:
-    """By SQLite's own means, while a minter runs."""
+    """By the backup API of SQLite, while a minter runs."""
     handle = _busy(pool)
     old = _copy(pool, "old")
     pool.collect(STRETCH)
@@ -179,7 +179,7 @@ def _between_runs(pool: WorkerPool) -> None:
 
 
 def _with_the_memory_lost(pool: WorkerPool) -> None:
-    """The machine's folder is gone too: nobody can notice, and the clock is what helps."""
+    """The machine folder is lost too: it cannot be noticed, and only the clock helps."""
     pool.kill(_busy(pool))
     old = _copy(pool, "old")
     pool.kill(_busy(pool))

@@ -2,7 +2,7 @@
 
 A real one needs a hypervisor. Here the minter's memory, the ledger and the machine's folder are put
 back by hand, and the uptime goes on from where it was: all that a restored guest has. What cannot
-be noticed: a guest whose wall clock lags like its uptime until somebody sets it.
+be noticed: a guest whose wall clock lags like its uptime until it is set.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class LaggingClock:
     """The machine's clocks, with an uptime that a restored machine takes up again."""
 
     def __init__(self) -> None:
-        """Begin with the machine's own."""
         self.lag = 0
         self._system = system = SystemClock()
         self.wall, self.boot, self.sleep = system.wall, system.boot, system.sleep
@@ -50,7 +49,7 @@ class LaggingClock:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a machine was at one moment."""
+    """The state of a machine at one moment."""
 
     uptime: int
     memory: dict[str, Any]
@@ -59,10 +58,9 @@ class Snapshot:
 
 
 class Guest:
-    """A machine with one minter on it."""
+    """A virtual machine with one minter."""
 
     def __init__(self, site: Site, rng: random.Random, figures: Figures) -> None:
-        """Start it."""
         self._site = site
         self._rng = rng
         self._figures = figures
@@ -77,7 +75,7 @@ class Guest:
         self._memory = self.minter._allocator.__dict__  # noqa: SLF001  # what a snapshot holds
 
     def live(self, nanoseconds: int) -> None:
-        """Mint for so long."""
+        """Mint for some nanoseconds, or one call for 0."""
         end = time.time_ns() + nanoseconds
         while not nanoseconds or time.time_ns() < end:
             for label in self.minter.mint_many(self._rng.choice([1, 1, 1, 7])):
@@ -108,7 +106,7 @@ class Guest:
         return lambda: site.script(PUT.format(name="old"))
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Put the machine back, with a clock that goes on."""
+        """Restore the machine, with a clock that continues."""
         self._ledger.pause()
         for path, data in snapshot.files.items():
             # In place: an open descriptor of a restored process sees the restored file.
@@ -125,7 +123,7 @@ class Guest:
 def snapshot(
     site: Site, size: int, seed: int, report_progress: ReportProgress, *, careless: bool = False
 ) -> Figures:
-    """A machine that is put back by 20 ms to 1.5 s, again and again."""
+    """Restore a machine to a state 20 ms to 1.5 s ago, repeatedly."""
     rng = random.Random(seed)  # noqa: S311  # reproducible, not secret
     figures = Figures()
     guest = Guest(site, rng, figures)
@@ -152,5 +150,5 @@ def snapshot(
 
 
 def snapshot_careless(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """The twin of SNAPSHOT: a minter that does not hold the wall clock against the uptime."""
+    """The twin of SNAPSHOT: a minter that does not compare the wall clock with the uptime."""
     return snapshot(site, size, seed, report_progress, careless=True)

@@ -1,9 +1,9 @@
 """POWER: what a power loss leaves of a SQLite ledger, at any point of its work.
 
-The disk of `disks.PoweredDisk` knows which sectors were synced. At random moments, before a write
-or a sync, a power loss is computed: the files as they would be found. Their mark must cover every
-label that had been given out by then. Now and then the loss takes place: minting goes on from what
-is left, on a machine that has started anew and remembers nothing.
+The disk, `sqlite_disks.PowerLossDisk`, knows which sectors were synced. At random moments, before a
+write or a sync, a power loss is computed: the files as they would be found. Their mark must cover
+every label that had been given out by then. Now and then the loss takes place: minting goes on from
+what is left, on a machine that has started anew and remembers nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIMITS: Final = ReservationLimits(stretch=3_000_000)
 
 
 class BusySqlite(Sqlite):
-    """Copies the log into the database every few steps, so that losses fall into that too."""
+    """Checkpoints often, so that power losses fall into checkpoints too."""
 
     pragma = "PRAGMA wal_autocheckpoint = 30"
 
@@ -53,24 +53,22 @@ class CarelessSqlite(BusySqlite):
 
 
 class RestartedClock:
-    """The machine's clocks; the machine was started so many times."""
+    """The machine's clocks, with a boot id for each start."""
 
     def __init__(self) -> None:
-        """Start it."""
         self.starts = 1
         system = SystemClock()
         self.wall, self.uptime, self.sleep = system.wall, system.uptime, system.sleep
 
     def boot(self) -> str:
-        """Name this run."""
+        """Return the id of this start of the machine."""
         return f"run {self.starts}"
 
 
 class PowerLossRun:
-    """One machine on one disk, and the power losses it might have."""
+    """One machine on one disk, and the power losses that are computed for it."""
 
     def __init__(self, site: SqliteSite, seed: int, sqlite: type[Sqlite]) -> None:
-        """Plug it in."""
         self.figures = Figures()
         self.losses = self.restarts = self.worst = 0
         self._site = site
@@ -117,7 +115,7 @@ class PowerLossRun:
             self._given.append(label.nanoseconds)
 
     def judge(self) -> None:
-        """Hold what each loss would have left against what had been given out."""
+        """Compare the mark after each computed loss with the labels given before it."""
         found, self._found = self._found, []
         for given, files in found:
             latest = self._given[given - 1] if given else NOTHING
@@ -150,7 +148,7 @@ class PowerLossRun:
         return folder / Path(self._site.ledger).name
 
     def _restart(self, files: dict[str, bytes]) -> None:
-        """Let the loss take place."""
+        """Restart the machine from what the loss left."""
         self.restarts += 1
         self._clock.starts += 1
         self.minter.close()
@@ -172,7 +170,7 @@ def lose_power(
     report_progress: ReportProgress,
     sqlite: type[Sqlite] = BusySqlite,
 ) -> Figures:
-    """Lose power so many times."""
+    """Compute `size` power losses."""
     assert isinstance(site, SqliteSite)
     run = PowerLossRun(site, seed, sqlite)
     figures = run.figures

@@ -1,7 +1,7 @@
-"""KILL and STOP: processes that end, or sleep, at any point of their work.
+"""KILL and STOP: processes that are killed or stopped at any point of their work.
 
-Eight share one ledger, so each step of each is between steps of others. A lone minter reserves a
-stretch ahead, which a kill leaves behind: the next one starts after it.
+Eight workers share one ledger, so their steps interleave. A lone minter reserves a stretch ahead,
+which a kill leaves behind: the next one starts after it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.faults.sites import ReportProgress, Site
 EIGHT: Final = 8
 LIFE: Final = (0.005, 0.3)
 STRETCH: Final = 1.0
-"""Seconds that a lone minter reserves, by default."""
+"""Seconds that a lone minter reserves by default."""
 
 
 def kill_eight(
@@ -32,9 +32,9 @@ def kill_eight(
 ) -> Figures:
     """Eight workers on one ledger, each killed after 5 to 300 ms and followed by another.
 
-    A quarter of them is killed wherever they are, some before they have opened the ledger; the
-    others so long after their first label, or else most would die waiting for it. All granularities
-    are fine: eight who want more than 1/r labels a second wait for each other, not for the dead.
+    A quarter of them is killed at any time, some before they have opened the ledger; the others
+    that long after their first label, as most would be killed while waiting for it. All
+    granularities are fine: else eight workers would mostly wait for each other.
     """
     fine = (*FINE, "0.000000001")
     with WorkerPool(site, seed, limits=limits or ReservationLimits(), granularities=fine) as pool:
@@ -67,7 +67,7 @@ def kill_eight(
 def kill_eight_short_stretches(
     site: Site, size: int, seed: int, report_progress: ReportProgress
 ) -> Figures:
-    """The same with stretches of 20 ms: they come and go, so more kills fall between two steps."""
+    """The same with stretches of 20 ms, so that more kills fall between two reservations."""
     return kill_eight(site, size, seed, report_progress, ReservationLimits(stretch=20_000_000))
 
 
@@ -81,10 +81,10 @@ def kill_one(site: Site, size: int, seed: int, report_progress: ReportProgress) 
 
 
 def kill_undurable(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """The twin of KILL: a ledger that says "durable" and only remembers."""
+    """The twin of KILL: a ledger that reports a step as durable, and keeps it in memory."""
     with WorkerPool(site, seed, twin=UNDURABLE, granularities=("0.001",), rest=0.0002) as pool:
         while pool.figures.kills < size and not pool.figures.duplicates:
-            # It dies soon after a whole second, whose short label the next one would like to have.
+            # It is killed soon after a whole second, whose short label the next would give again.
             _start_and_kill(pool, 1.1 - time.time() % 1)
             report_progress(f"{pool.figures.kills} of {size} kills, {pool.figures.labels:,} labels")
     return pool.figures
@@ -100,7 +100,7 @@ def _start_and_kill(pool: WorkerPool, seconds: float) -> None:
 def stop(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
     """Workers that are stopped, overtaken by others, and go on.
 
-    Mostly one runs alone: it has a stretch of its own when it is stopped, and wakes up in the
+    Mostly one runs alone: it has a stretch of its own when it is stopped, and continues in the
     middle of the stretch of another, or when its own is long over.
     """
     with WorkerPool(site, seed, rest=0.0005) as pool:
@@ -115,7 +115,7 @@ def stop(site: Site, size: int, seed: int, report_progress: ReportProgress) -> F
             halted: list[WorkerHandle] = [handle for handle in running if handle not in chosen]
             woken = [handle for handle in chosen if handle not in running]
             now = time.monotonic()
-            # At once, and in this order: for a moment the old and the new are both at work.
+            # In this order: for a moment the old and the new workers both run.
             pool.signal(woken, signal.SIGCONT)
             pool.collect(pool.rng.choice([0.0, 0.05]))
             pool.signal(halted, signal.SIGSTOP)

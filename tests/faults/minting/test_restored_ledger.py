@@ -1,4 +1,4 @@
-"""Ways in which an old copy of the ledger gets into use while somebody holds instants after it."""
+"""An old copy of the ledger is restored while a minter holds later instants."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ Opened = Callable[[str], Minter]
 
 
 class StoppableClock(FakeClock):
-    """A clock that stands still while it is stopped; until it goes again, nobody's sleep ends."""
+    """A clock that can be stopped; no sleep ends until it runs again."""
 
     def __init__(self) -> None:
-        """Begin at the start of a second."""
         super().__init__(1_700_000_000 * SECOND)
         self.goes = Event()
         self.goes.set()
@@ -117,7 +116,7 @@ def test_it_is_confirmed_while_callers_wait_for_their_instants(
         other.confirm()
         given: list[Minted] = [other.mint() for _ in range(3)]
         for future in waiting:
-            with suppress(LedgerUnavailableError):  # who came again found the file replaced
+            with suppress(LedgerUnavailableError):  # its retry found the file replaced
                 given.append(future.result())
     assert len(set(given)) == len(given)
 

@@ -1,4 +1,4 @@
-"""Minters with one safeguard switched off: on them the suite must find what it looks for."""
+"""Twins: minters with one safeguard switched off, whose violations the suite must find."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ UNDURABLE, FORGETFUL = "undurable", "forgetful"
 
 
 class UndurableLedger(SqlLedger):
-    """Says that a step is durable when it only remembers it: the database keeps the first one."""
+    """Reports every step as durable, and stores only the first one."""
 
     def __init__(self, database: Database) -> None:
-        """Remember nothing yet."""
         super().__init__(database)
         self._remembered: Entry | None = None
 
@@ -42,17 +41,16 @@ class UndurableLedger(SqlLedger):
 
 
 class ForgetfulLedger(SqlLedger):
-    """Does not tell a newcomer up to where labels were given: it has to trust the clock alone."""
+    """Hides the mark from a new minter, which then relies on the clock alone."""
 
     def __init__(self, database: Database) -> None:
-        """Expect a newcomer."""
         super().__init__(database)
         self._is_new = True
 
     def settle(
         self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
     ) -> Entry:
-        """Settle, the first time as if nobody had been there before."""
+        """Settle, the first time without the mark."""
 
         def forget(entry: Entry) -> Commitment | None:
             return decide(replace(entry, mark=None, seen=None) if self._is_new else entry)
@@ -63,14 +61,13 @@ class ForgetfulLedger(SqlLedger):
 
 
 class ForgetfulMachine:
-    """Knows that the prefix was used with this ledger, but not how often nor up to where."""
+    """Has a witness of the ledger, but without generation and mark."""
 
     def __init__(self, machine: Machine) -> None:
-        """Stand before the real one."""
         self._machine = machine
 
     def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
-        """Claim the prefixes, without a memory."""
+        """Claim the prefixes, with an empty witness."""
         return _ForgetfulClaim(self._machine.claim(prefixes, ledger, place), ledger)
 
 
@@ -84,7 +81,7 @@ class _ForgetfulClaim:
         return Witness(self._ledger, 0, 0)
 
     def note(self, witness: Witness) -> None:
-        """Forget it."""
+        """Store nothing."""
 
 
 LEDGERS: Final[dict[str, type[SqlLedger]]] = {

@@ -1,7 +1,7 @@
-"""A minting process of the fault suite: what it gives out, it tells through a pipe.
+"""A minting process of the fault suite, which reports the labels that it gives through a pipe.
 
-A line is what a client saw. It leaves in one unbuffered write no longer than PIPE_BUF, so a kill
-loses it or leaves it whole. Everything else a worker could say, its memory included, dies with it.
+A line of the report is what a client saw. It is one unbuffered write no longer than PIPE_BUF, so a
+kill loses it or leaves it whole. Everything else in the worker is lost with it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ FINE: Final = ("auto", "0.001", "0.000001")
 BATCHES: Final = (2, 7, 30, 170)
 
 _LONGEST: Final = 180
-"""Labels a line, at 20 bytes each: PIPE_BUF is 4096."""
+"""Maximal labels in a line, at 20 bytes each: PIPE_BUF is 4096."""
 
 _PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a worker is to do, on which ledger."""
+    """The task of a worker."""
 
     ledger: str
     """A path, or the URL of a PostgreSQL database."""
@@ -56,17 +56,16 @@ class Assignment:
     rest: float = 0.0
     """Seconds between two calls, so that a lone minter does not give out millions."""
     twin: str = ""
-    """Which safeguard is switched off, to see that the suite notices."""
+    """Name of the twin, or "" for the real minter."""
     failing_disk: bool = False
 
 
 class Control:
-    """A page of memory by which the harness sets the clock and breaks the disk."""
+    """A shared page of memory by which the suite sets the clock and breaks the disk."""
 
     _LAYOUT: Final = struct.Struct("<qBB")
 
     def __init__(self, path: str | Path) -> None:
-        """Map the file, and make it if need be."""
         with Path(path).open("ab+") as file:
             file.truncate(self._LAYOUT.size)
             self._page = mmap.mmap(file.fileno(), self._LAYOUT.size)
@@ -82,7 +81,7 @@ class Control:
 
     @property
     def fault(self) -> int:
-        """What the disk does, one of `disks.FAULTS`."""
+        """The fault of the disk, one of `sqlite_disks.FAULTS`."""
         return self._page[8]
 
     @fault.setter
@@ -91,7 +90,7 @@ class Control:
 
     @property
     def confirms(self) -> bool:
-        """Whether an operator confirms the ledger and the clock; the worker takes it back."""
+        """Whether an operator confirms the ledger and the clock; the worker resets it."""
         return bool(self._page[9])
 
     @confirms.setter
@@ -100,47 +99,44 @@ class Control:
 
 
 class SteppedClock:
-    """The machine's clocks, with a wall clock that somebody sets."""
+    """The machine's clocks, with a wall clock that the suite sets."""
 
     def __init__(self, control: Control) -> None:
-        """Follow the control page."""
         self._control = control
         self.highest = 0
-        """The latest time it ever told since this was set to 0: no label may be younger."""
+        """The latest time returned since this was set to 0; no label may be after it."""
         system = SystemClock()
         self.uptime, self.boot, self.sleep = system.uptime, system.boot, system.sleep
 
     def wall(self) -> int:
-        """Return the time that the machine believes it is."""
+        """Return the wall clock of the machine."""
         now = time.time_ns() + self._control.offset
         self.highest = max(self.highest, now)
         return now
 
 
 class Report:
-    """The pipe to the harness."""
+    """The pipe to the suite."""
 
     def __init__(self, pipe: Connection) -> None:
-        """Write to a pipe that the harness reads."""
         self._pipe = pipe
 
     def send(self, kind: str, *facts: object) -> None:
-        """Write one line. When nobody reads any more, the worker ends by BrokenPipeError."""
+        """Write one line; BrokenPipeError ends the worker when the pipe is closed."""
         line = " ".join([kind, str(os.getpid()), *map(str, facts)])
         os.write(self._pipe.fileno(), f"{line}\n".encode("ascii"))
 
     def give(self, labels: list[Minted], highest: int, before: int, after: int) -> None:
-        """Say which labels were given out, by which clock."""
+        """Report labels, and the clock by which they were given."""
         instants = [label.nanoseconds for label in labels]
         for start in range(0, len(instants), _LONGEST):
             self.send("given", highest, before, after, *instants[start : start + _LONGEST])
 
 
 class Worker:
-    """One minter and its mixed work."""
+    """One minter and its random calls."""
 
     def __init__(self, assignment: Assignment, pipe: Connection) -> None:
-        """Get ready to open the ledger."""
         self._assignment = assignment
         self.report = Report(pipe)
         self.control = Control(assignment.control)
@@ -149,7 +145,7 @@ class Worker:
         os.environ[FOLDER] = assignment.machine
 
     def open(self) -> Minter:
-        """Return a minter, when the ledger can be opened."""
+        """Return a minter; retry until the ledger can be opened."""
         while True:
             try:
                 return self._opened()
@@ -176,7 +172,7 @@ class Worker:
         )
 
     def serve(self, minter: Minter, *, plain: bool = False) -> bool:
-        """Make one call, a plain one if so wished; tell what came of it, False if no label did."""
+        """Make one call and report its result; False if it gave no label."""
         self._clock.highest = 0
         before = self.control.offset
         try:
@@ -199,14 +195,14 @@ class Worker:
         return []
 
     def refuse(self, error: MintingError) -> None:
-        """Tell why there was no label, and come again a little later."""
+        """Report a refusal, and pause."""
         self.report.send(
             "refused", type(error).__name__, str(error).encode("ascii", "replace").decode()
         )
         time.sleep(0.005)
 
     def rest(self) -> None:
-        """Let a moment pass."""
+        """Sleep for a random time, if the task asks for it."""
         if self._assignment.rest:
             time.sleep(self._random.random() * 2 * self._assignment.rest)
 

@@ -1,4 +1,4 @@
-"""Starts workers, hurts them, and judges every label that a client saw.
+"""Starts minting workers, kills and signals them, and checks every label that a client saw.
 
 Workers are forked from a server process that has imported everything: real processes, with a start
 of some milliseconds, each with a minter of its own.
@@ -33,7 +33,7 @@ Body = Callable[[Assignment, Connection], None]
 
 @dataclass(slots=True)
 class WorkerHandle:
-    """One process at work, and what a client saw of it."""
+    """One worker process, and what a client saw of it."""
 
     number: int
     slot: int
@@ -51,10 +51,10 @@ class WorkerHandle:
 
 
 class WorkerPool:
-    """Workers on one ledger; they end with the `with`, however that ends."""
+    """Workers on one ledger; they end with the context."""
 
     def __init__(self, site: Site, seed: int, **assignment: Any) -> None:  # noqa: ANN401  # fields of Assignment
-        """Get ready; `assignment` says what is special about these workers."""
+        """Prepare workers; `assignment` gives fields of Assignment."""
         self.site = site
         self.figures = Figures()
         self.handles: list[WorkerHandle] = []
@@ -67,20 +67,18 @@ class WorkerPool:
         )
         self._seen: dict[int, int] = {}
         self._refused: set[int] = set()
-        self._latest = "nobody was refused"
+        self._latest = "no worker was refused"
         self._number = 0
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
-        # The server imports by its environment, not by our path, which pytest has extended.
+        # The fork server imports by its environment, not by sys.path, which pytest has extended.
         with patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parents[3])):
             forkserver.ensure_running()
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Kill everyone, and judge what they said last, unless something failed already."""
         for handle in self.handles:
             handle.process.kill()
         while self.handles:
@@ -105,7 +103,7 @@ class WorkerPool:
         return handle
 
     def kill(self, handle: WorkerHandle, *, counts: bool = True) -> None:
-        """Kill a process, and hold what it gave out against what its ledger kept."""
+        """Kill a process, and check its labels against the mark of the ledger."""
         handle.process.kill()
         handle.process.join(PATIENCE)
         self._drain(handle)
@@ -116,7 +114,7 @@ class WorkerPool:
             self._judge_mark(handle)
 
     def collect(self, seconds: float) -> None:
-        """Listen for so long."""
+        """Read the reports of workers for a time."""
         end = time.monotonic() + seconds
         while True:
             left = end - time.monotonic()
@@ -127,7 +125,7 @@ class WorkerPool:
                 return
 
     def collect_until(self, reached: Callable[[], bool], what: str) -> float:
-        """Listen until something has come, and return how long that took."""
+        """Read reports until a condition holds; return the seconds that took."""
         start = time.monotonic()
         while not reached():
             if time.monotonic() - start > PATIENCE:
@@ -142,7 +140,7 @@ class WorkerPool:
                 os.kill(handle.process.pid, number)
 
     def set_clock(self, offset: int, *, refused: bool = False) -> None:
-        """Set the workers' clock; a call that begins and ends by a refused one gives no label."""
+        """Set the workers' clock; a call that starts and ends by a refused one gives no label."""
         if refused:
             self._refused.add(offset)
         self.site.control.offset = offset
@@ -152,7 +150,7 @@ class WorkerPool:
             pass
 
     def _listen(self, handle: WorkerHandle) -> bool:
-        """Read what there is; False when there is nothing and never will be."""
+        """Read a report; False if there is none and never will be."""
         try:
             data = os.read(handle.pipe.fileno(), 1 << 16)
         except BlockingIOError:
@@ -189,7 +187,7 @@ class WorkerPool:
                 raise self._violation(f"worker {handle.number} said {words}")
 
     def _judge(self, handle: WorkerHandle, pid: str, highest: int, instants: list[int]) -> None:
-        """Look for what must not be: a label given twice, out of order, or from the future."""
+        """Check that no label is given twice, out of order, or in the future."""
         if not instants:
             return
         handle.given += len(instants)
