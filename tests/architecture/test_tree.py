@@ -35,8 +35,6 @@ OF_THE_WHOLE = {
 }
 """Folders of tests that judge several programs or the whole, or serve other tests."""
 
-TO_MEND: set[str] = set()
-"""Folders whose docstrings are not yet in plain English; to be emptied."""
 PERSON = re.compile(
     r"(?:who|whoever|whom|whose|nobody|somebody|anybody|everybody|someone|anyone)\b", re.IGNORECASE
 )
@@ -178,7 +176,6 @@ def test_a_docstring_names_its_subject() -> None:
     found = {
         f"{path}:{line}: {said[:60]}"
         for path, text in modules().items()
-        if path.parent.as_posix() not in TO_MEND
         for line, said in docstrings(text)
         if PERSON.match(said)
     }
