@@ -15,8 +15,13 @@ from matplotlib.figure import Figure
 from ibi.identifier.ibip import mount_suffix as ibip_suffix
 from ibi.identifier.repository_name import mount_suffix
 from ibi.minting.rules.distributor import create_date
-from ibi.minting.rules.granularity import GRANULARITIES, SECOND, Granularity, granularity_text
+from ibi.minting.rules.granularity import (
+    GRANULARITIES,
+    Granularity,
+    granularity_text,
+)
 from ibi.minting.rules.label_generator import instant_of
+from ibi.model.clock import SECOND
 
 RATES: Final = (0.01, 1.0, 100.0, 10_000.0)
 LABELS: Final = 20_000

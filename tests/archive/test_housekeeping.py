@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from ibi.archive.housekeeping import SECOND, UsedKeyCleanup
+from ibi.archive.housekeeping import (
+    UsedKeyCleanup,
+)
 from ibi.archive.ports.statistics import Access
+from ibi.model.clock import SECOND
 from tests.support.scenes.small_archive import SmallArchive, TickingClock
 
 HOUR = 3600

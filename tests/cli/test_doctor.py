@@ -18,7 +18,10 @@ import pytest
 
 from ibi.installation.instance_checks import MAX_DIGEST_AGE_SECONDS, digest_findings
 from ibi.installation.machine_checks import machine_findings
-from ibi.resolver.digests.locations import MAX_AGE, SECOND
+from ibi.model.clock import SECOND
+from ibi.resolver.digests.locations import (
+    MAX_AGE,
+)
 from tests.support.processes.shell import Done, Shell, refusal
 from tests.support.servers.archive import files_in
 from tests.support.servers.installation import InstallationServer

@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 
 from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, StorageError
 from ibi.foundation.sql.sqlite import Sqlite
+from ibi.model.clock import SECOND
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Owner, PendingAcknowledgment
 from ibi.resolver.registry.availability import RECENT
@@ -23,7 +24,9 @@ from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.liveness import MAX_MISSED_BEATS, Liveness
-from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
+from ibi.resolver.rules.outage import (
+    MAX_SILENCES,
+)
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers import leases as duties_module

@@ -9,9 +9,8 @@ from typing import Final
 
 from ibi.archive.ports.statistics import Statistics
 from ibi.errors import IbiError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
-SECOND: Final = 1_000_000_000
 _DRIFT: Final = 60 * SECOND
 """Nanoseconds by which the clock may be adjusted between two rounds; less than a key's life."""
 _ROUND: Final = 3600.0

@@ -18,10 +18,9 @@ import structlog
 
 from ibi.archive.ports.maintenance import TaskStore
 from ibi.errors import IbiError, StateError, UnknownError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.task import Task, TaskState
 
-_SECOND: Final = 1_000_000_000
 _LOOK: Final = 30.0
 """Seconds between two searches of a worker for new tasks."""
 _CANCELLED: Final = "This task was cancelled."
@@ -73,7 +72,7 @@ class TaskProgress:
         if "result" in facts:
             facts["result"] = msgspec.json.encode(facts["result"]).decode()
         self.task = replace(self.task, **facts)
-        if self._clock.uptime() - self._kept >= _SECOND:
+        if self._clock.uptime() - self._kept >= SECOND:
             self.keep()
         self._check(self.task.id)
 

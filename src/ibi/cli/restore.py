@@ -15,8 +15,8 @@ from ibi.installation.backup.record import backup_at, read_record
 from ibi.installation.backup.restore import Restored, RestoreRequest, restore_minter
 from ibi.installation.backup.restore import restore as restored_from
 from ibi.installation.backup.verification import faults_of
+from ibi.model.clock import SECOND
 
-_SECOND: Final = 1_000_000_000
 _SHOWN: Final = 20
 """How many labels are listed; the others are counted."""
 
@@ -121,5 +121,5 @@ def _warn(restored: Restored, taken: str) -> None:
 
 
 def _time(nanoseconds: int) -> str:
-    moment = datetime.fromtimestamp(nanoseconds // _SECOND, UTC)
+    moment = datetime.fromtimestamp(nanoseconds // SECOND, UTC)
     return moment.isoformat().replace("+00:00", "Z")

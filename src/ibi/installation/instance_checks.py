@@ -20,6 +20,7 @@ from ibi.installation import host_probe
 from ibi.installation.machine_checks import Finding
 from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits
+from ibi.model.clock import SECOND
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
 from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
 
@@ -27,7 +28,6 @@ _SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
 _OTHERS: Final = 0o077
 _LITTLE: Final = 1 << 30
 _TOO_LITTLE: Final = 100 << 20
-_SECOND: Final = 1_000_000_000
 _SKEW: Final = 60.0
 """Seconds by which files may seem to come from the future."""
 MAX_DIGEST_AGE_SECONDS: Final = 7200
@@ -120,8 +120,8 @@ def _ledger(settings: ArchiveSettings) -> Finding:
     except OSError as failure:
         text, advice = f"it cannot be read: {failure}", "see docs/how-to/mend-a-refusal.md"
         return Finding("archive", "ledger", "failure", text, advice)
-    ahead = ((mark or 0) - time.time_ns()) / _SECOND
-    if ahead * _SECOND > ReservationLimits().behind:
+    ahead = ((mark or 0) - time.time_ns()) / SECOND
+    if ahead * SECOND > ReservationLimits().behind:
         text = f"the clock is {ahead:.0f} s behind the last label"
         return Finding("archive", "ledger", "failure", text, "set the clock: nothing is minted")
     return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")

@@ -16,8 +16,11 @@ from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
 from ibi.minting.minter import Minter
 from ibi.minting.ports import Issue, LabelRecord
-from ibi.minting.rules.granularity import SECOND, check_count
+from ibi.minting.rules.granularity import (
+    check_count,
+)
 from ibi.minting.rules.label_generator import EARLIEST, LATEST, Minted
+from ibi.model.clock import SECOND
 
 LONGEST_KEY: Final = 255
 """The longest idempotency key in characters, as the draft of the header suggests; a UUID has 36."""

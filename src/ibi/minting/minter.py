@@ -20,7 +20,6 @@ from ibi.minting.ports import Ledger, Machine
 from ibi.minting.rules.distributor import create_date
 from ibi.minting.rules.granularity import (
     MOST_AT_ONCE,
-    SECOND,
     Granularity,
     check_count,
     check_duration,
@@ -30,7 +29,7 @@ from ibi.minting.rules.reservation import JITTER, ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.stretch_allocator import Allocation, MinterHealth, StretchAllocator, health_of
 from ibi.minting.waiting_room import WaitingRoom
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
 SEATS: Final = 1000
 """How many callers may wait, each with a thread of its own: more would exhaust the machine."""

@@ -12,9 +12,8 @@ from threading import Lock
 from typing import Final, Protocol
 
 from ibi.errors import BusyError, MinterClosedError, MintingError, MintingRequestError
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.label_generator import Minted
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
 SKIP_NANOSECONDS: Final = 5 * SECOND
 """Nanoseconds for which a subsystem that failed is skipped, unless all have failed."""

@@ -22,7 +22,9 @@ from ibi.errors import (
 from ibi.minting.ports import Commitment, Entry, Ledger, Machine, PrefixClaim, Witness
 from ibi.minting.rules import reservation
 from ibi.minting.rules.distributor import create_dates
-from ibi.minting.rules.granularity import SECOND, Granularity
+from ibi.minting.rules.granularity import (
+    Granularity,
+)
 from ibi.minting.rules.reservation import (
     Postponement,
     Request,
@@ -31,7 +33,7 @@ from ibi.minting.rules.reservation import (
     Stretch,
     is_steady,
 )
-from ibi.model.clock import Clock, ClockReading
+from ibi.model.clock import SECOND, Clock, ClockReading
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from ibi.archive.rules.announcement import (
     FIRST_RETRY_REFUSED,
     LONGEST_RETRY,
     LONGEST_RETRY_REFUSED,
-    SECOND,
     Excluded,
     Included,
     Link,
@@ -36,6 +35,7 @@ from ibi.errors import ArchiveRequestError, StorageError
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 
 NOW = 1_700_000_000 * SECOND

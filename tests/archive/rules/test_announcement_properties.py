@@ -11,7 +11,6 @@ from ibi.archive.rules.announcement import (
     FIRST_RETRY_REFUSED,
     LONGEST_RETRY,
     LONGEST_RETRY_REFUSED,
-    SECOND,
     Excluded,
     Included,
     Link,
@@ -28,6 +27,7 @@ from ibi.archive.rules.announcement import (
 from ibi.errors import ArchiveRequestError
 from ibi.identifier.ibip import Ibip
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 
 RECORDS = [

@@ -7,9 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ibi.archive.transfers.step_scheduler import NEVER, SECOND, StepScheduler
+from ibi.archive.transfers.step_scheduler import (
+    NEVER,
+    StepScheduler,
+)
 from ibi.errors import StorageError
 from ibi.foundation.system.clock import SystemClock
+from ibi.model.clock import SECOND
 from tests.support.waiting import PATIENCE, wait_until
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.reservation import ReservationLimits
+from ibi.model.clock import SECOND
 from tests.faults.figures import Figures
 from tests.faults.minting.twins import FORGETFUL
 from tests.faults.minting.worker import FINE

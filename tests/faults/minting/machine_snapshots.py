@@ -20,10 +20,10 @@ from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.minter import Minter
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
+from ibi.model.clock import SECOND
 from tests.faults.figures import Figures, Violation
 from tests.faults.minting.ledger_restores import KEEP, PUT
 from tests.faults.minting.worker import SUBSYSTEM

@@ -11,11 +11,11 @@ from ibi.minting.rules.granularity import (
     GRANULARITIES,
     MINUTE,
     PATIENCE,
-    SECOND,
     Granularity,
     granularity_text,
     parse_granularity,
 )
+from ibi.model.clock import SECOND
 
 NOW = 1_700_000_000 * SECOND + 123_456_789
 

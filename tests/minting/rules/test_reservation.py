@@ -8,7 +8,10 @@ import pytest
 
 from ibi.errors import BusyError, ClockAheadError, ClockBehindError, LedgerRestoredError
 from ibi.minting.ports import Commitment, Entry, Witness
-from ibi.minting.rules.granularity import MINUTE, SECOND, Granularity
+from ibi.minting.rules.granularity import (
+    MINUTE,
+    Granularity,
+)
 from ibi.minting.rules.label_generator import EARLIEST, LATEST
 from ibi.minting.rules.reservation import (
     Postponement,
@@ -22,7 +25,7 @@ from ibi.minting.rules.reservation import (
     release,
     reserve,
 )
-from ibi.model.clock import ClockReading
+from ibi.model.clock import SECOND, ClockReading
 
 LEDGER = "ledger-1"
 DAY = 86_400 * SECOND

@@ -8,9 +8,12 @@ from dataclasses import replace
 import pytest
 
 from ibi.errors import StorageError
+from ibi.model.clock import SECOND
 from ibi.resolver.acknowledgments import outbox
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
-from ibi.resolver.rules.acknowledgment import SECOND, is_keyed
+from ibi.resolver.rules.acknowledgment import (
+    is_keyed,
+)
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
     KEYED,

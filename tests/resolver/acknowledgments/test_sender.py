@@ -11,10 +11,14 @@ import pytest
 
 from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import parse
+from ibi.model.clock import SECOND
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments import sender
 from ibi.resolver.acknowledgments.sender import MAX_ARCHIVES, MAX_REST, AcknowledgmentSender
-from ibi.resolver.rules.acknowledgment import KEY_LIFETIME, MAX_WAIT, SECOND
+from ibi.resolver.rules.acknowledgment import (
+    KEY_LIFETIME,
+    MAX_WAIT,
+)
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.scenes.acknowledgments import (
     FOREIGN,

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from ibi.errors import NotOnRecordError, RegistrationKeyError, TooManyRequestsError
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry import registration_key
 from ibi.resolver.registry.health_check import MAX_IDLE, HealthCheck
@@ -20,7 +21,9 @@ from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import ALLOWED_BY_CLIENT, KeyGuessLimit
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_transitions import KEY_GRACE
-from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
+from ibi.resolver.rules.outage import (
+    MAX_SILENCES,
+)
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 from tests.support.doubles.minting_machine import FakeClock

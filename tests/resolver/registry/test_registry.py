@@ -17,12 +17,15 @@ from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.archive_record import RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.archive_roster import Roster, homes_for, places_of
 from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
-from ibi.resolver.rules.outage import MAX_SILENCES, SECOND
+from ibi.resolver.rules.outage import (
+    MAX_SILENCES,
+)
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import KEY, RECORD, SERVICE, MemoryResolverStore, until
 

@@ -8,13 +8,13 @@ from itertools import product
 import pytest
 
 from ibi.errors import IbiError
+from ibi.model.clock import SECOND
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.registration import Outage
 from ibi.resolver.rules.acknowledgment import (
     KEY_LIFETIME,
     MAX_WAIT,
-    SECOND,
     NextStep,
     acknowledgment_of,
     collecting_time_left,

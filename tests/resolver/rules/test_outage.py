@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ibi.model.clock import SECOND
 from ibi.model.registration import Outage, RegisteredArchive
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.rules.outage import (
     FIRST_RETRY_DELAY,
     MAX_RETRY_DELAY,
     MAX_SILENCES,
-    SECOND,
     Breaker,
     is_due,
     silence_of,

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from ibi.errors import NotOnRecordError, ResolverRequestError, StorageError
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import UrlKey
+from ibi.model.clock import SECOND
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
@@ -20,7 +21,6 @@ from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.outage import SECOND
 from ibi.resolver.search.conflicts import MAX_SIGHTINGS, WRITE_INTERVAL, Conflicts, merged
 from ibi.wire.responses import Related, UrlList, decode
 from tests.support.doubles.minting_machine import FakeClock

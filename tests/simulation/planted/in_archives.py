@@ -9,7 +9,9 @@ from typing import Final, TypeVar
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.deposits.deposits import Deposits
-from ibi.archive.housekeeping import SECOND, UsedKeyCleanup
+from ibi.archive.housekeeping import (
+    UsedKeyCleanup,
+)
 from ibi.archive.ports.catalogue import Deposit, DigestState, NameChange, StoredItem
 from ibi.archive.resolver_links import digest_log
 from ibi.archive.rules import answer
@@ -20,6 +22,7 @@ from ibi.errors import UnknownError
 from ibi.foundation.sql.database import Execute
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Change
+from ibi.model.clock import SECOND
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
 from ibi.wire.digest import DigestPage

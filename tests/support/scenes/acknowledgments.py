@@ -14,6 +14,7 @@ import pytest
 from ibi.errors import StorageError
 from ibi.identifier.label import parse
 from ibi.model.archive_record import UrlKey
+from ibi.model.clock import SECOND
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.registration import Inclusion, RegisteredArchive
@@ -21,7 +22,10 @@ from ibi.model.relation import Relation
 from ibi.resolver.acknowledgments import sender
 from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import PendingAcknowledgment
-from ibi.resolver.rules.acknowledgment import SECOND, Referral, pending
+from ibi.resolver.rules.acknowledgment import (
+    Referral,
+    pending,
+)
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 from tests.support.doubles.archive_client import UnusedArchiveClient

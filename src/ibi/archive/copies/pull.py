@@ -24,6 +24,7 @@ from ibi.archive.rules.foreign_manifest import check_described, read_foreign
 from ibi.errors import DeletedError, InProgressError, StateError, StorageFullError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State, content, is_same
 
 
@@ -53,7 +54,7 @@ Manifests: TypeAlias = tuple[_Manifest, ...]
 
 _PREFIX: Final = "copy"
 _WHO: Final = "archive"
-_DAY: Final = 86_400 * 1_000_000_000
+_DAY: Final = 86_400 * SECOND
 
 
 def is_pull(deposit: str) -> bool:

@@ -19,6 +19,7 @@ from ibi.archive.ports.maintenance import PeerListing
 from ibi.archive.tasks import TaskProgress, Tasks
 from ibi.errors import IbiError, StateError, StorageError
 from ibi.identifier.label import parse
+from ibi.model.clock import SECOND
 
 OpenListing: TypeAlias = Callable[[str], PeerListing]
 """Connects to the archive at an address, to list its items."""
@@ -28,7 +29,7 @@ _Outcome: TypeAlias = bool | str
 THREADS: Final = 8
 _BATCH: Final = 200
 _END: Final = "end"
-_HOUR: Final = 3600 * 1_000_000_000
+_HOUR: Final = 3600 * SECOND
 _MOST_FAULTS: Final = 100
 """The most faults in the result of a task; further ones are only counted."""
 

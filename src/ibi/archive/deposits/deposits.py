@@ -28,10 +28,11 @@ from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
 
-DAY: Final = 86_400 * 1_000_000_000
+DAY: Final = 86_400 * SECOND
 LIFE: Final = 7 * DAY
 """Nanoseconds for which an open deposit is kept; a large one may take days to send."""
 

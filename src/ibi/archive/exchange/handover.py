@@ -17,13 +17,13 @@ from ibi.errors import ArchiveRequestError
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 
 MOST_ITEMS: Final = 1000
 """The most items of one request."""
 _ACT: Final = "hand over"
-_SECOND: Final = 1_000_000_000
 _PAGE: Final = 100
 
 
@@ -97,7 +97,7 @@ class HandoverIssuer:
             metadata=look.item.metadata.label.spelling if look.item.metadata else "",
             transfer=id_,
             digest=transfer.digest(self._contents(look)),
-            at=Instant(given // _SECOND).iso8601,
+            at=Instant(given // SECOND).iso8601,
         )
 
     def _make(self, look: ItemWithMetadata, id_: str, to: Label, who: str, now: int) -> None:

@@ -20,13 +20,14 @@ from ibi.archive.tasks import TaskProgress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label
 from ibi.metadata.web_address import is_web_address
+from ibi.model.clock import SECOND
 from ibi.model.task import Task
 
 WHOLE: Final = "audit"
 """The kind of task that checks the whole archive, one at a time."""
 SOME: Final = "check"
 """The kind of task that checks some items; it does not wait for an audit, which may take days."""
-_DAY: Final = 86_400 * 1_000_000_000
+_DAY: Final = 86_400 * SECOND
 _MOST: Final = 1000
 _SCHEDULE: Final = "schedule"
 

@@ -13,7 +13,6 @@ from typing import Final, Protocol
 
 from ibi.archive.ports.catalogue import LinkStore
 from ibi.archive.rules.announcement import (
-    SECOND,
     Link,
     LinkRequest,
     Outcome,
@@ -26,7 +25,7 @@ from ibi.archive.rules.announcement import (
 )
 from ibi.errors import ArchiveError, UnknownError
 from ibi.model.archive_record import ArchiveRecord
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
 
 class CatalogueLinks:

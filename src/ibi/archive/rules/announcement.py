@@ -17,10 +17,10 @@ import msgspec
 from ibi.errors import ArchiveRequestError, IbiError, StorageError, shown
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 
-SECOND: Final = 1_000_000_000
 AGAIN: Final = 3600 * SECOND
 """Nanoseconds between two inclusion requests of an included archive.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ibi.archive.rules.access import MayRead, reads_from
 from ibi.archive.rules.relations import (
@@ -26,6 +26,7 @@ from ibi.errors import MessageError
 from ibi.identifier.instant import Instant
 from ibi.identifier.verbs import GetLastEdition, GetTranslation, Verb
 from ibi.model.archive_record import UrlKey
+from ibi.model.clock import SECOND
 from ibi.model.item import ContentType, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
@@ -45,7 +46,6 @@ __all__ = [
     "url_list",
 ]
 
-_NANO: Final = 1_000_000_000
 
 IssueKey: TypeAlias = Callable[[Sequence[Related]], UrlKey]
 """Issues a fresh key for the URLs of one answer."""
@@ -280,4 +280,4 @@ def _is_downward(path: str) -> bool:
 
 
 def _timestamp(nanoseconds: int) -> str:
-    return Instant(nanoseconds // _NANO).iso8601
+    return Instant(nanoseconds // SECOND).iso8601

@@ -15,10 +15,9 @@ from typing import Final
 import structlog
 
 from ibi.errors import IbiError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
 _LOG: Final = structlog.get_logger()
-SECOND: Final = 1_000_000_000
 NEVER: Final = 1 << 62
 """Nanoseconds that mean: not before `wake`."""
 _LOOK: Final = 30 * SECOND

@@ -22,8 +22,12 @@ from ibi.archive.transfers.item_pair import WHO
 from ibi.archive.transfers.read_tickets import SETTING, ReadTickets
 from ibi.archive.transfers.receiver import OpenSource, TransferReceiver
 from ibi.archive.transfers.sender import TransferSender
-from ibi.archive.transfers.step_scheduler import NEVER, SECOND, StepScheduler
+from ibi.archive.transfers.step_scheduler import (
+    NEVER,
+    StepScheduler,
+)
 from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
+from ibi.model.clock import SECOND
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
 from ibi.model.pace import Backoff

@@ -6,9 +6,9 @@ import asyncio
 from typing import Final
 
 from ibi.archive.ports.catalogue import Items
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
-_STALE: Final = 60 * 1_000_000_000
+_STALE: Final = 60 * SECOND
 
 
 class ItemCount:

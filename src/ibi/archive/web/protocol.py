@@ -26,7 +26,7 @@ from ibi.foundation.web.request_body import body_of
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import longest_match, parse
 from ibi.model.archive_record import UrlKey
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.label_pair import Forms
 from ibi.wire import requests, responses
 from ibi.wire.access_counts import Others
@@ -34,7 +34,6 @@ from ibi.wire.query import MAX_QUERY
 from ibi.wire.url_list import Related, UrlList
 
 _LOG: Final = structlog.get_logger()
-_SECOND: Final = 1_000_000_000
 # Exactly as in 004, section 4.2; Starlette would add a character set.
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
 # The same for an answer that differs between clients: a resolver that reuses answers is a shared
@@ -102,7 +101,7 @@ class ArchiveService:
                 for each in related
                 if each.forms and each.content and each.state
             ]
-            now = self._clock.wall() // _SECOND
+            now = self._clock.wall() // SECOND
             return self._keys.issue(clients, offers, now=now, nonce=secrets.randbelow(NONCES))
 
         return issue
@@ -121,14 +120,14 @@ class ArchiveService:
 
     def _access(self, asked: requests.Acknowledgment) -> Access | None:
         forms = [asked.forms] if asked.forms is not None else self._forms_at(asked.url)
-        receipt = self._keys.check(asked, now=self._clock.wall() // _SECOND, forms=forms)
+        receipt = self._keys.check(asked, now=self._clock.wall() // SECOND, forms=forms)
         if not isinstance(receipt, Receipt):
             return None
         held = self._items.find(receipt.offer.forms.label.canonical)
         if held is None:
             return None
         issued = receipt.issued
-        day = Instant(self._clock.wall() // _SECOND).iso8601[:10]
+        day = Instant(self._clock.wall() // SECOND).iso8601[:10]
         access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
         return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
 

@@ -13,8 +13,8 @@ from babel.units import format_unit
 from ibi.errors import MetadataError
 from ibi.identifier.instant import Instant
 from ibi.metadata.dates import Moment, read_date
+from ibi.model.clock import SECOND
 
-_NANO: Final = 1_000_000_000
 _LAST_SECOND: Final = 253_402_300_799
 """The last second of the year 9999, the end of Python's calendar."""
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -40,7 +40,7 @@ class Formats:
         if not moment.year:
             return "", moment.text
         if moment.seconds is not None:
-            return self.instant(moment.seconds * _NANO)
+            return self.instant(moment.seconds * SECOND)
         if moment.month is None:
             return moment.text, moment.text
         day = date(moment.year, moment.month, moment.day or 1)
@@ -50,7 +50,7 @@ class Formats:
 
     def instant(self, nanoseconds: int) -> tuple[str, str]:
         """Return an instant of POSIX time, for programs and for people."""
-        moment = datetime.fromtimestamp(nanoseconds // _NANO, UTC)
+        moment = datetime.fromtimestamp(nanoseconds // SECOND, UTC)
         shown = format_datetime(moment, "long", tzinfo=UTC, locale=self._locale)
         return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0"), shown
 
@@ -58,11 +58,11 @@ class Formats:
         """Return the instant of a label, which may lie beyond Python's calendar."""
         if not 0 <= instant.seconds <= _LAST_SECOND:
             return "", instant.iso8601
-        return self.instant(instant.seconds * _NANO)
+        return self.instant(instant.seconds * SECOND)
 
     def ago(self, nanoseconds: int) -> str:
         """Return how long ago an event was, given in nanoseconds before now."""
-        passed = timedelta(seconds=-max(nanoseconds // _NANO, 1))
+        passed = timedelta(seconds=-max(nanoseconds // SECOND, 1))
         return format_timedelta(passed, add_direction=True, locale=self._locale)
 
     def seconds(self, seconds: float) -> str:

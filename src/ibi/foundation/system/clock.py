@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from ibi.identifier.instant import Instant
+from ibi.model.clock import SECOND
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 _UPTIME: Final = Path("/proc/uptime")
-_SECOND: Final = 1_000_000_000
-_YEAR: Final = 31_536_000 * _SECOND
+_YEAR: Final = 31_536_000 * SECOND
 _SPIN: Final = 50_000
 """Nanoseconds below which a sleep would take longer than the wait itself."""
 
 
 def now() -> Instant:
     """Return the present time, to the nanosecond that the machine reports."""
-    seconds, nanoseconds = divmod(time.time_ns(), _SECOND)
+    seconds, nanoseconds = divmod(time.time_ns(), SECOND)
     return Instant(seconds, f"{nanoseconds:09}".rstrip("0"))
 
 
@@ -52,12 +52,12 @@ class SystemClock:
     def sleep(nanoseconds: int) -> None:
         """Wait for about this time; a caller that needs precision must read the clock again."""
         if nanoseconds > _SPIN:
-            time.sleep(nanoseconds / _SECOND)
+            time.sleep(nanoseconds / SECOND)
 
 
 def _uptime_of_the_kernel() -> int:
     """Return the uptime from /proc, to a hundredth of a second."""
-    return int(float(_UPTIME.read_text(encoding="ascii").split()[0]) * _SECOND)
+    return int(float(_UPTIME.read_text(encoding="ascii").split()[0]) * SECOND)
 
 
 @lru_cache(maxsize=2)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
 
 from ibi.errors import IbiError, UnauthenticatedError
 from ibi.foundation.web.tokens import Tokens
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.token import Token
-
-_SECOND: Final = 1_000_000_000
 
 
 class Authenticator:
@@ -37,7 +34,7 @@ class Authenticator:
         if not self.tokens.is_stale():
             return
         failed_at, failure = self._failure
-        if failure is not None and self._clock.uptime() - failed_at < _SECOND:
+        if failure is not None and self._clock.uptime() - failed_at < SECOND:
             raise failure
         try:
             await asyncio.to_thread(self.tokens.refresh)

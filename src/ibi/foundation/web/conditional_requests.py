@@ -10,7 +10,8 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
-_SECOND: Final = 1_000_000_000
+from ibi.model.clock import SECOND
+
 _MAX_HEADER: Final = 4096
 """Characters of a header."""
 
@@ -36,7 +37,7 @@ class Validators:
     @property
     def last_modified(self) -> str:
         """The value of Last-Modified, which has a resolution of one second."""
-        return _http_date(self.modified // _SECOND)
+        return _http_date(self.modified // SECOND)
 
     def judge(self, headers: Mapping[str, str]) -> HTTPStatus | None:
         """Return the status that ends a GET or HEAD, if one does, in the order of 13.2.2."""
@@ -59,7 +60,7 @@ class Validators:
         """
         if if_range.startswith(('"', "W/")):
             return if_range == self.etag
-        is_old = self.modified // _SECOND < now // _SECOND
+        is_old = self.modified // SECOND < now // SECOND
         return is_old and if_range == self.last_modified
 
     def _among(self, header: str, *, weak: bool) -> bool:
@@ -76,4 +77,4 @@ class Validators:
             seconds = parsedate_to_datetime(since[:_MAX_HEADER]).timestamp()
         except (ValueError, TypeError, OverflowError, IndexError):
             return None
-        return self.modified // _SECOND > seconds
+        return self.modified // SECOND > seconds

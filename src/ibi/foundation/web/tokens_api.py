@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from starlette.responses import Response
@@ -16,9 +16,8 @@ from ibi.foundation.web.openapi import parameter
 from ibi.foundation.web.operations import AuthorizedRequest, Operation
 from ibi.foundation.web.tokens import Tokens
 from ibi.identifier.instant import Instant
+from ibi.model.clock import SECOND
 from ibi.model.token import Token, TokenStore
-
-_SECOND: Final = 1_000_000_000
 
 
 class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
@@ -90,7 +89,7 @@ class TokensApi:
 
 
 def _answer(token: Token, secret: str = "") -> TokenAnswer:
-    created = Instant(token.created // _SECOND).iso8601
+    created = Instant(token.created // SECOND).iso8601
     return TokenAnswer(token.name, token.scope, created, secret)
 
 

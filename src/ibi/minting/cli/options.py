@@ -9,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from ibi.identifier import ibip, repository_name
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.settings import MinterSettings
+from ibi.model.clock import SECOND
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.errors import MintingRequestError, shown
+from ibi.model.clock import SECOND
 
-SECOND: Final = 1_000_000_000
 MINUTE: Final = 60 * SECOND
 
 # G = {60, 1, 1/10, 1/100, ...}. The set is infinite; ours ends at the resolution of clocks.

@@ -16,8 +16,8 @@ from ibi.identifier import ibip, repository_name
 from ibi.identifier.ibip import coded_fraction
 from ibi.identifier.instant import EPOCH, TWO_DIGITS, Instant
 from ibi.identifier.numerals import IBIP
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.subsystem import Subsystem
+from ibi.model.clock import SECOND
 
 
 class Minted(NamedTuple):

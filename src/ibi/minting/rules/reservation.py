@@ -14,9 +14,11 @@ from typing import Final
 from ibi.errors import BusyError, ClockAheadError, ClockBehindError, LedgerRestoredError
 from ibi.minting.ports import Commitment, Entry, Witness
 from ibi.minting.rules.distributor import create_dates
-from ibi.minting.rules.granularity import SECOND, Granularity
+from ibi.minting.rules.granularity import (
+    Granularity,
+)
 from ibi.minting.rules.label_generator import EARLIEST, LATEST
-from ibi.model.clock import ClockReading
+from ibi.model.clock import SECOND, ClockReading
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from ibi.errors import BusyError, MinterClosedError, ShareError
 from ibi.minting.label_binding import LabelBindings, MintOrder
-from ibi.minting.rules.granularity import SECOND
 from ibi.minting.rules.label_generator import Minted
+from ibi.model.clock import SECOND
 
 SEATS: Final = 1000
 """The largest number of requests that wait."""

@@ -20,14 +20,16 @@ from ibi.identifier.description import describe
 from ibi.identifier.label import parse
 from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.minter import Minter
-from ibi.minting.rules.granularity import SECOND, check_duration
+from ibi.minting.rules.granularity import (
+    check_duration,
+)
 from ibi.minting.rules.label_generator import instant_of
 from ibi.minting.rules.scopes import SCOPES
 from ibi.minting.web import messages
 from ibi.minting.web.messages import MintRequest
 from ibi.minting.web.metrics import MintingMetrics
 from ibi.minting.web.request_queue import SEATS, SHARE, RequestQueue
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 
 
 class MintingService:

@@ -18,12 +18,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ibi.errors import StorageError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.store import AcknowledgmentStore, PendingAcknowledgment
 from ibi.resolver.rules import access_count_sheet
 from ibi.resolver.rules.access_count_sheet import Clients, OpenSheet
 from ibi.resolver.rules.acknowledgment import (
-    SECOND,
     Referral,
     Subject,
     collected,

@@ -15,7 +15,7 @@ from typing import Final
 import structlog
 
 from ibi.errors import IbiError, StorageError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.pace import Backoff, Pace, RetryTimes
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.acknowledgments.outbox import AcknowledgmentOutbox
@@ -23,7 +23,6 @@ from ibi.resolver.ports.outbound import ArchiveClient, NoReply
 from ibi.resolver.ports.store import AcknowledgmentStore, ArchiveLookup, PendingAcknowledgment
 from ibi.resolver.rules import access_count_sheet
 from ibi.resolver.rules.acknowledgment import (
-    SECOND,
     NextStep,
     Referral,
     acknowledgment_of,

@@ -15,9 +15,11 @@ from typing import Final
 import structlog
 
 from ibi.errors import IbiError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.digests.locations import SECOND, Locations
+from ibi.resolver.digests.locations import (
+    Locations,
+)
 from ibi.resolver.ports.outbound import ArchiveClient, NoReply
 from ibi.resolver.ports.store import DigestProgress, LocationStore
 from ibi.resolver.registry.registry import Registry

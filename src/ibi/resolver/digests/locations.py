@@ -18,10 +18,9 @@ import structlog
 from ibi.errors import IbiError
 from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.store import DigestProgress, LocationStore
 
-SECOND: Final = 1_000_000_000
 MAX_AGE: Final = 7200 * SECOND
 """Nanoseconds after which a digest that was not confirmed is ignored: twice the longest interval
 between two fetches."""

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import Outage, RegisteredArchive
 from ibi.resolver.rules.archive_roster import Roster
-from ibi.resolver.rules.outage import SECOND, Breaker
+from ibi.resolver.rules.outage import (
+    Breaker,
+)
 
 RECENT: Final = 5 * SECOND
 """Nanoseconds for which an answer that this process received counts more than a recorded outage."""

@@ -25,7 +25,7 @@ from ibi.errors import NotOnRecordError, OverloadError, ProofError, ResolverRequ
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
 from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
 from ibi.resolver.ports.store import Challenge, ChallengeStore
 from ibi.wire.mail_address import is_mail_address
@@ -36,7 +36,6 @@ CHALLENGE_SECONDS: Final = 3600
 """Seconds for which a challenge can be met."""
 TIMEOUT_SECONDS: Final = 10.0
 """Seconds for the reply of the host, and as many for the name servers."""
-_SECOND: Final = 1_000_000_000
 _WELL_KNOWN: Final = "/.well-known/ibi-registration/"
 _TEXT_NAME: Final = "_ibi-registration."
 # Names that have another meaning in each network (RFC 6761, 6762 and its appendix G, 8375).
@@ -124,7 +123,7 @@ class DomainProof:
                 "The administrator cannot be reached: expected an e-mail address."
             )
         now = self._clock.wall()
-        until = now + CHALLENGE_SECONDS * _SECOND
+        until = now + CHALLENGE_SECONDS * SECOND
         token = secrets.token_urlsafe(32)
         challenge = Challenge(token, service.canonical, host, administrator, now, until)
         async with self._begins:

@@ -12,11 +12,14 @@ from typing import Final
 
 import structlog
 
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import NO_SLOT, ArchiveClient
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.outage import MAX_SILENCES, SECOND, is_due
+from ibi.resolver.rules.outage import (
+    MAX_SILENCES,
+    is_due,
+)
 
 TIMEOUT_SECONDS: Final = 3.0
 """Seconds that an archive has for its confirmation."""

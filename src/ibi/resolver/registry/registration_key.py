@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.model.archive_record import RegistrationKey
+from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 
 DIGITS: Final = 39
@@ -49,7 +50,6 @@ MAX_ENTRIES: Final = 10_000
 """Clients in memory, and as many archives; those that failed longest ago are dropped first."""
 MAX_KNOWN_CLIENTS: Final = 4
 """Clients that are remembered as an archive's own: it moves, or has two routes."""
-_SECOND: Final = 1_000_000_000
 _BACKOFF: Final = Backoff(1, MAX_WAIT_SECONDS)
 
 
@@ -113,13 +113,13 @@ class _Tallies:
         tally = self._tallies.get(name)
         # A clock that was set back must not prolong a wait beyond the longest one.
         longest = MAX_WAIT_SECONDS * self._processes()
-        left = min(tally.until - now, longest * _SECOND) if tally else 0
-        return max(0, -(-left // _SECOND))
+        left = min(tally.until - now, longest * SECOND) if tally else 0
+        return max(0, -(-left // SECOND))
 
     def charge(self, name: str, now: int) -> None:
         """Count a try as failed, until `give_back` is called."""
         tally = self._tallies.setdefault(name, _Tally())
-        if now - tally.last > FAILURE_SECONDS * _SECOND:
+        if now - tally.last > FAILURE_SECONDS * SECOND:
             tally.failures = 0
         tally.failures += 1
         tally.last = now
@@ -135,7 +135,7 @@ class _Tallies:
         allowed = max(1, self._allowed // processes)
         if tally is not None and tally.failures >= allowed:
             wait = _BACKOFF.wait(tally.failures - allowed) * processes
-            tally.until = max(tally.until, now + wait * _SECOND)
+            tally.until = max(tally.until, now + wait * SECOND)
 
     def give_back(self, name: str) -> None:
         """Discount a try that did not fail."""

@@ -18,6 +18,7 @@ import msgspec
 
 from ibi.errors import MessageError
 from ibi.model.archive_record import UrlKey
+from ibi.model.clock import SECOND
 from ibi.model.item import ContentType, State
 from ibi.model.label_pair import Forms
 from ibi.model.registration import ArchiveState, RegisteredArchive
@@ -28,7 +29,6 @@ from ibi.wire.access_counts import MOST_ACCESSES
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
-SECOND: Final = 1_000_000_000
 KEY_LIFETIME: Final = 14 * 60 * SECOND
 """Nanoseconds for which a key is sent. Our archives accept keys for a minute longer, so that no key
 is sent that the archive may have forgotten."""

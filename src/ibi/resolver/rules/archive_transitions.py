@@ -10,9 +10,10 @@ from typing import Final
 from ibi.errors import ResolverRequestError, shown
 from ibi.identifier.limits import MAX_PORT
 from ibi.model.archive_record import ArchiveRecord
+from ibi.model.clock import SECOND
 from ibi.model.registration import Inclusion, RegisteredArchive
 
-KEY_GRACE: Final = 24 * 3600 * 1_000_000_000
+KEY_GRACE: Final = 24 * 3600 * SECOND
 """Nanoseconds for which the previous key is valid after a rotation: the administrator has to
 configure the new key in the archive meanwhile."""
 MAX_HOSTS: Final = 100

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.identifier.instant import Instant
+from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
 from ibi.model.registration import Outage, RegisteredArchive
 from ibi.resolver.ports.outbound import NoReply
 
-SECOND: Final = 1_000_000_000
 MAX_SILENCES: Final = 3
 """Silences in a row after which an archive counts as down: one or two may be a fault of the
 network."""

@@ -18,13 +18,12 @@ import structlog
 
 from ibi.errors import IbiError, NotOnRecordError, ResolverRequestError, shown
 from ibi.identifier.label import parse
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.ports.store import ConflictChange, ConflictStore, Owner, RegistryEvent
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.outage import SECOND
 from ibi.wire.responses import decode, encode
 from ibi.wire.url_list import Related, UrlList
 

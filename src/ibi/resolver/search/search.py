@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from ibi.identifier.instant import Instant
 from ibi.model.archive_record import UrlKey
+from ibi.model.clock import SECOND
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
@@ -31,8 +31,6 @@ from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
-
-_SECOND: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +138,7 @@ class Search:
         archive = self._registry.find(owner.archive)
         if archive is None or not archive.key:  # the operator has removed or revoked it
             return None, None, True
-        since = Instant(archive.since // _SECOND).iso8601
+        since = Instant(archive.since // SECOND).iso8601
         return owner, NoReply(archive.id, f"it is switched off since {since}", asked=False), True
 
     async def _candidates(self, owner: Owner | None) -> Candidates | None:

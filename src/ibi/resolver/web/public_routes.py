@@ -21,7 +21,7 @@ from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
 from ibi.identifier.language import LanguagePreference
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ArchiveState
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.foreign_identifiers import onward
@@ -45,7 +45,6 @@ from ibi.resolver.web.views import ArchivesView, ExplainView, OutcomeView, Resol
 
 RETRY_AFTER: Final = 5
 """Seconds after which an archive that did not answer may."""
-_SECOND: Final = 1_000_000_000
 _ROBOTS: Final = "User-agent: *\nDisallow: /api/\nDisallow: /explain\n"
 
 _HEADERS: Final = {
@@ -232,7 +231,7 @@ class ResolverPublicRoutes:
         )
 
     def _now(self) -> Instant:
-        return Instant(self._clock.wall() // _SECOND)
+        return Instant(self._clock.wall() // SECOND)
 
 
 def _problem(view: OutcomeView) -> Response:

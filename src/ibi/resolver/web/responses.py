@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
 from ibi.identifier.instant import Instant
+from ibi.model.clock import SECOND
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge, DigestProgress, RegistryEvent
 from ibi.resolver.registry.domain_proof import http_proof, text_proof
 from ibi.resolver.web import messages
 
-_SECOND: Final = 1_000_000_000
-
 
 def moment(nanoseconds: int) -> str:
     """Return a time as ISO 8601, to the second; empty for 0."""
-    return Instant(nanoseconds // _SECOND).iso8601 if nanoseconds else ""
+    return Instant(nanoseconds // SECOND).iso8601 if nanoseconds else ""
 
 
 def counts(archives: Iterable[RegisteredArchive]) -> dict[str, int]:

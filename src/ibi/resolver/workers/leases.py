@@ -19,11 +19,10 @@ from typing import Final, TypeVar
 import structlog
 
 from ibi.errors import IbiError
-from ibi.model.clock import Clock
+from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.workers import ProcessStore, WorkerList
 from ibi.resolver.rules.liveness import Liveness
 
-SECOND: Final = 1_000_000_000
 HEARTBEAT_SECONDS: Final = 2.5
 """Seconds between two heartbeats: after six without one, 15 s, a process counts as gone."""
 LEASE_TIME: Final = 10 * SECOND

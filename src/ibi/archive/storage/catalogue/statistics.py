@@ -17,11 +17,12 @@ from ibi.archive.ports.statistics import (
 )
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.store import SqlHandle
+from ibi.model.clock import SECOND
 
 T = TypeVar("T")
 
 _SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would return a decimal number
-_DAY: Final = 86_400 * 1_000_000_000
+_DAY: Final = 86_400 * SECOND
 _AT_ONCE: Final = 250
 """Rows of one statement."""
 _ALL: Final = 2**62

@@ -12,6 +12,7 @@ from obstore.exceptions import BaseError, NotFoundError, PreconditionError
 from obstore.store import S3Store
 
 from ibi.errors import StorageError, StorageFullError, printable
+from ibi.model.clock import SECOND
 
 _STATUS: Final = re.compile(r"status code: ([0-9]{3})")
 _CODE: Final = re.compile(r"<Code>([A-Za-z0-9.]{1,60})</Code>")
@@ -70,7 +71,6 @@ FIRST: Final = 65_536
 """Bytes that are read with the attributes, so that a small file costs only one request."""
 MODIFIED: Final = "modified"
 """The attribute of an object with the time of its file; the object has that of its upload."""
-_SECOND: Final = 1_000_000_000
 
 
 class ObjectFile:
@@ -95,7 +95,7 @@ class ObjectFile:
         self.attributes = found.attributes
         self.size = found.meta["size"]
         self._etag = found.meta["e_tag"]
-        uploaded = int(found.meta["last_modified"].timestamp() * _SECOND)
+        uploaded = int(found.meta["last_modified"].timestamp() * SECOND)
         self.modified = int(found.attributes.get(MODIFIED, uploaded))
 
     def read(self, offset: int, count: int) -> bytes:

@@ -19,12 +19,12 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
+from ibi.model.clock import SECOND
 
 _MAX_PAGE: Final = 1000
 """Lines of one page at most."""
 _LAST: Final = 2**62
-_SECOND: Final = 1_000_000_000
-_DAY: Final = 86_400 * _SECOND
+_DAY: Final = 86_400 * SECOND
 ORDERS: Final = ("oldest", "newest")
 
 
@@ -106,7 +106,7 @@ class HistoryApi:
 def _midnight(day: date) -> int:
     """Return the begin of a day in nanoseconds of POSIX time, within the range of a database."""
     seconds = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-    return min(max(1, seconds * _SECOND), _LAST)
+    return min(max(1, seconds * SECOND), _LAST)
 
 
 def _order(text: str) -> str:

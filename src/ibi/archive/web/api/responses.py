@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Deposit, Reservation
@@ -21,15 +20,14 @@ from ibi.archive.web.api.messages import (
 )
 from ibi.identifier.instant import Instant
 from ibi.metadata.json_record import record_as_dict
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
-
-_NANO: Final = 1_000_000_000
 
 
 def moment(nanoseconds: int) -> str:
     """Return a time as ISO 8601, to the second."""
-    return Instant(nanoseconds // _NANO).iso8601
+    return Instant(nanoseconds // SECOND).iso8601
 
 
 def labels(forms: Forms | None) -> Labels | None:

@@ -14,11 +14,11 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.instant import Instant
+from ibi.model.clock import SECOND
 from ibi.model.task import Task
 
 _MAX_PAGE: Final = 1000
 """Tasks of one answer at most."""
-_SECOND: Final = 1_000_000_000
 
 
 class TaskAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,12 +50,12 @@ def task_answer(task: Task) -> TaskAnswer:
         task.kind,
         task.who,
         str(task.state),
-        Instant(task.begun // _SECOND).iso8601,
+        Instant(task.begun // SECOND).iso8601,
         task.done,
         task.total,
         task.note,
         msgspec.json.decode(task.result),
-        Instant(task.ended // _SECOND).iso8601 if task.ended else "",
+        Instant(task.ended // SECOND).iso8601 if task.ended else "",
     )
 
 
