@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import fork_server
+
 IBI = [str(Path(sys.executable).with_name("ibi"))]
 NAME = "sid.inpe.br/mtc-m18@80/2009/02.16.17.46"
 IBIP = "8JMKD3MGP7W/3EPGUE5"
@@ -20,12 +22,7 @@ IBIP = "8JMKD3MGP7W/3EPGUE5"
 
 def run(*arguments: str, stdin: str | bytes = "") -> subprocess.CompletedProcess[str]:
     given = stdin.encode() if isinstance(stdin, str) else stdin
-    done = subprocess.run(  # noqa: S603
-        [*IBI, *arguments], input=given, capture_output=True, check=False
-    )
-    return subprocess.CompletedProcess(
-        done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
-    )
+    return fork_server.run(arguments, os.environ, stdin=given)
 
 
 def objects(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:

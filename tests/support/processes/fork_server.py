@@ -91,16 +91,19 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def fork(
+def fork(  # noqa: PLR0913  # what a process is started with
     arguments: Sequence[str],
     environment: Mapping[str, str],
     log: int,
     most_files: int = 0,
+    *,
     folder: Path | None = None,
+    stdin: int | None = None,
 ) -> ForkedProcess:
     """Run `ibi` with arguments in a folder; its log goes to an open file, its output to a pipe.
 
-    It may open so many files until it asks for more; with 0, as many as we may.
+    It may open so many files until it asks for more; with 0, as many as we may. It reads an open
+    file, or nothing.
     """
     reading, writing = os.pipe()
     status, told = os.pipe()
@@ -108,21 +111,29 @@ def fork(
     files = (min(hard, most_files or soft), hard)
     request = json.dumps([arguments, dict(environment), str(folder or Path.cwd()), files]).encode()
     forge = _forge(os.getpid())
+    nothing = os.open(os.devnull, os.O_RDONLY)
     try:
-        socket.send_fds(forge, [request], [writing, log, told])
+        given = nothing if stdin is None else stdin
+        socket.send_fds(forge, [request], [given, writing, log, told])
         pid = int(forge.recv(64))
     finally:
+        os.close(nothing)
         os.close(writing)
         os.close(told)
     return ForkedProcess(pid, reading, status)
 
 
 def run(
-    arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    stdin: bytes = b"",
 ) -> CompletedProcess[str]:
-    """Run `ibi` with arguments to its end in a folder, with nothing on its standard input."""
-    with TemporaryFile() as errors:
-        process = fork(arguments, environment, errors.fileno(), folder=folder)
+    """Run `ibi` with arguments to its end in a folder, with something on its standard input."""
+    with TemporaryFile() as given, TemporaryFile() as errors:
+        given.write(stdin)
+        given.seek(0)
+        process = fork(arguments, environment, errors.fileno(), folder=folder, stdin=given.fileno())
         said = b"".join(iter(lambda: process.stdout.read(65_536), b""))
         process.stdout.close()
         code = process.wait()
@@ -158,10 +169,10 @@ def _serve(control: socket.socket) -> None:
             waking.recv(4096)
             _reap(ends)
         if control in found:
-            request, descriptors, _, _ = socket.recv_fds(control, _LONGEST, 3)
+            request, descriptors, _, _ = socket.recv_fds(control, _LONGEST, 4)
             if not request:
                 break
-            writing, log, told = descriptors
+            stdin, writing, log, told = descriptors
             pid = os.fork()
             if pid == 0:
                 signal.set_wakeup_fd(-1)
@@ -170,9 +181,9 @@ def _serve(control: socket.socket) -> None:
                     each.close()
                 for end in (told, *ends.values()):
                     os.close(end)
-                _become(request, writing, log)
-            os.close(writing)
-            os.close(log)
+                _become(request, stdin, writing, log)
+            for descriptor in (stdin, writing, log):
+                os.close(descriptor)
             ends[pid] = told
             control.send(str(pid).encode())
     for pid in ends:
@@ -189,7 +200,7 @@ def _reap(ends: dict[int, int]) -> None:
         os.close(told)
 
 
-def _become(request: bytes, writing: int, log: int) -> None:
+def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
     """Be the command."""
     arguments, environment, folder, files = json.loads(request)
     resource.setrlimit(resource.RLIMIT_NOFILE, files)
@@ -197,8 +208,7 @@ def _become(request: bytes, writing: int, log: int) -> None:
     is_twin = environment.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
     os.environ.clear()
     os.environ.update(environment)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for number, descriptor in enumerate((nothing, writing, log)):
+    for number, descriptor in enumerate((stdin, writing, log)):
         os.dup2(descriptor, number)
         os.close(descriptor)
     if is_twin:  # what it changes, it changes before anything is imported
