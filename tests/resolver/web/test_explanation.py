@@ -13,8 +13,8 @@ from ibi.resolver.rules.decision import Why, decide
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.redirect_target import OFF_HOST
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.web.explain import NOT_AWAITED, explain
 from ibi.resolver.web.explanation import SENTENCES, Explanation, as_text, sentence
+from ibi.resolver.web.explanation_builder import NOT_AWAITED, explain
 from tests.support.values.resolutions import (
     ARCHIVES,
     FIRST,

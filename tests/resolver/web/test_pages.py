@@ -21,8 +21,8 @@ from ibi.identifier.language import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
-from ibi.resolver.web.explain import explain
 from ibi.resolver.web.explanation import Asked, Explanation, Said
+from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
 from ibi.resolver.web.views import (

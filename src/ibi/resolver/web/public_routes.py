@@ -28,8 +28,8 @@ from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.conflicts import Conflicts
-from ibi.resolver.web.explain import explain
 from ibi.resolver.web.explanation import Explanation
+from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.metrics import ResolverMetrics
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.pasted_text import what_is
