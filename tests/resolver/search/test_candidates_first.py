@@ -74,18 +74,6 @@ def test_only_who_is_likely_to_have_it_is_asked() -> None:
     run_scene(work)
 
 
-def test_who_publishes_no_digest_is_asked_with_them() -> None:
-    async def work(scene: SearchScene) -> None:
-        publish(scene, ("a", "b"), "b")
-        put_on_record(scene, "b")
-        scene.archives.sayings["b"] = says(original("b"))
-        assert winner(await scene.resolve(question())) == "b"
-        await scene.quiet()
-        assert asked(scene) == ["b", "c"]
-
-    run_scene(work)
-
-
 def test_the_home_is_asked_and_put_on_record_without_the_others() -> None:
     async def work(scene: SearchScene) -> None:
         publish(scene)
@@ -187,39 +175,6 @@ def test_a_copy_at_the_old_place_tells_that_the_original_moved(
         assert asked(scene) == ["a", "c"]
 
     run_scene(work, FIVE)
-
-
-def test_a_copy_is_served_if_nobody_has_the_original() -> None:
-    async def work(scene: SearchScene) -> None:
-        publish(scene, NAMES, "b")
-        scene.archives.sayings["b"] = says(copy("b"))
-        assert winner(await scene.resolve(question())) == "b"
-        assert sorted(asked(scene)) == ["a", "b", "c"]
-
-    run_scene(work)
-
-
-def test_an_owner_that_is_silent_leads_to_copies_that_no_digest_tells_of() -> None:
-    async def work(scene: SearchScene) -> None:
-        publish(scene, NAMES, "b")
-        put_on_record(scene, "b")
-        scene.archives.sayings = {"b": says(SILENT), "c": says(copy("c")), "a": says(original("a"))}
-        assert winner(await scene.resolve(question())) == "c"
-
-    run_scene(work)
-
-
-def test_the_original_alone_is_asked_for_of_all_at_once() -> None:
-    async def work(scene: SearchScene) -> None:
-        publish(scene, NAMES, "b")
-        scene.archives.held = set(NAMES)
-        scene.archives.sayings = {"b": says(original("b")), "c": says(original("c"))}
-        reader = asyncio.create_task(scene.resolve(question(required=True)))
-        await until(lambda: len(scene.archives.requests) == len(NAMES))
-        scene.archives.free.set()
-        assert isinstance((await reader).outcome, Alert)
-
-    run_scene(work)
 
 
 @pytest.mark.parametrize("explains", [True, False])
@@ -572,18 +527,6 @@ def test_who_would_have_been_asked_first_is_known_after_all_were_heard() -> None
         assert {each.archive[0] for each in step.evidence.answers} == set(NAMES)
         assert step.evidence.asked_first == frozenset(SERVICES[name].canonical for name in "bc")
         assert isinstance(step.decision, Redirect)
-
-    run_scene(work)
-
-
-def test_a_holder_that_is_excluded_is_not_asked() -> None:
-    async def work(scene: SearchScene) -> None:
-        publish(scene, NAMES, "a", "b")
-        scene.archives.sayings["b"] = says(original("b"))
-        await scene.registry.exclude(SERVICES["a"].canonical)
-        assert winner(await scene.resolve(question())) == "b"
-        await scene.quiet()
-        assert "a" not in asked(scene)
 
     run_scene(work)
 
