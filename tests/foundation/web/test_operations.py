@@ -22,7 +22,6 @@ from ibi.foundation.web.operations import (
     Body,
     Operation,
     routes_of,
-    served_by,
 )
 from ibi.foundation.web.tokens import Tokens
 from ibi.model.token import Scopes, Token
@@ -151,8 +150,6 @@ def test_a_table_has_each_operation_once_and_each_has_its_handler() -> None:
         routes_of(table, (Store(),), authorizer)
     with pytest.raises(ValueError, match="stands twice"):
         routes_of(table * 2, (Notes(),), authorizer)
-    assert served_by(table, (Store(),)) == []
-    assert served_by(table, (Store(), Notes())) == list(table)
 
 
 def test_no_route_of_an_api_stands_outside_its_table() -> None:

@@ -33,11 +33,12 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
 def test_scopes_of_an_archive(tokens: Tokens, scope: str, included: set[str]) -> None:
     header = f"Bearer {tokens.add(scope, scope)}"
     tokens.refresh()
-    assert tokens.identify(header).name == scope
+    token = tokens.identify(header)
+    assert token.name == scope
     allowed = set()
     for wanted in SCOPES.names:
         try:
-            assert tokens.authenticate(header, wanted).name == scope
+            tokens.check_scope(token, wanted)
             allowed.add(wanted)
         except ForbiddenError:
             continue

@@ -22,7 +22,7 @@ from ibi.errors import IbiError
 from ibi.foundation.web import problems
 from ibi.foundation.web.authentication import Authenticator
 from ibi.foundation.web.authorization import Authorizer
-from ibi.foundation.web.operations import routes_of, served_by
+from ibi.foundation.web.operations import routes_of
 from ibi.foundation.web.tokens import Tokens as BearerTokens
 from tests.support.clients.http import Answer, Client
 from tests.support.processes.shell import Done, Shell
@@ -85,7 +85,11 @@ def small_service(folder: Path, works: Mapping[str, Work] | None = None) -> Iter
 
     apis = (TasksApi(tasks), HistoryApi(small.archive), StatisticsApi(small.archive))
     authorizer = Authorizer(Authenticator(tokens, small.clock))
-    routes = routes_of(served_by(OPERATIONS, apis), apis, authorizer)
+    handlers = {
+        handler for api in apis for handler in vars(type(api)).values() if callable(handler)
+    }
+    served_here = [each for each in OPERATIONS if each.handler in handlers]
+    routes = routes_of(served_here, apis, authorizer)
     # Without a log, which would stand among what commands say.
     app = Starlette(
         routes=routes,

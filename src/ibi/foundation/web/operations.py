@@ -170,11 +170,6 @@ class Operation:
         return Body(self.request) if isinstance(self.request, type) else self.request
 
 
-def served_by(operations: Iterable[Operation], apis: Sequence[object]) -> list[Operation]:
-    """Return the operations whose handlers are methods of these objects."""
-    return [each for each in operations if _object_of(each, apis) is not None]
-
-
 def routes_of(
     operations: Iterable[Operation], apis: Sequence[object], authorizer: Authorizer
 ) -> list[Route]:

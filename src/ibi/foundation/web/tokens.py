@@ -88,12 +88,6 @@ class Tokens:
             raise UnauthenticatedError
         return token
 
-    def authenticate(self, authorization: str | None, scope: str) -> Token:
-        """Return the token that a header carries, if it has the scope."""
-        token = self.identify(authorization)
-        self.check_scope(token, scope)
-        return token
-
     def check_scope(self, token: Token, scope: str) -> None:
         """Raise ForbiddenError unless a token includes a scope."""
         if scope not in self.scopes.included(token.scope):

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from ibi.archive.exchange.bag_import import Brought
-from ibi.archive.rules.handover import HandOver
 
 
 class Labels(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -276,14 +275,3 @@ class KeyAnswer(msgspec.Struct, frozen=True):
     address: str
     service: str
     key: str
-
-
-TYPES = (
-    HandOver,
-    HandOverRequest,
-    ImportCompletionRequest,
-    ImportRequest,
-    KeyAnswer,
-    ManifestsAnswer,
-    ReceptionsAnswer,
-)
