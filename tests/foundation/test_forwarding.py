@@ -189,14 +189,11 @@ def test_nothing_piles_up_for_a_client_that_takes_nothing(channel: FdChannel) ->
     assert sent < 100
 
 
-def test_a_keeper_that_does_not_come_to_the_door_is_away(channel: FdChannel) -> None:
-    async def run() -> None:
-        client = Client()
-        with pytest.raises(WriterUnavailableError):
-            await Forwarder(channel, 0.01)(SCOPE, client.receive, client.send)
-        assert client.took == []
-
-    asyncio.run(run())
+async def test_a_keeper_that_does_not_come_to_the_door_is_away(channel: FdChannel) -> None:
+    client = Client()
+    with pytest.raises(WriterUnavailableError):
+        await Forwarder(channel, 0.01)(SCOPE, client.receive, client.send)
+    assert client.took == []
 
 
 def test_who_rings_while_nobody_keeps_the_archive_is_answered_by_the_next(
@@ -238,19 +235,16 @@ def test_a_keeper_that_dies_is_away_or_its_answer_is_cut_off(*, has_begun: bool)
             _run(_handed(app, client))
 
 
-def test_too_many_at_the_door_are_told_so_at_once(channel: FdChannel) -> None:
-    async def run() -> None:
-        waiting: list[socket] = []
-        with suppress(BlockingIOError):
-            while True:
-                waiting.append(channel.connect())
-        client = Client()
-        with pytest.raises(WriterUnavailableError):
-            await Forwarder(channel)(SCOPE, client.receive, client.send)
-        for each in waiting:
-            each.close()
-
-    asyncio.run(run())
+async def test_too_many_at_the_door_are_told_so_at_once(channel: FdChannel) -> None:
+    waiting: list[socket] = []
+    with suppress(BlockingIOError):
+        while True:
+            waiting.append(channel.connect())
+    client = Client()
+    with pytest.raises(WriterUnavailableError):
+        await Forwarder(channel)(SCOPE, client.receive, client.send)
+    for each in waiting:
+        each.close()
 
 
 def test_everybody_tells_of_all_who_answer() -> None:

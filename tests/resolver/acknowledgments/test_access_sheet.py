@@ -177,27 +177,24 @@ def test_what_one_message_does_not_hold_stays_on_the_sheet(
     assert told == counts
 
 
-def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
-    async def run() -> None:
-        noted = PendingAccesses()
-        items = [known(number) for number in range(outbox.SMALL_BATCH + 1)]
-        for each in items[:-1]:
-            noted.note(each, READER)
-        taken = await noted.take(NOW)
-        assert not taken.sheets
-        assert len(taken.referrals) == outbox.SMALL_BATCH
-        assert len(noted) == noted.total == 0
-        for each in items:
-            noted.note(each, READER)
-        for _ in range(outbox.OWN_ROW_COUNT):
-            noted.note(items[0], OTHER)
-        assert noted.total == len(items) + outbox.OWN_ROW_COUNT
-        taken = await noted.take(NOW)
-        assert taken.referrals == [(items[0].referral(OTHER), outbox.OWN_ROW_COUNT)]
-        assert sum(row.count for row in taken.sheets) == len(items)
-        assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
-
-    asyncio.run(run())
+async def test_few_are_kept_each_by_itself_and_of_many_those_that_are_read_often() -> None:
+    noted = PendingAccesses()
+    items = [known(number) for number in range(outbox.SMALL_BATCH + 1)]
+    for each in items[:-1]:
+        noted.note(each, READER)
+    taken = await noted.take(NOW)
+    assert not taken.sheets
+    assert len(taken.referrals) == outbox.SMALL_BATCH
+    assert len(noted) == noted.total == 0
+    for each in items:
+        noted.note(each, READER)
+    for _ in range(outbox.OWN_ROW_COUNT):
+        noted.note(items[0], OTHER)
+    assert noted.total == len(items) + outbox.OWN_ROW_COUNT
+    taken = await noted.take(NOW)
+    assert taken.referrals == [(items[0].referral(OTHER), outbox.OWN_ROW_COUNT)]
+    assert sum(row.count for row in taken.sheets) == len(items)
+    assert all(row.count <= MOST_ACCESSES for row in taken.sheets)
 
 
 def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +220,7 @@ def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -
     assert (len(noted), noted.lost) == (2, 2)
 
 
-def test_sheets_are_kept_and_divided_in_a_database(
+async def test_sheets_are_kept_and_divided_in_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "SMALL_BATCH", 3)
@@ -232,24 +229,21 @@ def test_sheets_are_kept_and_divided_in_a_database(
     upgrade(str(place), RESOLVER_MIGRATIONS, postgresql=False)
     items = [known(number) for number in range(10)]
 
-    async def run() -> None:
-        store = SqlResolverStore(Sqlite(place), quick=True)
-        duties = WorkerLeases(store.processes, SystemClock())
-        await duties.open()
-        queue = AcknowledgmentOutbox(store.acknowledgments, SystemClock(), lambda: duties.process)
-        for each in items:
-            queue.known.note(each, READER)
-        await queue.flush()
-        last, sheets = await queue.page(0)
-        assert last == len(sheets) == 3
-        assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
-        divided = [row for sheet in sheets for row in await queue.divide(sheet)]
-        assert len({row.id for row in divided}) == 10
-        _, rows = await queue.page(0)
-        expected = [row for each in items for row in pending(each.referral(READER), 1, 0)]
-        assert counts(rows) == counts(divided) == counts(expected)
-        assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
-        await duties.close()
-        store.close()
-
-    asyncio.run(run())
+    store = SqlResolverStore(Sqlite(place), quick=True)
+    duties = WorkerLeases(store.processes, SystemClock())
+    await duties.open()
+    queue = AcknowledgmentOutbox(store.acknowledgments, SystemClock(), lambda: duties.process)
+    for each in items:
+        queue.known.note(each, READER)
+    await queue.flush()
+    last, sheets = await queue.page(0)
+    assert last == len(sheets) == 3
+    assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
+    divided = [row for sheet in sheets for row in await queue.divide(sheet)]
+    assert len({row.id for row in divided}) == 10
+    _, rows = await queue.page(0)
+    expected = [row for each in items for row in pending(each.referral(READER), 1, 0)]
+    assert counts(rows) == counts(divided) == counts(expected)
+    assert queue.waiting == store.acknowledgments.count_pending(duties.process) == 10
+    await duties.close()
+    store.close()

@@ -122,27 +122,24 @@ def test_what_cannot_be_read_any_more_is_given_up_and_stops_nobody() -> None:
     assert (client.total(), telling.waiting, store.rows) == (1, 0, {})
 
 
-def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
+async def test_accesses_wait_for_an_archive_that_is_out_and_are_told_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sender, "ABSENCE_TIME", SECOND // 100)
 
-    async def run() -> None:
-        client, store, registry = CountingArchives(), MemoryStore(), Registry()
-        telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
-        telling.open()
-        telling.note(REFERRAL.without_key, 3)
-        await reached(lambda: bool(store.rows))
-        for state in (None, replace(OURS, inclusion=None), OURS):
-            assert client.asked == 0
-            assert telling.waiting == 3
-            if state is not None:
-                registry.archives[OURS.id] = state
-        await all_told(telling)
-        await telling.close()
-        assert client.total() == 3
-
-    asyncio.run(run())
+    client, store, registry = CountingArchives(), MemoryStore(), Registry()
+    telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
+    telling.open()
+    telling.note(REFERRAL.without_key, 3)
+    await reached(lambda: bool(store.rows))
+    for state in (None, replace(OURS, inclusion=None), OURS):
+        assert client.asked == 0
+        assert telling.waiting == 3
+        if state is not None:
+            registry.archives[OURS.id] = state
+    await all_told(telling)
+    await telling.close()
+    assert client.total() == 3
 
 
 def test_accesses_are_given_up_after_a_week() -> None:

@@ -102,69 +102,57 @@ async def watched(at: Resolver) -> AsyncIterator[None]:
             await task
 
 
-def test_an_archive_is_included_and_excluded() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            assert await at.serve(ON) == InclusionStatus(confirmed=True)
-            assert at.archive.address == RECORD.address
-            assert at.archive.inclusion is not None
-            assert at.archive.inclusion.confirmed
-            assert await at.serve(OFF) == ExclusionStatus()
-            assert at.registry.included() == ()
-            assert len(at.archives.asked) == 1
-            # Its registration is kept, to be included again when it is switched on again.
-            assert await at.serve(ON) == InclusionStatus(confirmed=True)
-
-    asyncio.run(run())
+async def test_an_archive_is_included_and_excluded() -> None:
+    async with resolver() as at:
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
+        assert at.archive.address == RECORD.address
+        assert at.archive.inclusion is not None
+        assert at.archive.inclusion.confirmed
+        assert await at.serve(OFF) == ExclusionStatus()
+        assert at.registry.included() == ()
+        assert len(at.archives.asked) == 1
+        # Its registration is kept, to be included again when it is switched on again.
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
 
 
-def test_an_archive_that_cannot_be_reached_is_included_all_the_same() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            at.archives.there.clear()
-            assert await at.serve(ON) == InclusionStatus(confirmed=False)
-            assert at.registry.included() == (at.archive,)
-            assert at.archive.inclusion is not None
-            assert not at.archive.inclusion.confirmed
-            assert at.archives.patience == [3.0]
-
-    asyncio.run(run())
+async def test_an_archive_that_cannot_be_reached_is_included_all_the_same() -> None:
+    async with resolver() as at:
+        at.archives.there.clear()
+        assert await at.serve(ON) == InclusionStatus(confirmed=False)
+        assert at.registry.included() == (at.archive,)
+        assert at.archive.inclusion is not None
+        assert not at.archive.inclusion.confirmed
+        assert at.archives.patience == [3.0]
 
 
 @pytest.mark.parametrize("request_of", [InclusionRequest, ExclusionRequest])
-def test_nobody_is_called_and_nothing_changes_by_a_wrong_key(
+async def test_nobody_is_called_and_nothing_changes_by_a_wrong_key(
     request_of: type[InclusionRequest | ExclusionRequest],
 ) -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            before, asked = at.shelf.archives(), list(at.archives.asked)
-            evil = replace(RECORD, address="127.0.0.1:22")
-            with capture_logs() as logs, pytest.raises(RegistrationKeyError) as refused:
-                await at.serve(request_of(evil, WRONG))
-            assert at.archives.asked == asked
-            assert at.shelf.archives() == before
-            assert WRONG.text not in f"{logs} {refused.value}"
-            assert logs[0]["event"] == "registration key refused"
-
-    asyncio.run(run())
+    async with resolver() as at:
+        await at.serve(ON)
+        before, asked = at.shelf.archives(), list(at.archives.asked)
+        evil = replace(RECORD, address="127.0.0.1:22")
+        with capture_logs() as logs, pytest.raises(RegistrationKeyError) as refused:
+            await at.serve(request_of(evil, WRONG))
+        assert at.archives.asked == asked
+        assert at.shelf.archives() == before
+        assert WRONG.text not in f"{logs} {refused.value}"
+        assert logs[0]["event"] == "registration key refused"
 
 
-def test_who_is_not_registered_is_told_no_more_than_who_has_the_wrong_key() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            pending = parse("inpe.br/pending/2012/06.05.15.34")
-            await at.registry.register(pending, KEY, "", [], "mail", "mail", pending=True)
-            told = set()
-            for service, key in ((SERVICE, WRONG), (STRANGER, KEY), (pending, KEY)):
-                record = replace(RECORD, service=service)
-                with pytest.raises(RegistrationKeyError) as refused:
-                    await at.serve(InclusionRequest(record, key))
-                told.add(str(refused.value))
-            assert len(told) == 1
-            assert at.archives.asked == []
-
-    asyncio.run(run())
+async def test_who_is_not_registered_is_told_no_more_than_who_has_the_wrong_key() -> None:
+    async with resolver() as at:
+        pending = parse("inpe.br/pending/2012/06.05.15.34")
+        await at.registry.register(pending, KEY, "", [], "mail", "mail", pending=True)
+        told = set()
+        for service, key in ((SERVICE, WRONG), (STRANGER, KEY), (pending, KEY)):
+            record = replace(RECORD, service=service)
+            with pytest.raises(RegistrationKeyError) as refused:
+                await at.serve(InclusionRequest(record, key))
+            told.add(str(refused.value))
+        assert len(told) == 1
+        assert at.archives.asked == []
 
 
 @pytest.mark.parametrize("state", ["unknown", "pending", "registered", "rotated", "revoked"])
@@ -195,24 +183,21 @@ def test_a_wrong_key_costs_the_same_whoever_it_is_tried_on(
     assert len(looks) == 2
 
 
-def test_who_guesses_is_shut_out_before_the_key_is_looked_at(
+async def test_who_guesses_is_shut_out_before_the_key_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            for _ in range(ALLOWED_BY_CLIENT):
-                with pytest.raises(RegistrationKeyError):
-                    await at.serve(InclusionRequest(RECORD, WRONG))
-            with monkeypatch.context() as patch:
-                patch.delattr("ibi.resolver.registry.inclusion.matches")
-                with pytest.raises(TooManyRequestsError) as refused:
-                    await at.serve(ON)
-            assert refused.value.retry_after >= 1
-            assert await at.serve(ON, "203.0.113.9") == InclusionStatus(confirmed=True)
-            at.clock.true += refused.value.retry_after * SECOND
-            assert await at.serve(ON) == InclusionStatus(confirmed=True)
-
-    asyncio.run(run())
+    async with resolver() as at:
+        for _ in range(ALLOWED_BY_CLIENT):
+            with pytest.raises(RegistrationKeyError):
+                await at.serve(InclusionRequest(RECORD, WRONG))
+        with monkeypatch.context() as patch:
+            patch.delattr("ibi.resolver.registry.inclusion.matches")
+            with pytest.raises(TooManyRequestsError) as refused:
+                await at.serve(ON)
+        assert refused.value.retry_after >= 1
+        assert await at.serve(ON, "203.0.113.9") == InclusionStatus(confirmed=True)
+        at.clock.true += refused.value.retry_after * SECOND
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
 
 
 @pytest.mark.parametrize(
@@ -225,56 +210,45 @@ def test_who_guesses_is_shut_out_before_the_key_is_looked_at(
         ("a socket", "a socket", True),
     ],
 )
-def test_the_addresses_of_one_network_guess_together(
+async def test_the_addresses_of_one_network_guess_together(
     first: str,
     second: str,
     together: bool,  # noqa: FBT001  # a column
 ) -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            for _ in range(ALLOWED_BY_CLIENT):
-                with pytest.raises(RegistrationKeyError):
-                    await at.serve(InclusionRequest(RECORD, WRONG), first)
-            expected = TooManyRequestsError if together else RegistrationKeyError
-            with pytest.raises(expected):
-                await at.serve(InclusionRequest(RECORD, WRONG), second)
-
-    asyncio.run(run())
+    async with resolver() as at:
+        for _ in range(ALLOWED_BY_CLIENT):
+            with pytest.raises(RegistrationKeyError):
+                await at.serve(InclusionRequest(RECORD, WRONG), first)
+        expected = TooManyRequestsError if together else RegistrationKeyError
+        with pytest.raises(expected):
+            await at.serve(InclusionRequest(RECORD, WRONG), second)
 
 
-def test_a_flood_of_keys_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_of_keys_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ibi.resolver.registry.inclusion.MAX_WAITING", 4)
     services = [parse(f"a.br/b/{year}/01.01.00.00") for year in range(2000, 2020)]
 
-    async def run() -> None:
-        async with resolver() as at:
-            requests = (
-                at.serve(
-                    InclusionRequest(replace(RECORD, service=service), WRONG), f"client {number}"
-                )
-                for number, service in enumerate(services)
-            )
-            ends = await asyncio.gather(*requests, return_exceptions=True)
-            kinds = [type(each) for each in ends]
-            assert kinds.count(RegistrationKeyError) == 4
-            assert kinds.count(TooManyRequestsError) == 16
-            assert await at.serve(ON) == InclusionStatus(confirmed=True)
-
-    asyncio.run(run())
+    async with resolver() as at:
+        requests = (
+            at.serve(InclusionRequest(replace(RECORD, service=service), WRONG), f"client {number}")
+            for number, service in enumerate(services)
+        )
+        ends = await asyncio.gather(*requests, return_exceptions=True)
+        kinds = [type(each) for each in ends]
+        assert kinds.count(RegistrationKeyError) == 4
+        assert kinds.count(TooManyRequestsError) == 16
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
 
 
-def test_after_a_rotation_both_keys_are_good_for_a_day() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            new = await at.registry.rotate(ID, "operator")
-            assert await at.serve(ON) == InclusionStatus(confirmed=True)
-            assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
-            at.clock.true += KEY_GRACE
-            with pytest.raises(RegistrationKeyError):
-                await at.serve(ON)
-            assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
-
-    asyncio.run(run())
+async def test_after_a_rotation_both_keys_are_good_for_a_day() -> None:
+    async with resolver() as at:
+        new = await at.registry.rotate(ID, "operator")
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
+        assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
+        at.clock.true += KEY_GRACE
+        with pytest.raises(RegistrationKeyError):
+            await at.serve(ON)
+        assert await at.serve(InclusionRequest(RECORD, new)) == InclusionStatus(confirmed=True)
 
 
 async def served_while(at: Resolver, request: InclusionRequest) -> asyncio.Task[object]:
@@ -287,70 +261,55 @@ async def served_while(at: Resolver, request: InclusionRequest) -> asyncio.Task[
     return task
 
 
-def test_who_loses_the_key_meanwhile_is_not_included() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            task = await served_while(at, ON)
-            await at.registry.revoke(ID, "operator")
-            at.archives.free[RECORD.address].set()
-            with pytest.raises(RegistrationKeyError):
-                await task
-            assert at.registry.included() == ()
-
-    asyncio.run(run())
-
-
-def test_who_is_removed_meanwhile_is_not_included() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            task = await served_while(at, ON)
-            await at.registry.remove(ID, "operator")
-            at.archives.free[RECORD.address].set()
-            with pytest.raises(NotOnRecordError):
-                await task
-            assert at.registry.included() == ()
-
-    asyncio.run(run())
-
-
-def test_an_archive_that_is_switched_off_meanwhile_stays_off() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            task = await served_while(at, ON)
-            assert await at.serve(OFF) == ExclusionStatus()
-            at.archives.free[RECORD.address].set()
+async def test_who_loses_the_key_meanwhile_is_not_included() -> None:
+    async with resolver() as at:
+        task = await served_while(at, ON)
+        await at.registry.revoke(ID, "operator")
+        at.archives.free[RECORD.address].set()
+        with pytest.raises(RegistrationKeyError):
             await task
-            assert at.archive.inclusion is None
-
-    asyncio.run(run())
+        assert at.registry.included() == ()
 
 
-def test_what_an_archive_said_last_counts() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            at.archives.there.add(ELSEWHERE.address)
-            task = await served_while(at, ON)
-            await at.serve(InclusionRequest(ELSEWHERE, KEY))
-            at.archives.free[RECORD.address].set()
+async def test_who_is_removed_meanwhile_is_not_included() -> None:
+    async with resolver() as at:
+        task = await served_while(at, ON)
+        await at.registry.remove(ID, "operator")
+        at.archives.free[RECORD.address].set()
+        with pytest.raises(NotOnRecordError):
             await task
-            assert at.archive.address == ELSEWHERE.address
-
-    asyncio.run(run())
+        assert at.registry.included() == ()
 
 
-def test_nobody_waits_for_the_confirmation_of_another() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            task = await served_while(at, ON)
-            other = replace(RECORD, service=STRANGER, address="stranger.inpe.br")
-            await at.register(STRANGER)
-            await at.serve(InclusionRequest(other, KEY))
-            assert not task.done()
-            assert at.registry.find(STRANGER.canonical) in at.registry.included()
-            at.archives.free[RECORD.address].set()
-            await task
+async def test_an_archive_that_is_switched_off_meanwhile_stays_off() -> None:
+    async with resolver() as at:
+        task = await served_while(at, ON)
+        assert await at.serve(OFF) == ExclusionStatus()
+        at.archives.free[RECORD.address].set()
+        await task
+        assert at.archive.inclusion is None
 
-    asyncio.run(run())
+
+async def test_what_an_archive_said_last_counts() -> None:
+    async with resolver() as at:
+        at.archives.there.add(ELSEWHERE.address)
+        task = await served_while(at, ON)
+        await at.serve(InclusionRequest(ELSEWHERE, KEY))
+        at.archives.free[RECORD.address].set()
+        await task
+        assert at.archive.address == ELSEWHERE.address
+
+
+async def test_nobody_waits_for_the_confirmation_of_another() -> None:
+    async with resolver() as at:
+        task = await served_while(at, ON)
+        other = replace(RECORD, service=STRANGER, address="stranger.inpe.br")
+        await at.register(STRANGER)
+        await at.serve(InclusionRequest(other, KEY))
+        assert not task.done()
+        assert at.registry.find(STRANGER.canonical) in at.registry.included()
+        at.archives.free[RECORD.address].set()
+        await task
 
 
 @pytest.mark.parametrize(
@@ -365,140 +324,119 @@ def test_nobody_waits_for_the_confirmation_of_another() -> None:
         (False, False, False, ELSEWHERE),
     ],
 )
-def test_an_archive_has_moved_unless_it_is_found_where_it_was_and_not_where_it_says(
+async def test_an_archive_has_moved_unless_it_is_found_where_it_was_and_not_where_it_says(
     was_confirmed: bool,  # noqa: FBT001  # a column
     old_answers: bool,  # noqa: FBT001  # a column
     new_answers: bool,  # noqa: FBT001  # a column
     ends_at: ArchiveRecord,
 ) -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            at.archives.there = {RECORD.address} if was_confirmed else set()
-            await at.serve(ON)
-            at.archives.there = set()
-            if old_answers:
-                at.archives.there.add(RECORD.address)
-            if new_answers:
-                at.archives.there.add(ELSEWHERE.address)
-            with capture_logs() as logs:
-                status = await at.serve(InclusionRequest(ELSEWHERE, KEY))
-            assert status == InclusionStatus(new_answers)
-            assert at.archive.address == ends_at.address
-            assert at.archive.inclusion is not None
-            stays = ends_at is RECORD
-            assert at.archive.inclusion.confirmed is (new_answers or stays)
-            assert [each["event"] for each in logs] == ["unconfirmed address set aside"] * stays
-
-    asyncio.run(run())
-
-
-def test_an_archive_that_is_not_found_where_it_was_confirmed_is_asked_once() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            at.archives.there.clear()
-            at.archives.asked.clear()
-            assert await at.serve(ON) == InclusionStatus(confirmed=False)
-            assert len(at.archives.asked) == 1
-            assert at.archive.inclusion is not None
-            assert not at.archive.inclusion.confirmed
-
-    asyncio.run(run())
-
-
-def test_silences_from_before_a_confirmation_do_not_count() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            for _ in range(MAX_SILENCES - 1):
-                at.registry.note_reply(ID, "x")
-            await at.serve(ON)
-            at.registry.note_reply(ID, "x")
-            assert at.registry.is_asked(ID)
-            at.registry.note_reply(ID, "x")
-            at.registry.note_reply(ID, "x")
-            assert not at.registry.is_asked(ID)
-
-    asyncio.run(run())
-
-
-def test_an_inclusion_ends_an_outage() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            for _ in range(MAX_SILENCES):
-                at.registry.note_reply(ID, "x")
-            assert not at.registry.is_asked(ID)
-            at.archives.there.clear()
-            await at.serve(ON)
-            assert not at.registry.is_asked(ID)
+    async with resolver() as at:
+        at.archives.there = {RECORD.address} if was_confirmed else set()
+        await at.serve(ON)
+        at.archives.there = set()
+        if old_answers:
             at.archives.there.add(RECORD.address)
-            await at.serve(ON)
-            assert at.registry.is_asked(ID)
+        if new_answers:
+            at.archives.there.add(ELSEWHERE.address)
+        with capture_logs() as logs:
+            status = await at.serve(InclusionRequest(ELSEWHERE, KEY))
+        assert status == InclusionStatus(new_answers)
+        assert at.archive.address == ends_at.address
+        assert at.archive.inclusion is not None
+        stays = ends_at is RECORD
+        assert at.archive.inclusion.confirmed is (new_answers or stays)
+        assert [each["event"] for each in logs] == ["unconfirmed address set aside"] * stays
 
-    asyncio.run(run())
+
+async def test_an_archive_that_is_not_found_where_it_was_confirmed_is_asked_once() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        at.archives.there.clear()
+        at.archives.asked.clear()
+        assert await at.serve(ON) == InclusionStatus(confirmed=False)
+        assert len(at.archives.asked) == 1
+        assert at.archive.inclusion is not None
+        assert not at.archive.inclusion.confirmed
 
 
-def test_an_archive_that_is_down_is_asked_until_it_is_up() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            at.archives.there.clear()
-            for _ in range(MAX_SILENCES):
-                at.registry.note_reply(ID, "x")
-            at.archives.asked.clear()
-            async with watched(at):
-                for tries in (1, 2, 3):
-                    at.clock.true += 64 * SECOND
-                    await until(lambda tries=tries: len(at.archives.asked) == tries)  # type: ignore[misc]
-                    failures = MAX_SILENCES + tries
-                    await until(
-                        lambda failures=failures: (  # type: ignore[misc]
-                            at.archive.outage is not None and at.archive.outage.failures == failures
-                        )
-                    )
-                at.archives.there.add(RECORD.address)
+async def test_silences_from_before_a_confirmation_do_not_count() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        for _ in range(MAX_SILENCES - 1):
+            at.registry.note_reply(ID, "x")
+        await at.serve(ON)
+        at.registry.note_reply(ID, "x")
+        assert at.registry.is_asked(ID)
+        at.registry.note_reply(ID, "x")
+        at.registry.note_reply(ID, "x")
+        assert not at.registry.is_asked(ID)
+
+
+async def test_an_inclusion_ends_an_outage() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        for _ in range(MAX_SILENCES):
+            at.registry.note_reply(ID, "x")
+        assert not at.registry.is_asked(ID)
+        at.archives.there.clear()
+        await at.serve(ON)
+        assert not at.registry.is_asked(ID)
+        at.archives.there.add(RECORD.address)
+        await at.serve(ON)
+        assert at.registry.is_asked(ID)
+
+
+async def test_an_archive_that_is_down_is_asked_until_it_is_up() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        at.archives.there.clear()
+        for _ in range(MAX_SILENCES):
+            at.registry.note_reply(ID, "x")
+        at.archives.asked.clear()
+        async with watched(at):
+            for tries in (1, 2, 3):
                 at.clock.true += 64 * SECOND
-                await until(lambda: at.registry.is_asked(ID))
-                assert len(at.archives.asked) == 4
+                await until(lambda tries=tries: len(at.archives.asked) == tries)  # type: ignore[misc]
+                failures = MAX_SILENCES + tries
+                await until(
+                    lambda failures=failures: (  # type: ignore[misc]
+                        at.archive.outage is not None and at.archive.outage.failures == failures
+                    )
+                )
+            at.archives.there.add(RECORD.address)
+            at.clock.true += 64 * SECOND
+            await until(lambda: at.registry.is_asked(ID))
+            assert len(at.archives.asked) == 4
 
-    asyncio.run(run())
+
+async def test_an_archive_that_nobody_asks_is_asked() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        at.archives.asked.clear()
+        async with watched(at):
+            at.clock.true += MAX_IDLE
+            await until(lambda: len(at.archives.asked) == 1)
+            assert at.registry.is_asked(ID)
+            at.archives.there.clear()
+            at.clock.true += MAX_IDLE
+            await until(lambda: not at.registry.is_asked(ID))
+            assert len(at.archives.asked) == 1 + MAX_SILENCES
 
 
-def test_an_archive_that_nobody_asks_is_asked() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            at.archives.asked.clear()
-            async with watched(at):
+async def test_an_archive_that_searches_ask_is_left_alone() -> None:
+    async with resolver() as at:
+        quiet = replace(RECORD, service=STRANGER, address="stranger.inpe.br")
+        at.archives.there.add(quiet.address)
+        await at.register(STRANGER)
+        await at.serve(ON)
+        await at.serve(InclusionRequest(quiet, KEY))
+        at.archives.asked.clear()
+        async with watched(at):
+            for count in range(1, 6):
                 at.clock.true += MAX_IDLE
-                await until(lambda: len(at.archives.asked) == 1)
-                assert at.registry.is_asked(ID)
-                at.archives.there.clear()
-                at.clock.true += MAX_IDLE
-                await until(lambda: not at.registry.is_asked(ID))
-                assert len(at.archives.asked) == 1 + MAX_SILENCES
-
-    asyncio.run(run())
-
-
-def test_an_archive_that_searches_ask_is_left_alone() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            quiet = replace(RECORD, service=STRANGER, address="stranger.inpe.br")
-            at.archives.there.add(quiet.address)
-            await at.register(STRANGER)
-            await at.serve(ON)
-            await at.serve(InclusionRequest(quiet, KEY))
-            at.archives.asked.clear()
-            async with watched(at):
-                for count in range(1, 6):
-                    at.clock.true += MAX_IDLE
-                    at.registry.note_reply(ID, "")
-                    await until(lambda count=count: len(at.archives.asked) == count)  # type: ignore[misc]
-            assert all("stranger" in each for each in at.archives.asked)
-
-    asyncio.run(run())
+                at.registry.note_reply(ID, "")
+                await until(lambda count=count: len(at.archives.asked) == count)  # type: ignore[misc]
+        assert all("stranger" in each for each in at.archives.asked)
 
 
 def test_those_that_nobody_asks_are_not_asked_all_at_once() -> None:
@@ -525,68 +463,59 @@ def test_those_that_nobody_asks_are_not_asked_all_at_once() -> None:
     asyncio.run(run())
 
 
-def test_turns_come_round_again() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            for service in (SERVICE, STRANGER, parse("a.br/b/2000/01.01.00.00")):
-                if service is not SERVICE:
-                    await at.register(service)
-                record = replace(RECORD, service=service)
-                await at.registry.include(service.canonical, record, confirmed=True)
-            at.clock.true += MAX_IDLE
-            async with watched(at):
-                for step, asked in ((2 * MAX_IDLE // 3 + 1, 2), (MAX_IDLE, 5), (MAX_IDLE, 8)):
-                    await asyncio.sleep(0)
-                    at.clock.true += step
-                    await until(lambda asked=asked: len(at.archives.asked) == asked)  # type: ignore[misc]
-
-    asyncio.run(run())
+async def test_turns_come_round_again() -> None:
+    async with resolver() as at:
+        for service in (SERVICE, STRANGER, parse("a.br/b/2000/01.01.00.00")):
+            if service is not SERVICE:
+                await at.register(service)
+            record = replace(RECORD, service=service)
+            await at.registry.include(service.canonical, record, confirmed=True)
+        at.clock.true += MAX_IDLE
+        async with watched(at):
+            for step, asked in ((2 * MAX_IDLE // 3 + 1, 2), (MAX_IDLE, 5), (MAX_IDLE, 8)):
+                await asyncio.sleep(0)
+                at.clock.true += step
+                await until(lambda asked=asked: len(at.archives.asked) == asked)  # type: ignore[misc]
 
 
-def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            for _ in range(MAX_SILENCES):
+async def test_what_a_watch_hears_of_where_an_archive_was_is_not_held_against_it() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        for _ in range(MAX_SILENCES):
+            at.registry.note_reply(ID, "x")
+        at.archives.there = {ELSEWHERE.address}
+        at.archives.free[RECORD.address] = asyncio.Event()
+        at.archives.asked.clear()
+        async with watched(at):
+            at.clock.true += 64 * SECOND
+            await until(lambda: len(at.archives.asked) == 1)
+            await at.serve(InclusionRequest(ELSEWHERE, KEY))
+            for _ in range(MAX_SILENCES - 1):
                 at.registry.note_reply(ID, "x")
-            at.archives.there = {ELSEWHERE.address}
-            at.archives.free[RECORD.address] = asyncio.Event()
-            at.archives.asked.clear()
+            at.archives.free[RECORD.address].set()
+            for _ in range(10):  # no thread is in it: the answer goes all its way
+                await asyncio.sleep(0)
+            assert at.registry.is_asked(ID)
+
+
+async def test_a_watch_does_not_die_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        for _ in range(MAX_SILENCES):
+            at.registry.note_reply(ID, "x")
+        at.archives.asked.clear()
+
+        async def confirm(*_: object) -> str:
+            at.archives.asked.append("")
+            raise ZeroDivisionError
+
+        with capture_logs() as logs, monkeypatch.context() as patch:
+            patch.setattr(at.archives, "confirm", confirm)
+            patch.setattr(at.registry, "included", None)
             async with watched(at):
                 at.clock.true += 64 * SECOND
-                await until(lambda: len(at.archives.asked) == 1)
-                await at.serve(InclusionRequest(ELSEWHERE, KEY))
-                for _ in range(MAX_SILENCES - 1):
-                    at.registry.note_reply(ID, "x")
-                at.archives.free[RECORD.address].set()
-                for _ in range(10):  # no thread is in it: the answer goes all its way
-                    await asyncio.sleep(0)
-                assert at.registry.is_asked(ID)
-
-    asyncio.run(run())
-
-
-def test_a_watch_does_not_die_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def run() -> None:
-        async with resolver() as at:
-            await at.serve(ON)
-            for _ in range(MAX_SILENCES):
-                at.registry.note_reply(ID, "x")
-            at.archives.asked.clear()
-
-            async def confirm(*_: object) -> str:
-                at.archives.asked.append("")
-                raise ZeroDivisionError
-
-            with capture_logs() as logs, monkeypatch.context() as patch:
-                patch.setattr(at.archives, "confirm", confirm)
-                patch.setattr(at.registry, "included", None)
-                async with watched(at):
-                    at.clock.true += 64 * SECOND
-                    await until(lambda: len(at.archives.asked) > 1)
-            assert {each["event"] for each in logs} == {
-                "the health check failed",
-                "an archive could not be checked",
-            }
-
-    asyncio.run(run())
+                await until(lambda: len(at.archives.asked) > 1)
+        assert {each["event"] for each in logs} == {
+            "the health check failed",
+            "an archive could not be checked",
+        }

@@ -95,204 +95,171 @@ async def desk() -> AsyncIterator[Desk]:
         await made.registry.close()
 
 
-def test_an_archive_is_registered_included_excluded_and_removed() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            archive = await at.register()
-            assert archive == at.archive == at.kept
-            assert archive.state is ArchiveState.EXCLUDED
-            assert at.registry.included() == ()
-            at.clock.true += SECOND
-            included = await at.include()
-            assert included == at.archive == at.kept
-            assert included.inclusion == Inclusion(
-                address=RECORD.address,
-                ip=RECORD.ip,
-                platform_version=RECORD.platform_version,
-                administrator=RECORD.administrator,
-                since=at.clock.wall(),
-                seen=at.clock.wall(),
-                confirmed=True,
-            )
-            assert at.registry.included() == (included,)
-            assert at.registry.find_service(SERVICE) is included
-            assert at.registry.is_asked(ID)
-            at.clock.true += SECOND
-            excluded = await at.registry.exclude(ID)
-            assert excluded == at.archive == at.kept
-            assert excluded.since == at.clock.wall()
-            assert at.registry.included() == ()
-            assert not at.registry.is_asked(ID)
-            await at.registry.remove(ID, "somebody")
-            assert at.registry.find(ID) is None
-            assert at.registry.all() == ()
-            assert at.shelf.archives() == []
-            assert at.acts == ["register", "include", "exclude", "remove"]
-            assert [event.who for event in at.shelf.history] == [
-                "operator",
-                "archive",
-                "archive",
-                "somebody",
-            ]
-
-    asyncio.run(run())
+async def test_an_archive_is_registered_included_excluded_and_removed() -> None:
+    async with desk() as at:
+        archive = await at.register()
+        assert archive == at.archive == at.kept
+        assert archive.state is ArchiveState.EXCLUDED
+        assert at.registry.included() == ()
+        at.clock.true += SECOND
+        included = await at.include()
+        assert included == at.archive == at.kept
+        assert included.inclusion == Inclusion(
+            address=RECORD.address,
+            ip=RECORD.ip,
+            platform_version=RECORD.platform_version,
+            administrator=RECORD.administrator,
+            since=at.clock.wall(),
+            seen=at.clock.wall(),
+            confirmed=True,
+        )
+        assert at.registry.included() == (included,)
+        assert at.registry.find_service(SERVICE) is included
+        assert at.registry.is_asked(ID)
+        at.clock.true += SECOND
+        excluded = await at.registry.exclude(ID)
+        assert excluded == at.archive == at.kept
+        assert excluded.since == at.clock.wall()
+        assert at.registry.included() == ()
+        assert not at.registry.is_asked(ID)
+        await at.registry.remove(ID, "somebody")
+        assert at.registry.find(ID) is None
+        assert at.registry.all() == ()
+        assert at.shelf.archives() == []
+        assert at.acts == ["register", "include", "exclude", "remove"]
+        assert [event.who for event in at.shelf.history] == [
+            "operator",
+            "archive",
+            "archive",
+            "somebody",
+        ]
 
 
-def test_all_is_there_again_after_a_restart() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            before = at.archive
-            await at.reopen()
-            assert at.registry.included() == (before,)
-            assert at.registry.homes(SERVICE) == {ID}
-            assert at.registry.ranks() == {ID: 0}
-
-    asyncio.run(run())
+async def test_all_is_there_again_after_a_restart() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        before = at.archive
+        await at.reopen()
+        assert at.registry.included() == (before,)
+        assert at.registry.homes(SERVICE) == {ID}
+        assert at.registry.ranks() == {ID: 0}
 
 
-def test_an_archive_is_found_by_any_spelling() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            archive = await at.register()
-            other = parse("SID.inpe.br/mtc-m21@80/2012/06.05.15.34.39.0")
-            assert at.registry.find_service(other) is archive
-            with pytest.raises(ResolverRequestError, match="registered already"):
-                await at.register(other)
-
-    asyncio.run(run())
+async def test_an_archive_is_found_by_any_spelling() -> None:
+    async with desk() as at:
+        archive = await at.register()
+        other = parse("SID.inpe.br/mtc-m21@80/2012/06.05.15.34.39.0")
+        assert at.registry.find_service(other) is archive
+        with pytest.raises(ResolverRequestError, match="registered already"):
+            await at.register(other)
 
 
 @pytest.mark.parametrize("pending", [True, False])
-def test_a_registration_is_never_overwritten(pending: bool) -> None:  # noqa: FBT001  # a case
-    async def run() -> None:
-        async with desk() as at:
-            archive = await at.register()
-            with pytest.raises(ResolverRequestError, match="registered already"):
-                await at.registry.register(
-                    SERVICE, None, "x@evil.org", [], "mail", "mail", pending=pending
-                )
-            assert at.archive == at.kept == archive
-            assert at.acts == ["register"]
-
-    asyncio.run(run())
-
-
-def test_of_two_registrations_at_once_one_is_refused() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            both = await asyncio.gather(at.register(), at.register(), return_exceptions=True)
-            assert [type(each) for each in both].count(ResolverRequestError) == 1
-            assert at.acts == ["register"]
-
-    asyncio.run(run())
-
-
-def test_a_wish_overwrites_nothing_and_keeps_nobody_out() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            wish = await at.register(pending=True)
-            assert wish.state is ArchiveState.PENDING
-            assert at.registry.ranks() == {}
-            with pytest.raises(RegistrationKeyError):
-                await at.include()
-            with pytest.raises(ResolverRequestError, match="registered already"):
-                await at.register(pending=True)
-            at.clock.true += SECOND
-            good, key = await at.registry.register(
-                SERVICE, None, "owner@inpe.br", [], "domain", "domain"
+async def test_a_registration_is_never_overwritten(pending: bool) -> None:  # noqa: FBT001  # a case
+    async with desk() as at:
+        archive = await at.register()
+        with pytest.raises(ResolverRequestError, match="registered already"):
+            await at.registry.register(
+                SERVICE, None, "x@evil.org", [], "mail", "mail", pending=pending
             )
-            assert at.archive == at.kept == good
-            assert good.state is ArchiveState.EXCLUDED
-            assert matches(key, good.key)
-            assert not matches(KEY, good.key)
-
-    asyncio.run(run())
+        assert at.archive == at.kept == archive
+        assert at.acts == ["register"]
 
 
-def test_a_wish_becomes_good_once() -> None:
-    async def run() -> None:
-        async with desk() as at:
+async def test_of_two_registrations_at_once_one_is_refused() -> None:
+    async with desk() as at:
+        both = await asyncio.gather(at.register(), at.register(), return_exceptions=True)
+        assert [type(each) for each in both].count(ResolverRequestError) == 1
+        assert at.acts == ["register"]
+
+
+async def test_a_wish_overwrites_nothing_and_keeps_nobody_out() -> None:
+    async with desk() as at:
+        wish = await at.register(pending=True)
+        assert wish.state is ArchiveState.PENDING
+        assert at.registry.ranks() == {}
+        with pytest.raises(RegistrationKeyError):
+            await at.include()
+        with pytest.raises(ResolverRequestError, match="registered already"):
             await at.register(pending=True)
-            at.clock.true += SECOND
-            good = await at.registry.confirm(ID, "operator")
-            assert good.confirmed == at.clock.wall() == good.registered + SECOND
-            at.clock.true += SECOND
-            assert await at.registry.confirm(ID, "operator") == good
-            assert at.acts == ["register", "confirm"]
-
-    asyncio.run(run())
-
-
-def test_a_key_is_issued_and_only_a_digest_of_it_is_kept() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            archive, key = await at.registry.register(SERVICE, None, "", [], "operator", "x")
-            assert len(key.text) == 39
-            assert matches(key, archive.key)
-            assert key.text not in f"{at.kept!r}{at.shelf.history!r}"
-
-    asyncio.run(run())
+        at.clock.true += SECOND
+        good, key = await at.registry.register(
+            SERVICE, None, "owner@inpe.br", [], "domain", "domain"
+        )
+        assert at.archive == at.kept == good
+        assert good.state is ArchiveState.EXCLUDED
+        assert matches(key, good.key)
+        assert not matches(KEY, good.key)
 
 
-def test_the_key_before_a_rotation_is_good_for_a_day() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            before = await at.register()
-            now = at.clock.wall()
-            key = await at.registry.rotate(ID, "operator")
-            after = at.archive
-            assert after == at.kept
-            assert matches(key, after.key)
-            assert good_keys(after, now + KEY_GRACE - 1) == (after.key, before.key)
-            assert good_keys(after, now + KEY_GRACE) == (after.key, "")
-            await at.registry.rotate(ID, "operator")
-            assert before.key not in good_keys(at.archive, now)
-
-    asyncio.run(run())
+async def test_a_wish_becomes_good_once() -> None:
+    async with desk() as at:
+        await at.register(pending=True)
+        at.clock.true += SECOND
+        good = await at.registry.confirm(ID, "operator")
+        assert good.confirmed == at.clock.wall() == good.registered + SECOND
+        at.clock.true += SECOND
+        assert await at.registry.confirm(ID, "operator") == good
+        assert at.acts == ["register", "confirm"]
 
 
-def test_who_loses_the_key_is_out_at_once() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.registry.rotate(ID, "operator")
-            fitted = at.archive.key
-            await at.include()
-            version = at.registry.version
-            revoked = await at.registry.revoke(ID, "operator")
-            assert revoked == at.archive == at.kept
-            assert (revoked.key, revoked.previous_key, revoked.inclusion) == ("", "", None)
-            assert good_keys(revoked, 0) == ("", "")
-            assert at.registry.included() == ()
-            assert at.registry.version > version
-            with pytest.raises(RegistrationKeyError):
-                await at.registry.include(ID, RECORD, confirmed=True, fitted=fitted)
-            assert at.registry.included() == ()
-            key = await at.registry.rotate(ID, "operator")
-            assert good_keys(at.archive, 0) == (at.archive.key, "")
-            assert matches(key, at.archive.key)
-
-    asyncio.run(run())
+async def test_a_key_is_issued_and_only_a_digest_of_it_is_kept() -> None:
+    async with desk() as at:
+        archive, key = await at.registry.register(SERVICE, None, "", [], "operator", "x")
+        assert len(key.text) == 39
+        assert matches(key, archive.key)
+        assert key.text not in f"{at.kept!r}{at.shelf.history!r}"
 
 
-def test_hosts_are_set_and_checked() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            version = at.registry.version
-            await at.registry.allow_hosts(ID, ["Files.example.org:8080", "files.example.org"], "x")
-            hosts = ("files.example.org:8080", "files.example.org")
-            assert at.archive.hosts == at.kept.hosts == hosts
-            assert at.registry.version > version
-            assert at.shelf.history[-1].detail == " ".join(hosts)
-            with pytest.raises(ResolverRequestError, match="no host"):
-                await at.registry.allow_hosts(ID, ["*"], "x")
-            assert at.archive.hosts == hosts
+async def test_the_key_before_a_rotation_is_good_for_a_day() -> None:
+    async with desk() as at:
+        before = await at.register()
+        now = at.clock.wall()
+        key = await at.registry.rotate(ID, "operator")
+        after = at.archive
+        assert after == at.kept
+        assert matches(key, after.key)
+        assert good_keys(after, now + KEY_GRACE - 1) == (after.key, before.key)
+        assert good_keys(after, now + KEY_GRACE) == (after.key, "")
+        await at.registry.rotate(ID, "operator")
+        assert before.key not in good_keys(at.archive, now)
 
-    asyncio.run(run())
+
+async def test_who_loses_the_key_is_out_at_once() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.registry.rotate(ID, "operator")
+        fitted = at.archive.key
+        await at.include()
+        version = at.registry.version
+        revoked = await at.registry.revoke(ID, "operator")
+        assert revoked == at.archive == at.kept
+        assert (revoked.key, revoked.previous_key, revoked.inclusion) == ("", "", None)
+        assert good_keys(revoked, 0) == ("", "")
+        assert at.registry.included() == ()
+        assert at.registry.version > version
+        with pytest.raises(RegistrationKeyError):
+            await at.registry.include(ID, RECORD, confirmed=True, fitted=fitted)
+        assert at.registry.included() == ()
+        key = await at.registry.rotate(ID, "operator")
+        assert good_keys(at.archive, 0) == (at.archive.key, "")
+        assert matches(key, at.archive.key)
+
+
+async def test_hosts_are_set_and_checked() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        version = at.registry.version
+        await at.registry.allow_hosts(ID, ["Files.example.org:8080", "files.example.org"], "x")
+        hosts = ("files.example.org:8080", "files.example.org")
+        assert at.archive.hosts == at.kept.hosts == hosts
+        assert at.registry.version > version
+        assert at.shelf.history[-1].detail == " ".join(hosts)
+        with pytest.raises(ResolverRequestError, match="no host"):
+            await at.registry.allow_hosts(ID, ["*"], "x")
+        assert at.archive.hosts == hosts
 
 
 @pytest.mark.parametrize(
@@ -324,247 +291,208 @@ def test_there_are_not_too_many_hosts() -> None:
 
 
 @pytest.mark.parametrize("administrator", ["x", "a b@c.org", "a@b.org\r\nBcc: c@d.org"])
-def test_an_administrator_has_an_address(administrator: str) -> None:
-    async def run() -> None:
-        async with desk() as at:
-            with pytest.raises(ResolverRequestError, match="no e-mail address"):
-                await at.registry.register(SERVICE, KEY, administrator, [], "operator", "x")
-            assert at.shelf.history == []
-
-    asyncio.run(run())
+async def test_an_administrator_has_an_address(administrator: str) -> None:
+    async with desk() as at:
+        with pytest.raises(ResolverRequestError, match="no e-mail address"):
+            await at.registry.register(SERVICE, KEY, administrator, [], "operator", "x")
+        assert at.shelf.history == []
 
 
-def test_nothing_can_be_done_to_who_is_not_on_record() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            registry = at.registry
-            for act in (
-                registry.confirm(ID, "x"),
-                registry.rotate(ID, "x"),
-                registry.revoke(ID, "x"),
-                registry.allow_hosts(ID, [], "x"),
-                registry.remove(ID, "x"),
-                registry.include(ID, RECORD, confirmed=True),
-                registry.exclude(ID),
-            ):
-                with pytest.raises(NotOnRecordError):
-                    await act
-            assert at.shelf.history == []
-
-    asyncio.run(run())
-
-
-def test_an_archive_that_announces_itself_again_makes_no_history() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            first = await at.include()
-            version = at.registry.version
-            at.clock.true += 3600 * SECOND
-            again = await at.include()
-            assert first.inclusion is not None
-            assert again.inclusion == replace(first.inclusion, seen=at.clock.wall())
-            assert at.kept == again
-            assert at.registry.version == version
-            assert at.acts == ["register", "include"]
-            await at.registry.include(ID, replace(RECORD, platform_version="2"), confirmed=True)
-            assert at.acts == ["register", "include", "include"]
-
-    asyncio.run(run())
-
-
-def test_an_archive_that_moves_is_included_there_since_then() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            at.fall_silent()
-            assert not at.registry.is_asked(ID)
-            await until(lambda: at.acts[-1] == "down")
-            version = at.registry.version
-            at.clock.true += SECOND
-            record = replace(RECORD, address="new.example.org:8801")
-            moved = await at.registry.include(ID, record, confirmed=False)
-            assert moved.since == at.clock.wall()
-            assert moved.address == record.address
-            assert moved.outage is None
-            assert at.registry.version > version
-            assert at.shelf.history[-1].detail == "new.example.org:8801, unconfirmed"
-
-    asyncio.run(run())
-
-
-def test_an_outage_is_seen_at_once_and_survives_a_restart() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            version = at.registry.version
-            at.fall_silent(MAX_SILENCES - 1)
-            assert at.registry.is_asked(ID)
-            at.fall_silent(1)
-            assert not at.registry.is_asked(ID)
-            assert at.archive.state is ArchiveState.DOWN
-            assert at.registry.included() == at.registry.down() == (at.archive,)
-            assert at.registry.version == version
-            await until(lambda: at.kept.outage is not None)
-            await at.reopen()
-            assert at.archive.outage == at.kept.outage
-            assert not at.registry.is_asked(ID)
-            at.registry.note_reply(ID, "")
-            assert at.registry.is_asked(ID)
-            assert at.registry.down() == ()
-            await until(lambda: at.kept.outage is None)
-            assert at.acts[2:] == ["down", "up"]
-            assert {event.who for event in at.shelf.history[2:]} == {"resolver"}
-
-    asyncio.run(run())
-
-
-def test_an_answer_between_keeps_an_archive_up() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            for _ in range(10):
-                at.fall_silent(MAX_SILENCES - 1)
-                at.registry.note_reply(ID, "")
-            assert at.registry.is_asked(ID)
-            writes = at.shelf.writes
-            await at.registry.close()
-            assert at.shelf.writes == writes
-
-    asyncio.run(run())
-
-
-def test_tries_that_fail_are_not_written() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            at.fall_silent()
-            await until(lambda: at.acts[-1] == "down")
-            writes = at.shelf.writes
-            for _ in range(5):
-                assert at.archive.outage is not None
-                at.clock.true = at.archive.outage.next_try
-                at.fall_silent(1)
-            assert at.archive.outage is not None
-            assert at.archive.outage.failures == MAX_SILENCES + 5
-            await at.registry.close()
-            assert at.shelf.writes == writes
-
-    asyncio.run(run())
-
-
-def test_nothing_is_heard_of_who_is_not_included() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            at.fall_silent()
-            await at.register()
-            at.fall_silent()
-            assert at.archive.outage is None
-            await at.include()
-            at.fall_silent()
-            await at.registry.exclude(ID)
-            assert at.archive.outage is None
-            at.fall_silent(MAX_SILENCES - 1)
-            await at.include()
-            assert at.registry.is_asked(ID)
-
-    asyncio.run(run())
-
-
-def test_an_outage_that_the_store_did_not_take_is_written_when_it_does() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            at.shelf.fails = True
-            at.fall_silent()
-            with capture_logs() as said:
-                await until(lambda: "an outage was not written" in [each["event"] for each in said])
-            assert not at.registry.is_asked(ID)
-            at.shelf.fails = False
-            await at.registry.close()
-            assert at.kept.outage == at.archive.outage is not None
-
-    asyncio.run(run())
-
-
-def test_what_the_store_does_not_take_is_not_shown() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            before = at.archive
-            at.shelf.fails = True
-            for act in (
-                at.registry.rotate(ID, "x"),
-                at.registry.revoke(ID, "x"),
-                at.registry.remove(ID, "x"),
-                at.include(),
-                at.register(parse("LK47B6W/362SFKH")),
-            ):
-                with pytest.raises(StorageError):
-                    await act
-            assert at.registry.all() == (before,)
-            at.shelf.fails = False
-
-    asyncio.run(run())
-
-
-def test_an_act_goes_on_when_who_asked_for_it_hangs_up() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            at.shelf.free.clear()
-            act = asyncio.create_task(at.include())
-            await until(lambda: at.shelf.held == 1)
-            act.cancel()
-            with pytest.raises(asyncio.CancelledError):
+async def test_nothing_can_be_done_to_who_is_not_on_record() -> None:
+    async with desk() as at:
+        registry = at.registry
+        for act in (
+            registry.confirm(ID, "x"),
+            registry.rotate(ID, "x"),
+            registry.revoke(ID, "x"),
+            registry.allow_hosts(ID, [], "x"),
+            registry.remove(ID, "x"),
+            registry.include(ID, RECORD, confirmed=True),
+            registry.exclude(ID),
+        ):
+            with pytest.raises(NotOnRecordError):
                 await act
-            at.shelf.free.set()
-            await until(lambda: at.archive.inclusion is not None)
-            assert at.archive == at.kept
-
-    asyncio.run(run())
+        assert at.shelf.history == []
 
 
-def test_an_outage_that_begins_during_an_act_is_not_lost() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            await at.register()
-            await at.include()
-            at.shelf.free.clear()
-            act = asyncio.create_task(at.registry.allow_hosts(ID, ["a.org"], "x"))
-            await until(lambda: at.shelf.held == 1)
-            at.fall_silent()
-            at.shelf.free.set()
-            await act
-            assert at.archive.hosts == ("a.org",)
+async def test_an_archive_that_announces_itself_again_makes_no_history() -> None:
+    async with desk() as at:
+        await at.register()
+        first = await at.include()
+        version = at.registry.version
+        at.clock.true += 3600 * SECOND
+        again = await at.include()
+        assert first.inclusion is not None
+        assert again.inclusion == replace(first.inclusion, seen=at.clock.wall())
+        assert at.kept == again
+        assert at.registry.version == version
+        assert at.acts == ["register", "include"]
+        await at.registry.include(ID, replace(RECORD, platform_version="2"), confirmed=True)
+        assert at.acts == ["register", "include", "include"]
+
+
+async def test_an_archive_that_moves_is_included_there_since_then() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        at.fall_silent()
+        assert not at.registry.is_asked(ID)
+        await until(lambda: at.acts[-1] == "down")
+        version = at.registry.version
+        at.clock.true += SECOND
+        record = replace(RECORD, address="new.example.org:8801")
+        moved = await at.registry.include(ID, record, confirmed=False)
+        assert moved.since == at.clock.wall()
+        assert moved.address == record.address
+        assert moved.outage is None
+        assert at.registry.version > version
+        assert at.shelf.history[-1].detail == "new.example.org:8801, unconfirmed"
+
+
+async def test_an_outage_is_seen_at_once_and_survives_a_restart() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        version = at.registry.version
+        at.fall_silent(MAX_SILENCES - 1)
+        assert at.registry.is_asked(ID)
+        at.fall_silent(1)
+        assert not at.registry.is_asked(ID)
+        assert at.archive.state is ArchiveState.DOWN
+        assert at.registry.included() == at.registry.down() == (at.archive,)
+        assert at.registry.version == version
+        await until(lambda: at.kept.outage is not None)
+        await at.reopen()
+        assert at.archive.outage == at.kept.outage
+        assert not at.registry.is_asked(ID)
+        at.registry.note_reply(ID, "")
+        assert at.registry.is_asked(ID)
+        assert at.registry.down() == ()
+        await until(lambda: at.kept.outage is None)
+        assert at.acts[2:] == ["down", "up"]
+        assert {event.who for event in at.shelf.history[2:]} == {"resolver"}
+
+
+async def test_an_answer_between_keeps_an_archive_up() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        for _ in range(10):
+            at.fall_silent(MAX_SILENCES - 1)
+            at.registry.note_reply(ID, "")
+        assert at.registry.is_asked(ID)
+        writes = at.shelf.writes
+        await at.registry.close()
+        assert at.shelf.writes == writes
+
+
+async def test_tries_that_fail_are_not_written() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        at.fall_silent()
+        await until(lambda: at.acts[-1] == "down")
+        writes = at.shelf.writes
+        for _ in range(5):
             assert at.archive.outage is not None
-            await at.registry.close()
-            assert at.kept == at.archive
+            at.clock.true = at.archive.outage.next_try
+            at.fall_silent(1)
+        assert at.archive.outage is not None
+        assert at.archive.outage.failures == MAX_SILENCES + 5
+        await at.registry.close()
+        assert at.shelf.writes == writes
 
-    asyncio.run(run())
+
+async def test_nothing_is_heard_of_who_is_not_included() -> None:
+    async with desk() as at:
+        at.fall_silent()
+        await at.register()
+        at.fall_silent()
+        assert at.archive.outage is None
+        await at.include()
+        at.fall_silent()
+        await at.registry.exclude(ID)
+        assert at.archive.outage is None
+        at.fall_silent(MAX_SILENCES - 1)
+        await at.include()
+        assert at.registry.is_asked(ID)
 
 
-def test_seniority_counts_from_when_a_registration_became_good() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            early = parse("LK47B6W/362SFKH")
-            await at.register(early, pending=True)
-            at.clock.true += SECOND
-            await at.register()
-            assert at.registry.ranks() == {ID: 0}
-            at.clock.true += SECOND
-            await at.registry.confirm(early.canonical, "x")
-            ranks = at.registry.ranks()
-            assert ranks == {ID: 0, early.canonical: 1}
-            await at.include()
-            assert at.registry.ranks() is ranks
+async def test_an_outage_that_the_store_did_not_take_is_written_when_it_does() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        at.shelf.fails = True
+        at.fall_silent()
+        with capture_logs() as said:
+            await until(lambda: "an outage was not written" in [each["event"] for each in said])
+        assert not at.registry.is_asked(ID)
+        at.shelf.fails = False
+        await at.registry.close()
+        assert at.kept.outage == at.archive.outage is not None
 
-    asyncio.run(run())
+
+async def test_what_the_store_does_not_take_is_not_shown() -> None:
+    async with desk() as at:
+        await at.register()
+        before = at.archive
+        at.shelf.fails = True
+        for act in (
+            at.registry.rotate(ID, "x"),
+            at.registry.revoke(ID, "x"),
+            at.registry.remove(ID, "x"),
+            at.include(),
+            at.register(parse("LK47B6W/362SFKH")),
+        ):
+            with pytest.raises(StorageError):
+                await act
+        assert at.registry.all() == (before,)
+        at.shelf.fails = False
+
+
+async def test_an_act_goes_on_when_who_asked_for_it_hangs_up() -> None:
+    async with desk() as at:
+        await at.register()
+        at.shelf.free.clear()
+        act = asyncio.create_task(at.include())
+        await until(lambda: at.shelf.held == 1)
+        act.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await act
+        at.shelf.free.set()
+        await until(lambda: at.archive.inclusion is not None)
+        assert at.archive == at.kept
+
+
+async def test_an_outage_that_begins_during_an_act_is_not_lost() -> None:
+    async with desk() as at:
+        await at.register()
+        await at.include()
+        at.shelf.free.clear()
+        act = asyncio.create_task(at.registry.allow_hosts(ID, ["a.org"], "x"))
+        await until(lambda: at.shelf.held == 1)
+        at.fall_silent()
+        at.shelf.free.set()
+        await act
+        assert at.archive.hosts == ("a.org",)
+        assert at.archive.outage is not None
+        await at.registry.close()
+        assert at.kept == at.archive
+
+
+async def test_seniority_counts_from_when_a_registration_became_good() -> None:
+    async with desk() as at:
+        early = parse("LK47B6W/362SFKH")
+        await at.register(early, pending=True)
+        at.clock.true += SECOND
+        await at.register()
+        assert at.registry.ranks() == {ID: 0}
+        at.clock.true += SECOND
+        await at.registry.confirm(early.canonical, "x")
+        ranks = at.registry.ranks()
+        assert ranks == {ID: 0, early.canonical: 1}
+        await at.include()
+        assert at.registry.ranks() is ranks
 
 
 SERVICES = [
@@ -649,12 +577,9 @@ def standing(archives: dict[str, RegisteredArchive]) -> dict[str, tuple[str, boo
     }
 
 
-def test_a_key_of_the_administrators_choice_is_taken() -> None:
-    async def run() -> None:
-        async with desk() as at:
-            chosen = RegistrationKey("1234567890-1234567890")
-            archive, key = await at.registry.register(SERVICE, chosen, "", [], "mail", "mail")
-            assert key is chosen
-            assert matches(chosen, archive.key)
-
-    asyncio.run(run())
+async def test_a_key_of_the_administrators_choice_is_taken() -> None:
+    async with desk() as at:
+        chosen = RegistrationKey("1234567890-1234567890")
+        archive, key = await at.registry.register(SERVICE, chosen, "", [], "mail", "mail")
+        assert key is chosen
+        assert matches(chosen, archive.key)
