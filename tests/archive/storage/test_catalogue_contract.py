@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 
+import apsw
 import pytest
 
 from ibi.archive.ports.catalogue import (
@@ -35,6 +39,7 @@ from ibi.model.token import Token
 from tests.support.processes.fresh import run_at_once
 from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import file, forms
+from tests.support.waiting import wait_until
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
 OTHER = parse("LK47B6W/362SFKH")
@@ -604,34 +609,64 @@ def test_everything_is_there_after_closing_and_opening_again(place: CatalogueDat
     assert everything(place()) == before
 
 
+class ReportingSqlite(Sqlite):
+    """SQLite that sets an event when it has to wait for another connection that writes."""
+
+    def __init__(self, path: str) -> None:
+        """Open the file."""
+        self.waits = threading.Event()
+        super().__init__(path)
+
+    def _open(self) -> apsw.Connection:
+        connection = super()._open()
+        connection.set_busy_handler(self._wait)
+        return connection
+
+    def _wait(self, _: int) -> bool:
+        self.waits.set()
+        time.sleep(0.001)
+        return True
+
+
+@contextmanager
+def second_writer(place: CatalogueDatabase) -> Iterator[tuple[Catalogue, Callable[[], bool]]]:
+    """Open the catalogue again; yield also a function that tells whether a connection waits."""
+    if place.postgresql:
+        with closing(place.database()) as watching:
+            blocked = "SELECT 1 FROM pg_locks WHERE NOT granted"
+            yield place(), lambda: bool(watching.read(blocked))
+    else:
+        database = ReportingSqlite(place.place)
+        with closing(sql_catalogue(database, quick=True)) as catalogue:
+            yield catalogue, database.waits.is_set
+
+
 def test_of_two_who_change_the_same_version_one_is_refused(place: CatalogueDatabase) -> None:
-    """The first still decides when the second comes: nobody's change is lost unseen."""
-    one, other = place(), place()
+    """The second waits for the decision of the first, whose change is not overwritten."""
+    one = place()
     put(one, item(1))
     refused: list[str] = []
-    begun = threading.Event()
+    with second_writer(place) as (other, is_waiting):
 
-    def second() -> None:
-        begun.set()
-        try:
-            late = ItemChange(item=item(1, target="second"), version=1)
-            other.items.apply(change("second", late), nothing)
-        except StateError as fault:
-            refused.append(str(fault))
+        def second() -> None:
+            try:
+                late = ItemChange(item=item(1, target="second"), version=1)
+                other.items.apply(change("second", late), nothing)
+            except StateError as fault:
+                refused.append(str(fault))
 
-    thread = threading.Thread(target=second)
+        thread = threading.Thread(target=second)
 
-    def decide(_: Change) -> None:
-        thread.start()
-        begun.wait()
-        thread.join(0.3)
-        assert refused == []
+        def decide(_: Change) -> None:
+            thread.start()
+            wait_until(is_waiting)
+            assert refused == []
 
-    first = ItemChange(item=item(1, target="first"), version=1)
-    one.items.apply(change("first", first), decide)
-    thread.join()
-    assert len(refused) == 1
-    [held] = other.items.page(0, 9)
+        first = ItemChange(item=item(1, target="first"), version=1)
+        one.items.apply(change("first", first), decide)
+        thread.join()
+        assert len(refused) == 1
+        [held] = other.items.page(0, 9)
     assert (held.item.target, held.version) == ("first", 2)
     assert [entry.change for entry in one.history.entries(0, 9)][1:] == ["first"]
 

@@ -933,12 +933,12 @@ def test_the_archive_tells_what_it_is(archive: ArchiveServer) -> None:
 
 def test_who_asks_too_much_is_told_when_to_come_again(tmp_path: Path) -> None:
     with ArchiveServer(tmp_path, rate=1) as archive:
-        answers = [archive.api("GET", "items") for _ in range(12)]
-        assert [answer.status for answer in answers[:5]] == [200] * 5
-        limited = [answer for answer in answers if answer.status == 429]
-        assert limited
-        refused(limited[0], 429, "too-many", "try again")
-        assert int(limited[0].headers["retry-after"]) >= 1
+        assert [archive.api("GET", "items").status for _ in range(5)] == [200] * 5
+        # A machine that stalls for a second allows one more.
+        answers = (archive.api("GET", "items") for _ in range(1000))
+        limited = next(answer for answer in answers if answer.status != 200)
+        refused(limited, 429, "too-many", "try again")
+        assert int(limited.headers["retry-after"]) >= 1
         # Whoever reads is not who deposits.
         assert archive.get("/").status == 200
         assert archive.api("GET", "items", token=archive.local_token).status == 200
@@ -946,13 +946,12 @@ def test_who_asks_too_much_is_told_when_to_come_again(tmp_path: Path) -> None:
 
 def test_guessing_tokens_is_soon_slowed_down(tmp_path: Path) -> None:
     with ArchiveServer(tmp_path) as archive:
-        statuses = [archive.api("GET", "items", token=f"ibi_{n}").status for n in range(100)]
-        assert statuses[:60] == [401] * 60
-        assert statuses[-1] == 429
-        assert set(statuses) == {401, 429}
+        guesses = (archive.api("GET", "items", token=f"ibi_{n}").status for n in range(1000))
+        assert [next(guesses) for _ in range(60)] == [401] * 60
+        assert next(status for status in guesses if status != 401) == 429
         # Who has a token is not kept out by who has none, though both come by one proxy.
         assert archive.api("GET", "items").status == 200
-        assert "ibi_99" not in archive.log()
+        assert "ibi_60" not in archive.log()
 
 
 def test_somebody_can_always_administer(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -17,6 +16,8 @@ import asyncpg
 import pytest
 
 from ibi.errors import LedgerUnavailableError
+from ibi.foundation.sql import postgres as postgres_database
+from ibi.foundation.sql import sqlite
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.postgres import Postgres, without_password
 from ibi.foundation.sql.sqlite import Sqlite
@@ -25,6 +26,7 @@ from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.clock import ClockReading
 from ibi.model.token import Token
 from tests.support.servers.postgres import PostgresServer
+from tests.support.waiting import wait_until
 
 PREFIX = "sid.inpe.br/mtc-m19"
 OPAQUE = "8JMKD3MGP8W"
@@ -206,28 +208,21 @@ def test_connections_take_turns(place: Place) -> None:
     assert (entry.mark, entry.generation) == (4 * steps, 4 * steps)
 
 
-def test_nobody_reads_what_another_is_deciding(place: Place) -> None:
-    one, other = place(), place()
-    entered, reading, seen = threading.Event(), threading.Event(), []
-
-    def read() -> None:
-        entered.wait()
-        reading.set()
-        seen.append(settle(other).mark)
-
-    reader = threading.Thread(target=read)
-    reader.start()
+def test_nobody_reads_what_another_is_deciding(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = place()
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT", 1)
+    monkeypatch.setitem(postgres_database._SETTINGS, "lock_timeout", "1")  # noqa: SLF001
+    impatient = place()
 
     def decide(_: Entry) -> Commitment:
-        entered.set()
-        reading.wait()
-        reader.join(0.2)
-        assert seen == []
+        with pytest.raises(LedgerUnavailableError, match=r"locked|lock timeout"):
+            settle(impatient)
         return FIRST
 
     settle(one, decide)
-    reader.join()
-    assert seen == [NOW.wall]
+    assert settle(impatient).mark == NOW.wall
 
 
 def test_threads_may_share_a_ledger(ledger: Ledger) -> None:
@@ -284,23 +279,53 @@ def test_everything_is_there_after_closing_and_opening_again(place: Place) -> No
     assert again.tokens() == [token]
 
 
-def test_pause_lets_nobody_in_until_resume(ledger: Ledger) -> None:
+class ReportingLock:
+    """A reentrant lock that sets an event when a thread has to wait for it."""
+
+    def __init__(self) -> None:
+        """Begin unlocked."""
+        self._lock = threading.RLock()
+        self.is_awaited = threading.Event()
+
+    def acquire(self) -> None:
+        """Lock, and report a wait."""
+        if not self._lock.acquire(blocking=False):
+            self.is_awaited.set()
+            self._lock.acquire()
+
+    def release(self) -> None:
+        """Unlock."""
+        self._lock.release()
+
+    def __enter__(self) -> None:
+        """Lock."""
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        """Unlock."""
+        self.release()
+
+
+def test_pause_lets_nobody_in_until_resume(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    locks: list[ReportingLock] = []
+
+    def new_lock() -> ReportingLock:
+        locks.append(ReportingLock())
+        return locks[-1]
+
+    for module in (sqlite, postgres_database):
+        monkeypatch.setattr(module, "RLock", new_lock)
+    ledger = place()
     settle(ledger, lambda _: FIRST)
     ledger.pause()
-    begun, done = threading.Event(), threading.Event()
-
-    def work() -> None:
-        begun.set()
-        settle(ledger)
-        done.set()
-
-    other = threading.Thread(target=work)
+    done: list[Entry] = []
+    other = threading.Thread(target=lambda: done.append(settle(ledger)))
     other.start()
-    begun.wait()
-    assert not done.wait(0.2)
+    wait_until(lambda: any(lock.is_awaited.is_set() for lock in locks))
+    assert done == []
     ledger.resume()
     other.join()
-    assert done.is_set()
+    assert [entry.mark for entry in done] == [NOW.wall]
     assert settle(ledger).mark == NOW.wall
 
 
@@ -538,8 +563,8 @@ def test_a_read_that_takes_long_keeps_no_other_waiting(postgres: PostgresServer)
     def work(execute: Execute) -> None:
         execute("SELECT pg_advisory_xact_lock(4711)")
         waiting = others.submit(database.read, "SELECT pg_advisory_xact_lock_shared(4711)")
-        while not execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
-            time.sleep(0.01)
+        blocked = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        wait_until(lambda: bool(execute(blocked)))
         assert database.read("SELECT 1") == [(1,)]
         assert not waiting.done()
         held.append(waiting)
@@ -557,8 +582,7 @@ def test_a_server_that_is_not_there_is_named(postgres: PostgresServer) -> None:
 
 def set_fsync(url: str, statement: str, wanted: str) -> None:
     query(url, statement, "SELECT pg_reload_conf()")
-    while query(url, "SHOW fsync") != wanted:
-        time.sleep(0.01)
+    wait_until(lambda: query(url, "SHOW fsync") == wanted)
 
 
 def test_a_server_that_does_not_sync_is_refused(postgres: PostgresServer) -> None:
