@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ibi.archive.web.api.operations import OPERATIONS
 from ibi.foundation.system.instance_lock import is_held
 from tests.support.clients.http import Answer
 from tests.support.clients.steady_reader import SteadyReader
 from tests.support.servers.archive import ArchiveServer, raw_get
-from tests.support.servers.program import ProgramServer
+from tests.support.servers.program import ProgramServer, refused
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -117,6 +118,18 @@ def test_what_was_deposited_is_seen_by_all_at_once(archive: ArchiveServer) -> No
         for _ in range(2 * READERS):
             found = anew(archive, f"/col/{item['rep']}/doc/a.txt")
             assert found.endswith(f"\r\n\r\n{number}".encode())
+
+
+def test_readers_refuse_a_wrong_method_like_the_writer(archive: ArchiveServer) -> None:
+    methods: dict[str, set[str]] = {}
+    for operation in OPERATIONS:
+        methods.setdefault(operation.template, set()).add(operation.method)
+    not_readable = {path: allowed for path, allowed in methods.items() if "GET" not in allowed}
+    assert "/api/v1/items/{ibi}/deletion" in not_readable
+    for path, allowed in not_readable.items():
+        answer = archive.get(path.replace("{", "").replace("}", ""))
+        refused(answer, 405)
+        assert set(answer.headers["allow"].split(", ")) == allowed, path
 
 
 def test_a_token_is_good_at_once_and_bad_at_once(archive: ArchiveServer) -> None:
