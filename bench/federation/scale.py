@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from bench.federation import scale_plots
 from bench.federation.message_sizes import Sizes, measured
-from ibi.identifier.fingerprint import END
 from ibi.resolver.digests.log_follower import MAX_LOGS, READS_PER_LEASE
 from ibi.resolver.rules.search_progress import MAX_RECORD_ASKS, full_search_share
-from ibi.wire.digest import MAX_FINGERPRINTS, DigestPage, encode
+from ibi.wire.digest import FINGERPRINT_END, MAX_FINGERPRINTS, DigestPage, encode
 
 SEED: Final = 16066
 ARCHIVES: Final = (10, 100, 500, 1_000, 10_000, 100_000)
@@ -202,7 +201,7 @@ def _asked(federation: Federation) -> float:
     """
     away = 1 - federation.at_home
     silent = federation.archives * (1 - federation.publishing)
-    mistaken = federation.total / END
+    mistaken = federation.total / FINGERPRINT_END
     known = (1 + federation.copies) * federation.publishing
     first = min(known + away * federation.publishing + silent + mistaken, federation.archives)
     held = federation.archives - first
@@ -214,7 +213,7 @@ def _octets_an_item(items: int) -> float:
     chance = random.Random(SEED)  # noqa: S311  # fingerprints of nobody
     # Each item has two labels.
     count = min(2 * items, MAX_FINGERPRINTS)
-    held = tuple(sorted({chance.randrange(END) for _ in range(count)}))
+    held = tuple(sorted({chance.randrange(FINGERPRINT_END) for _ in range(count)}))
     return 2 * len(encode(DigestPage("0" * 32, 0, count, more=False, held=held))) / len(held)
 
 

@@ -14,8 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import uvloop
 
-from ibi.identifier.fingerprint import fingerprint
-from ibi.wire.digest import MAX_FINGERPRINTS, MEDIA_TYPE, DigestPage, encode
+from ibi.wire.digest import MAX_FINGERPRINTS, MEDIA_TYPE, DigestPage, encode, fingerprint
 
 EPOCH = "0123456789abcdef" * 2
 _PLAIN = b"text/plain"

@@ -17,9 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import uvloop
 
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
-from ibi.wire.digest import MEDIA_TYPE, DigestPage, encode
+from ibi.wire.digest import MEDIA_TYPE, DigestPage, encode, fingerprint
 
 EPOCH = "0123456789abcdef" * 2
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"

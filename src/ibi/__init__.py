@@ -32,7 +32,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.repository_name import RepositoryName
 
 if TYPE_CHECKING:
-    from ibi.client.python_client import Client
+    from ibi.client.resolver import Client
     from ibi.minting.minter import Minter
     from ibi.minting.pool import Pool
     from ibi.minting.remote_minter import RemoteMinter
@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "Client": "ibi.client.python_client",
+    "Client": "ibi.client.resolver",
     "Minted": "ibi.minting.rules.label_generator",
     "Minter": "ibi.minting.minter",
     "Pool": "ibi.minting.pool",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ibi.archive.ports.catalogue import Catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade

@@ -16,12 +16,18 @@ from typing import Final
 import pytest
 
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
-from ibi.identifier.fingerprint import END
 from ibi.identifier.label import parse
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import NoReply
-from ibi.wire.digest import MAX_FINGERPRINTS, MAX_PAGE, MEDIA_TYPE, DigestPage, encode
+from ibi.wire.digest import (
+    FINGERPRINT_END,
+    MAX_FINGERPRINTS,
+    MAX_PAGE,
+    MEDIA_TYPE,
+    DigestPage,
+    encode,
+)
 from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble
 from tests.support.doubles.faulty_servers import CannedServer, EndlessServer, Listener
 
@@ -73,7 +79,7 @@ def test_no_archive_says_anything_that_is_taken_for_a_page(behaviour: str) -> No
 
 def whole() -> bytes:
     """Return the largest page that there can be, or nearly."""
-    names = sorted(random.Random(7).sample(range(END), MAX_FINGERPRINTS))  # noqa: S311  # the same each time
+    names = sorted(random.Random(7).sample(range(FINGERPRINT_END), MAX_FINGERPRINTS))  # noqa: S311  # the same each time
     return encode(DigestPage(EPOCH, 7, 8, more=True, held=tuple(names)))
 
 

@@ -29,7 +29,7 @@ from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.settings import ResolverSettings
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.wiring.app import ResolverInstance, resolver_app
 from ibi.wire import requests, responses
 from ibi.wire.digest import DigestPage

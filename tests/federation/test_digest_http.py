@@ -13,8 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from ibi.identifier.fingerprint import fingerprint
-from ibi.wire.digest import MEDIA_TYPE, DigestPage, decode
+from ibi.wire.digest import MEDIA_TYPE, DigestPage, decode, fingerprint
 from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer, neighbour
 from tests.support.servers.resolver import ResolverServer

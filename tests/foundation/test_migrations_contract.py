@@ -25,7 +25,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.storage.catalogue import schema as archive_schema
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.errors import StorageError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
@@ -34,7 +34,7 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
 from ibi.model.token import Token
 from ibi.resolver.storage import schema as resolver_schema
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.processes.fresh import fresh_processes, run_at_once
 from tests.support.servers.postgres import PostgresServer

@@ -23,7 +23,7 @@ from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import InstanceHeldError, PrefixHeldError, RequestError, StorageError
 from ibi.foundation.settings_file import written
@@ -31,7 +31,6 @@ from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.identifier.fingerprint import fingerprint
 from ibi.installation.backup import archive_snapshot
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.backup.record import backup_at, backups_in, partial_in, read_record
@@ -42,8 +41,9 @@ from ibi.minting.wiring import minter_of
 from ibi.model.item import Item, State
 from ibi.model.token import Token
 from ibi.resolver.settings import ResolverSettings
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
+from ibi.wire.digest import fingerprint
 from tests.support.failures.syscalls import Killed, killed_at
 from tests.support.scenes.catalogue import schema
 from tests.support.scenes.full_archive import ELSEWHERE, bring, change, fill, kept_rows, rows

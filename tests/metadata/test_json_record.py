@@ -16,8 +16,8 @@ from ibi.metadata.json_record import (
 )
 from ibi.metadata.licence import address_of, check_licence, licence_at
 from ibi.metadata.orcid import read_orcid
-from ibi.metadata.web_address import is_web_address
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
+from ibi.wire.addresses import is_web_address
 
 ORCID = "0000-0002-1825-0097"
 

@@ -13,12 +13,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ibi.errors import MessageError
-from ibi.identifier.fingerprint import END, fingerprint
-from ibi.wire.digest import MAX_CURSOR, MAX_FINGERPRINTS, MAX_PAGE, DigestPage, decode, encode
+from ibi.wire.digest import (
+    FINGERPRINT_END,
+    MAX_CURSOR,
+    MAX_FINGERPRINTS,
+    MAX_PAGE,
+    DigestPage,
+    decode,
+    encode,
+    fingerprint,
+)
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs/reference/digest.md"
 EPOCH = "00112233445566778899aabbccddeeff"
-FINGERPRINTS = st.integers(0, END - 1) | st.integers(0, 300) | st.integers(END - 300, END - 1)
+FINGERPRINTS = (
+    st.integers(0, FINGERPRINT_END - 1)
+    | st.integers(0, 300)
+    | st.integers(FINGERPRINT_END - 300, FINGERPRINT_END - 1)
+)
 
 
 @st.composite
@@ -44,8 +56,8 @@ def page(*held: int, dropped: tuple[int, ...] = ()) -> DigestPage:
 @given(pages())
 @example(DigestPage(EPOCH, 0, 0, more=False))
 @example(page(0))
-@example(page(END - 1))
-@example(page(0, END - 1, dropped=(1, END - 2)))
+@example(page(FINGERPRINT_END - 1))
+@example(page(0, FINGERPRINT_END - 1, dropped=(1, FINGERPRINT_END - 2)))
 def test_what_is_written_is_read(written: DigestPage) -> None:
     assert decode(encode(written)) == written
 
@@ -95,7 +107,7 @@ def test_what_is_cut_or_has_more_behind_it_is_refused(cut: int) -> None:
         page(2, 1),
         page(1, 1),
         page(-1),
-        page(END),
+        page(FINGERPRINT_END),
         page(1, dropped=(1,)),
         page(*range(MAX_FINGERPRINTS + 1)),
         page(*range(MAX_FINGERPRINTS), dropped=(MAX_FINGERPRINTS,)),
@@ -126,7 +138,7 @@ def test_counts_that_cannot_be_are_refused_before_anything_is_made_of_them() -> 
 
 
 def test_numbers_beyond_the_greatest_are_refused() -> None:
-    octets = bytearray(encode(page(END - 1)))
+    octets = bytearray(encode(page(FINGERPRINT_END - 1)))
     # Its one quotient is in the last octet before the empty set: a 1 after more zeros.
     quotient = len(octets) - 5
     assert octets[quotient] == 0b01000000
@@ -139,9 +151,12 @@ def test_numbers_beyond_the_greatest_are_refused() -> None:
     "names",
     [
         range(MAX_FINGERPRINTS),
-        range(END - MAX_FINGERPRINTS, END),
-        range(0, END, END // MAX_FINGERPRINTS),
-        (*range(MAX_FINGERPRINTS // 2), *range(END - MAX_FINGERPRINTS // 2, END)),
+        range(FINGERPRINT_END - MAX_FINGERPRINTS, FINGERPRINT_END),
+        range(0, FINGERPRINT_END, FINGERPRINT_END // MAX_FINGERPRINTS),
+        (
+            *range(MAX_FINGERPRINTS // 2),
+            *range(FINGERPRINT_END - MAX_FINGERPRINTS // 2, FINGERPRINT_END),
+        ),
     ],
 )
 def test_the_largest_page_is_within_its_limit_whatever_stands_in_it(names: range) -> None:
@@ -153,7 +168,7 @@ def test_the_largest_page_is_within_its_limit_whatever_stands_in_it(names: range
 
 @pytest.mark.parametrize(("count", "most"), [(100, 47.0), (10_000, 36.3), (MAX_FINGERPRINTS, 33.6)])
 def test_a_fingerprint_takes_as_few_bits_as_the_documentation_says(count: int, most: float) -> None:
-    names = sorted(random.Random(count).sample(range(END), count))  # noqa: S311  # the same each time
+    names = sorted(random.Random(count).sample(range(FINGERPRINT_END), count))  # noqa: S311  # the same each time
     bits = 8 * len(encode(page(*names))) / count
     print(f"{count} fingerprints: {bits:.2f} bits each")  # noqa: T201  # for the report
     assert bits < most

@@ -16,7 +16,7 @@ from ibi.errors import RequestError, printable, shown
 from ibi.foundation.cli.options import data_option, is_terminal, json_option, show
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.settings import ProgramName
-from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.cli.program import RESOLVER
 from ibi.resolver.settings import RESOLVER_FILE
 
 _EXAMPLES: Final = """\b

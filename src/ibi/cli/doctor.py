@@ -15,9 +15,9 @@ from ibi.foundation.cli.options import data_option, json_lines_option, show
 from ibi.installation.instance_checks import instance_findings
 from ibi.installation.machine_checks import Finding, machine_findings
 from ibi.installation.settings import ProgramName
-from ibi.metadata.web_address import is_web_address
-from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.cli.program import RESOLVER
 from ibi.resolver.settings import RESOLVER_FILE
+from ibi.wire.addresses import is_web_address
 
 _EXAMPLES: Final = """\b
 Examples:

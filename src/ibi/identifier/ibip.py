@@ -16,7 +16,7 @@ from typing import ClassVar, Final, Literal
 
 from ibi.errors import IbipError
 from ibi.identifier import address
-from ibi.identifier.ibip_diagnosis import fault
+from ibi.identifier.diagnosis import ibip_fault
 from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT
 from ibi.identifier.numerals import IBIP
@@ -65,7 +65,7 @@ class Ibip:
         """Parse an IBIp as the standard writes it, with nothing around it."""
         found = longest_match(text)
         if found is None or len(found.spelling) < len(text):
-            raise fault(text)
+            raise ibip_fault(text)
         return found
 
     @classmethod

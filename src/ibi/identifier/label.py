@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ibi.errors import LabelError
-from ibi.identifier import ibip, ibip_diagnosis, legacy, repository_name, repository_name_diagnosis
+from ibi.identifier import diagnosis, ibip, legacy, repository_name
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, introductions, likely_start
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import EPOCH, Instant
@@ -238,8 +238,8 @@ def _error(text: str) -> LabelError:
     if not slash:
         return LabelError(text, part="the label", position=len(text), expected=_FORMS)
     if _resembles_repository_name(text):
-        return repository_name_diagnosis.fault(text)
+        return diagnosis.repository_name_fault(text)
     mixed_case = first != first.upper() and first != first.lower()
     if mixed_case and "W" not in first + second:
         return legacy.fault(text)
-    return ibip_diagnosis.fault(text)
+    return diagnosis.ibip_fault(text)

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
 from ibi.errors import RepositoryNameError
+from ibi.identifier.diagnosis import repository_name_fault
 from ibi.identifier.instant import SECONDS_PER_DAY, TWO_DIGITS, Instant, date, midnight
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
-from ibi.identifier.repository_name_diagnosis import fault
 
 DEFAULT_PORT: Final = 80
 """The port that is left out of a repository name (Algorithm 1, line 12)."""
@@ -78,7 +78,7 @@ class RepositoryName:
         """Parse a repository name as the standard writes it, with nothing around it."""
         found = longest_match(text)
         if found is None or len(found.spelling) < len(text):
-            raise fault(text)
+            raise repository_name_fault(text)
         return found
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import IbiError, RequestError
@@ -22,7 +22,7 @@ from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.model.clock import SECOND
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 
 _SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
 _OTHERS: Final = 0o077

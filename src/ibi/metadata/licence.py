@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from ibi.errors import MetadataError, shown
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 
 # SPDX 2.3, annex D: idstring = 1*(ALPHA / DIGIT / "-" / "."), and "+" for later versions.
 _IDENTIFIER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}")

@@ -13,9 +13,9 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.metadata.dublin_core import ELEMENTS, elements
 from ibi.metadata.json_record import MOST_VALUES, record_from
 from ibi.metadata.licence import licence_at
-from ibi.metadata.web_address import is_web_address
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
+from ibi.wire.addresses import is_web_address
 
 MEDIA_TYPE: Final = "text/xml; charset=utf-8"
 NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"

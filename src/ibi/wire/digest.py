@@ -1,10 +1,14 @@
 """A page of an archive's digest: fingerprints of the labels it holds and of those it dropped.
 
 A digest is read as a log, page after page, and so are its later changes. A label is represented
-by its fingerprint. The fingerprints of a page are sorted and written in a Golomb-Rice code: the
-difference of each to its predecessor, less one, is divided by a power of two; the quotients are
-written together in unary, the remainders in binary. Whatever follows from the number of
-fingerprints is left out, so that a page has one encoding, whose size is limited.
+by its fingerprint: 48 bits, because millions of labels must fit. With a thousand million labels in
+a set, a label that is not in the set has the fingerprint of one that is with a probability of 1 in
+280,000. A program that finds a fingerprint must therefore still look up the label itself.
+
+The fingerprints of a page are sorted and written in a Golomb-Rice code: the difference of each to
+its predecessor, less one, is divided by a power of two; the quotients are written together in
+unary, the remainders in binary. Whatever follows from the number of fingerprints is left out, so
+that a page has one encoding, whose size is limited.
 
     page  = "IBID" version more epoch after last set set
     set   = count remainders length quotients
@@ -15,13 +19,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import accumulate, pairwise
 from struct import Struct
 from typing import Final
 
 from ibi.errors import MessageError
-from ibi.identifier.fingerprint import BITS, END
 
+FINGERPRINT_BITS: Final = 48
+"""The length of a fingerprint in bits."""
+FINGERPRINT_OCTETS: Final = FINGERPRINT_BITS // 8
+"""The length of a fingerprint in octets."""
+FINGERPRINT_END: Final = 1 << FINGERPRINT_BITS
+"""The first number that is too large for a fingerprint."""
 MAX_FINGERPRINTS: Final = 65_536
 """The largest number of fingerprints in a page: 33 bits each, 270 kB in all, 40 ms to read."""
 MAX_PAGE: Final = 327_680
@@ -34,6 +44,11 @@ _EPOCH: Final = re.compile(r"[0-9a-f]{32}")
 # Magic and version, more, epoch, after, last: in network byte order.
 _HEAD: Final = Struct(">5sB16sQQ")
 _COUNT: Final = Struct(">I")
+
+
+def fingerprint(canonical: str) -> int:
+    """Return the first 48 bits of the BLAKE2b of a label in its canonical spelling."""
+    return int.from_bytes(blake2b(canonical.encode()).digest()[:FINGERPRINT_OCTETS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +124,7 @@ def _fault(page: DigestPage, *, are_sorted: bool = False) -> str:
 def _is_sorted(fingerprints: Sequence[int]) -> bool:
     if not fingerprints:
         return True
-    is_bounded = fingerprints[0] >= 0 and fingerprints[-1] < END
+    is_bounded = fingerprints[0] >= 0 and fingerprints[-1] < FINGERPRINT_END
     return is_bounded and all(one < next_ for one, next_ in pairwise(fingerprints))
 
 
@@ -119,7 +134,7 @@ def _error(what: str) -> MessageError:
 
 def _width(count: int) -> int:
     """Return the bits of a remainder: the total is then within 1 % of the shortest possible."""
-    return BITS - count.bit_length()
+    return FINGERPRINT_BITS - count.bit_length()
 
 
 # Python handles bits fastest as one number with a bit for each position, which it converts from
@@ -158,7 +173,7 @@ def _read(octets: bytes, place: int) -> tuple[tuple[int, ...], int]:
         for zero, end in zip(zeros, ends, strict=True)
     ]
     found = tuple(accumulate(steps, initial=-1))[1:]
-    if found[-1] >= END:
+    if found[-1] >= FINGERPRINT_END:
         raise _error("a fingerprint in it has too many bits")
     return found, place
 

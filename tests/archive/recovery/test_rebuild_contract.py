@@ -19,7 +19,7 @@ from ibi.archive.rules.manifest import manifest, read_kept
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.catalogue.rebuild import REBUILDING
 from ibi.archive.storage.files.folder_store import FolderStore
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite

@@ -14,11 +14,10 @@ from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Database, Execute
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.wire.digest import DigestPage
+from ibi.wire.digest import DigestPage, fingerprint
 from tests.support.scenes.catalogue import CatalogueDatabase
 from tests.support.scenes.small_archive import forms
 

@@ -18,15 +18,14 @@ from starlette.requests import Request
 from ibi.archive.ports.catalogue import Catalogue, DigestState, ManifestItem
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.archive.web import digest as module
 from ibi.archive.web.digest import PATH, DigestEndpoint
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.identifier.fingerprint import fingerprint
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
-from ibi.wire.digest import DigestPage, decode
+from ibi.wire.digest import DigestPage, decode, fingerprint
 from tests.support.scenes.small_archive import forms
 
 

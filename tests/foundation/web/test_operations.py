@@ -14,8 +14,13 @@ from starlette.responses import Response
 from starlette.routing import Router
 
 from ibi.errors import ForbiddenError, RequestError, UnauthenticatedError
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import PUBLIC, Authorizer, OptionalScope, Policy
+from ibi.foundation.web.authorization import (
+    PUBLIC,
+    Authenticator,
+    Authorizer,
+    OptionalScope,
+    Policy,
+)
 from ibi.foundation.web.openapi import parameter
 from ibi.foundation.web.operations import (
     AuthorizedRequest,

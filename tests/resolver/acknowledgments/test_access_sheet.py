@@ -38,7 +38,7 @@ from ibi.resolver.rules.acknowledgment import (
 )
 from ibi.resolver.rules.redirect_entry import AskedFor, CachedRedirect, Terms
 from ibi.resolver.rules.redirect_lease import ENDED
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerLeases
 from ibi.wire import requests

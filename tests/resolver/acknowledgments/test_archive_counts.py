@@ -27,7 +27,7 @@ from ibi.resolver.ports.outbound import ArchiveClient, ArchiveReply
 from ibi.resolver.rules.acknowledgment import Referral
 from ibi.resolver.rules.redirect_entry import CachedRedirect, Terms
 from ibi.resolver.rules.redirect_lease import ENDED
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerIdentity, WorkerLeases
 from ibi.wire.requests import UrlRequest

@@ -3,7 +3,7 @@
 A process dies, falls asleep or loses its store at each of the moments that it goes through, while
 another says that it is gone, adopts its rows and tells them. The real queue is at work, on a store
 in memory that keeps the rules of the real ones
-(`tests/resolver/storage/test_change_feed_contract.py`).
+(`tests/resolver/storage/test_workers_contract.py`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import pytest
 from ibi.errors import StorageError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.registration import RegisteredArchive
@@ -32,9 +31,9 @@ from ibi.resolver.rules.digest_paging import (
     after_refusal,
     meaning,
 )
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.wire.digest import DigestPage
+from ibi.wire.digest import DigestPage, fingerprint
 from tests.support.doubles.minting_machine import FakeClock
 from tests.support.doubles.resolver_store import KEY, FakeArchives, until
 

@@ -33,7 +33,7 @@ from ibi.resolver.registry.domain_proof import (
     http_proof,
     text_proof,
 )
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.doubles.minting_machine import SECOND, FakeClock

@@ -9,10 +9,10 @@ import pytest
 
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
-from ibi.resolver.rules.candidates import candidates_for
 from ibi.resolver.rules.decision import Hop, NotFound, Redirect, Unsure, Wait, Widen, decide
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after, waits_for_all
+from ibi.resolver.rules.search_progress import candidates_for
 from tests.support.values.archive_answers import (
     OTHER,
     barren,

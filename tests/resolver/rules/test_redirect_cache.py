@@ -7,7 +7,6 @@ from typing import Final
 
 import pytest
 
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
@@ -19,6 +18,7 @@ from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, R
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.rules.resolution import Resolution
+from ibi.wire.digest import fingerprint
 from tests.support.values.resolutions import (
     FIRST,
     ITEM,

@@ -13,7 +13,7 @@ from ibi.resolver.rules.registration_mail import (
     pending_notice,
     read,
 )
-from ibi.wire.mail_address import is_mail_address
+from ibi.wire.addresses import is_mail_address
 
 SUBJECT = "Cadastro de um novo Arquivo"
 SENDER = "banon@dpi.inpe.br"

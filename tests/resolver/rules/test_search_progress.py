@@ -8,7 +8,6 @@ import pytest
 
 from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.search_progress import (
     ASK_BATCH,
     CLAIM_GRACE_SECONDS,
@@ -19,6 +18,7 @@ from ibi.resolver.rules.search_progress import (
     MAX_RECORD_ASKS,
     NOT_AWAITED_ANY_MORE,
     Beginning,
+    Candidates,
     NextAsk,
     SearchProgress,
     asks_others_anyway,

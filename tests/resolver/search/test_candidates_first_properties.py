@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ibi.resolver.ports.outbound import ArchiveReply, Reply
-from ibi.resolver.rules.candidates import candidates_for
 from ibi.resolver.rules.decision import (
     Decision,
     Gone,
@@ -30,7 +29,7 @@ from ibi.resolver.rules.decision import (
 )
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import owner_after
-from ibi.resolver.rules.search_progress import Beginning, NextAsk, SearchProgress
+from ibi.resolver.rules.search_progress import Beginning, NextAsk, SearchProgress, candidates_for
 from ibi.wire.question import Question
 from tests.support.values.archive_answers import (
     barren,

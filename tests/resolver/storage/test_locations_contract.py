@@ -14,11 +14,10 @@ from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.identifier.fingerprint import END
 from ibi.resolver.ports.store import DigestProgress
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.wire.digest import DigestPage
+from ibi.wire.digest import FINGERPRINT_END, DigestPage
 from tests.support.scenes.catalogue import schema
 
 EPOCH = "00112233445566778899aabbccddeeff"
@@ -59,7 +58,7 @@ def page(
 
 def begun(store: SqlResolverStore, archive: str) -> DigestProgress:
     """Begin a digest, however much waits to be swept away."""
-    digest = store.locations.begin_digest(archive, END)
+    digest = store.locations.begin_digest(archive, FINGERPRINT_END)
     assert digest is not None
     return digest
 
@@ -82,13 +81,13 @@ def test_a_digest_begins_with_nothing(store: SqlResolverStore) -> None:
 
 def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
     one = begun(store, "a")
-    one = kept(store, one, page(1, 2, END - 1, more=True))
+    one = kept(store, one, page(1, 2, FINGERPRINT_END - 1, more=True))
     assert one == DigestProgress("a", one.number, EPOCH, 10, whole=False, confirmed=0, count=3)
     one = kept(store, one, page(3, 2, dropped=(1, 77), after=10, last=20), 8)
     assert one == DigestProgress("a", one.number, EPOCH, 20, whole=True, confirmed=8, count=3)
-    assert [store.locations.holders(each) for each in (1, 2, 3, END - 1)] == [[]] + 3 * [
-        [one.number]
-    ]
+    assert [store.locations.holders(each) for each in (1, 2, 3, FINGERPRINT_END - 1)] == [
+        []
+    ] + 3 * [[one.number]]
     two = kept(store, begun(store, "b"), page(2))
     assert sorted(store.locations.holders(2)) == sorted((one.number, two.number))
     assert sorted(store.locations.digests(), key=lambda each: each.archive) == [one, two]
@@ -121,7 +120,7 @@ def test_a_page_of_one_who_was_overtaken_is_not_kept(store: SqlResolverStore) ->
 def test_a_page_that_was_kept_in_part_is_kept_again(
     database: Database, store: SqlResolverStore
 ) -> None:
-    names = random.Random(1).sample(range(END), 10_000)  # noqa: S311  # the same each time
+    names = random.Random(1).sample(range(FINGERPRINT_END), 10_000)  # noqa: S311  # the same each time
     digest = begun(store, "a")
 
     class Dies(Exception):  # noqa: N818  # a power cut
@@ -169,7 +168,7 @@ def swept(store: SqlResolverStore) -> int:
 def test_what_is_forgotten_is_swept_away_in_parts(
     database: Database, store: SqlResolverStore
 ) -> None:
-    names = sorted(random.Random(2).sample(range(END), 15_000))  # noqa: S311  # the same each time
+    names = sorted(random.Random(2).sample(range(FINGERPRINT_END), 15_000))  # noqa: S311  # the same each time
     assert swept(store) == 1
     old = kept(store, begun(store, "a"), page(*names))
     kept(store, begun(store, "b"), page(*names[:100]))
@@ -189,7 +188,7 @@ def test_what_is_forgotten_is_swept_away_in_parts(
 def test_what_is_forgotten_meanwhile_is_swept_the_next_time(
     database: Database, store: SqlResolverStore
 ) -> None:
-    names = sorted(random.Random(3).sample(range(END), 12_000))  # noqa: S311  # the same each time
+    names = sorted(random.Random(3).sample(range(FINGERPRINT_END), 12_000))  # noqa: S311  # the same each time
     kept(store, begun(store, "a"), page(*names))
     kept(store, begun(store, "b"), page(*names[:3]))
     store.locations.drop_digest("a")

@@ -28,7 +28,7 @@ from ibi.resolver.ports.store import (
     RegistryEvent,
 )
 from ibi.resolver.settings import ResolverSettings
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.app import open_resolver_store
 from tests.support.processes.fresh import run_at_once

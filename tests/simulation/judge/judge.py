@@ -6,7 +6,6 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
@@ -15,6 +14,7 @@ from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.rules.decision import Redirect
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
+from ibi.wire.digest import fingerprint
 from ibi.wire.requests import UrlRequest
 from tests.simulation.judge.access_counts import DisclosedAddresses
 from tests.simulation.judge.ground_truth import GroundTruth

@@ -16,7 +16,7 @@ from ibi.resolver.rules import access_count_sheet, acknowledgment
 from ibi.resolver.rules.acknowledgment import NextStep
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments, _append, _replace
 from ibi.resolver.storage.archives import SqlArchives
-from ibi.resolver.storage.processes import SqlProcesses
+from ibi.resolver.storage.workers import SqlProcesses
 from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import WorkerLeases
 from tests.simulation.planted.mutation import Mutation
@@ -147,11 +147,11 @@ IN_PROCESSES: Final = (
     ),
     Mutation(
         "a process takes over from one that is alive",
-        {"ibi.resolver.storage.processes.SqlProcesses.adopt_pending": _adopt_all},
+        {"ibi.resolver.storage.workers.SqlProcesses.adopt_pending": _adopt_all},
     ),
     Mutation(
         "no process takes over from one that is gone",
-        {"ibi.resolver.storage.processes.SqlProcesses.adopt_pending": _adopt_none},
+        {"ibi.resolver.storage.workers.SqlProcesses.adopt_pending": _adopt_none},
     ),
     Mutation(
         "accesses that may have been stored are stored again",

@@ -15,12 +15,12 @@ from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules import archive_roster, decision
-from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Decision
 from ibi.resolver.rules.evidence import Evidence, OfferedTarget
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.redirect_lease import ArchiveLeases, Lease
+from ibi.resolver.rules.search_progress import Candidates
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search

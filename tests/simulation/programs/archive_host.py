@@ -24,7 +24,7 @@ from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.transfer_messages import Message, TransferReply
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.protocol import ArchiveService

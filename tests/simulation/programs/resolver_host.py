@@ -29,7 +29,7 @@ from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.protocol import InclusionEndpoint

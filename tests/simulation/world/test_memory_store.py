@@ -13,7 +13,7 @@ import pytest
 from ibi.archive.ports.file_store import FileStore, pieces_of
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.errors import ChecksumError, StateError, UnknownError
 from tests.simulation.world.disks import Disk, MemoryDatabase
 from tests.simulation.world.memory_store import MemoryStore

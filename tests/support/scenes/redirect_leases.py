@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ibi.foundation.web.client_address import ClientAddresses
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import parse
 from ibi.identifier.language import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
@@ -24,7 +23,7 @@ from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution, ResolutionStep
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.answer_choice import Served
-from ibi.wire.digest import DigestPage
+from ibi.wire.digest import DigestPage, fingerprint
 from ibi.wire.question import Question
 from tests.support.doubles.archive_client import UnusedArchiveClient
 from tests.support.values.archive_answers import original

@@ -21,7 +21,7 @@ from ibi.resolver.ports.store import (
     PendingAcknowledgment,
     RegistryEvent,
 )
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 
 KEEPER = "keeper"

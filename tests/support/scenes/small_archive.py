@@ -19,7 +19,7 @@ from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.files.folder_store import FolderStore
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.foundation.sql.schema_version import is_newest
 from ibi.foundation.sql.sqlite import Sqlite

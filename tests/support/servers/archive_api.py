@@ -20,8 +20,7 @@ from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.tasks import TasksApi
 from ibi.errors import IbiError
 from ibi.foundation.web import problems
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import Authorizer
+from ibi.foundation.web.authorization import Authenticator, Authorizer
 from ibi.foundation.web.operations import routes_of
 from ibi.foundation.web.tokens import Tokens as BearerTokens
 from tests.support.clients.http import Answer, Client

@@ -13,9 +13,8 @@ _MODULES: Final = {
     "ibi.archive.cli.concede": ("concede",),
     "ibi.archive.cli.deposit": ("deposit", "revise"),
     "ibi.archive.cli.items": (
-        "list", "show", "files", "describe", "edition", "translation", "delete",
+        "list", "show", "files", "describe", "edition", "translation", "delete", "license",
     ),
-    "ibi.archive.cli.licences": ("license",),
     "ibi.archive.cli.administration": (
         "link", "unlink", "links", "reserve", "reserved", "token",
     ),

@@ -42,10 +42,10 @@ from ibi.errors import (
     UnknownError,
     shown,
 )
-from ibi.metadata.web_address import is_web_address
 from ibi.model.change import ItemChange
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
+from ibi.wire.addresses import is_web_address
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from ibi.archive.rules.fixity import read_pace
 from ibi.archive.tasks import TaskProgress, Tasks
 from ibi.errors import ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label
-from ibi.metadata.web_address import is_web_address
 from ibi.model.clock import SECOND
 from ibi.model.task import Task
+from ibi.wire.addresses import is_web_address
 
 WHOLE: Final = "audit"
 """The kind of task that checks the whole archive, one at a time."""

@@ -29,7 +29,7 @@ from ibi.errors import (
 from ibi.foundation.http_client.api_client import detail_of, reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 from ibi.wire.percent_encoding import path as in_url
 
 LARGEST_MANIFEST: Final = 256 << 20

@@ -19,7 +19,7 @@ from ibi.foundation.http_client.api_client import reason_of
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import Label
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
 _REDIRECTION: Final = 3

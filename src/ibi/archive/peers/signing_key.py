@@ -17,7 +17,7 @@ from ibi.errors import ArchiveRequestError, ArchiveUnreachableError, shown
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 
 _LARGEST_ANSWER: Final = 1 << 16
 """Bytes of the largest answer that is read."""

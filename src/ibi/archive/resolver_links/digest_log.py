@@ -14,8 +14,7 @@ import structlog
 
 from ibi.archive.ports.catalogue import DigestState, NameChange, NameLog
 from ibi.errors import IbiError
-from ibi.identifier.fingerprint import OCTETS
-from ibi.wire.digest import MAX_FINGERPRINTS, DigestPage
+from ibi.wire.digest import FINGERPRINT_OCTETS, MAX_FINGERPRINTS, DigestPage
 
 ROWS: Final = MAX_FINGERPRINTS // 2
 """The changes of one page; most items have two names."""
@@ -54,10 +53,10 @@ def gathered(state: DigestState, after: int, rows: Sequence[NameChange]) -> Dige
     said: dict[bytes, bool] = {}
     taken = 0
     for _, names, held in rows[:ROWS]:
-        if len(said) + len(names) // OCTETS > MAX_FINGERPRINTS:
+        if len(said) + len(names) // FINGERPRINT_OCTETS > MAX_FINGERPRINTS:
             break
-        for start in range(0, len(names), OCTETS):
-            said[names[start : start + OCTETS]] = held
+        for start in range(0, len(names), FINGERPRINT_OCTETS):
+            said[names[start : start + FINGERPRINT_OCTETS]] = held
         taken += 1
     more = taken < len(rows)
     return DigestPage(

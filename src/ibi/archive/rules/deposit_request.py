@@ -14,8 +14,8 @@ from ibi.errors import ArchiveRequestError, shown
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.metadata.json_record import record_from
-from ibi.metadata.web_address import is_web_address
 from ibi.model.metadata_record import MetadataRecord
+from ibi.wire.addresses import is_web_address
 
 
 class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):

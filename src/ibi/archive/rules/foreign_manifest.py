@@ -17,8 +17,8 @@ from ibi.archive.rules.manifest import document, read_manifest
 from ibi.errors import IbiError, StateError, StorageError, shown
 from ibi.identifier.label import Label
 from ibi.metadata.json_record import record_as_dict, record_from
-from ibi.metadata.web_address import is_web_address
 from ibi.model.item import File, Item, State
+from ibi.wire.addresses import is_web_address
 
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 _SHA512: Final = re.compile("[0-9a-f]{128}")

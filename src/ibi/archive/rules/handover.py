@@ -21,9 +21,9 @@ import msgspec
 from ibi.archive.rules.transfer import check_receivable, check_transferable
 from ibi.errors import ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label, parse
-from ibi.metadata.web_address import is_web_address
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
+from ibi.wire.addresses import is_web_address
 
 VERSION: Final = 1
 _TITLE: Final = f"ibi hand-over {VERSION}"

@@ -1,13 +1,20 @@
-"""The messages of a transfer between two archives.
+"""The messages of a transfer between two archives, and the read ticket that an offer carries.
 
 Each message may arrive late, twice or never, and so may each answer.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
+
+from ibi.model.item import Item
+
+TICKET_SETTING: Final = "tickets"
+"""The name of the catalogue's setting with the secret that tickets are made with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,29 @@ class TransferReply:
     total: int = 0
     """Bytes received so far, while the receiver is copying."""
     reason: str = ""
+
+
+class ReadTickets:
+    """The read tickets of one archive, derived from a secret: none is stored.
+
+    A ticket is a secret with which the receiver of a transfer reads the offered item.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        """Derive tickets from a secret."""
+        self._secret = secret
+
+    def of(self, transfer: str) -> str:
+        """Return the ticket of a transfer."""
+        return hmac.new(self._secret, transfer.encode(), hashlib.sha256).hexdigest()
+
+    def opens(self, item: Item, secret: str) -> bool:
+        """Return whether a secret is the ticket of the open transfer of an item."""
+        known = item.transfer
+        if known is None or known.phase == "ready":
+            return False
+        given = secret.encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(self.of(known.id).encode(), given)
 
 
 class Peer(Protocol):

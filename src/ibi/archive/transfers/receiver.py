@@ -30,9 +30,9 @@ from ibi.errors import (
     shown,
 )
 from ibi.identifier.label import parse
-from ibi.metadata.web_address import is_web_address
 from ibi.model.item import State
 from ibi.model.label_pair import Forms
+from ibi.wire.addresses import is_web_address
 
 OpenSource: TypeAlias = Callable[[str, str], PeerArchive]
 """Connects to the archive at an address, with a read ticket."""

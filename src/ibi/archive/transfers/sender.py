@@ -21,9 +21,9 @@ from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, pair_of
 from ibi.errors import ArchiveRefusedError, ArchiveRequestError, StateError, shown
 from ibi.identifier.label import Label, parse
-from ibi.metadata.web_address import is_web_address
 from ibi.model.change import Act
 from ibi.model.item import Item, Transfer
+from ibi.wire.addresses import is_web_address
 
 MOST_ITEMS: Final = 1000
 """The most items of one request."""

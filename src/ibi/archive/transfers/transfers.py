@@ -17,9 +17,14 @@ import structlog
 from ibi.archive.archive import Archive
 from ibi.archive.copies.pull import Report
 from ibi.archive.ports.maintenance import Role, TransferRecord
-from ibi.archive.rules.transfer_messages import Message, OpenPeer, TransferReply
+from ibi.archive.rules.transfer_messages import (
+    TICKET_SETTING,
+    Message,
+    OpenPeer,
+    ReadTickets,
+    TransferReply,
+)
 from ibi.archive.transfers.item_pair import WHO
-from ibi.archive.transfers.read_tickets import SETTING, ReadTickets
 from ibi.archive.transfers.receiver import OpenSource, TransferReceiver
 from ibi.archive.transfers.sender import TransferSender
 from ibi.archive.transfers.step_scheduler import (
@@ -88,7 +93,7 @@ class Transfers:
         self._archive = archive
         self._items = archive.catalogue.items
         self._transfers = archive.catalogue.transfers
-        secret = archive.catalogue.settings.keep(SETTING, secrets.token_hex(32))
+        secret = archive.catalogue.settings.keep(TICKET_SETTING, secrets.token_hex(32))
         self._tickets = ReadTickets(bytes.fromhex(secret))
         self._sender = TransferSender(archive, address, self._tickets.of, open_peer)
         self._receiver = TransferReceiver(archive, address, service, open_source)

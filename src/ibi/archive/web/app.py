@@ -15,9 +15,8 @@ from ibi.archive.housekeeping import Housekeeping
 from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
-from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.public_routes import PublicRoutes
-from ibi.archive.web.status import share_metrics
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of

@@ -1,13 +1,23 @@
-"""Prometheus metrics of an archive."""
+"""Prometheus metrics of an archive, and the status endpoints of each of its processes."""
 
 from __future__ import annotations
 
+import asyncio
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from starlette.applications import Starlette
+from starlette.requests import Request
 
 from ibi.archive.copies.copies import Copies
 from ibi.archive.fixity.damage_log import DamageLog
+from ibi.archive.ports.catalogue import Items
 from ibi.archive.rules.announcement import Link
 from ibi.archive.web.access_counter import AccessCounter
+from ibi.archive.web.api.operations import DESCRIPTION, OPERATIONS
+from ibi.errors import StorageError
+from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
+from ibi.foundation.web import openapi
+from ibi.foundation.web.status import StatusApi
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
@@ -78,3 +88,25 @@ class ArchiveMetrics:
             registry=self.registry,
         )
         missing.set_function(lambda: copies.counted[1])
+
+
+def archive_status(items: Items, metrics: ArchiveMetrics, version: str) -> StatusApi:
+    """Return the status endpoints of a process with these items and metrics."""
+
+    async def check() -> None:
+        if not await asyncio.to_thread(items.page, 0, 1):
+            raise StorageError("of the catalogue", "it is empty")
+
+    async def page(request: Request) -> bytes:
+        return await page_for(request, metrics.registry)
+
+    return StatusApi(openapi.document(DESCRIPTION, OPERATIONS, version), check, page)
+
+
+def share_metrics(app: Starlette, metrics: ArchiveMetrics) -> None:
+    """Publish the metrics of this process to the other processes of the archive."""
+
+    async def own_metrics() -> bytes:
+        return encoded_metrics(metrics.registry)
+
+    set_metrics_source(app, own_metrics)

@@ -14,13 +14,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.archive.answer_source import ItemLookup
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.statistics import Access
 from ibi.archive.rules.access import depends_on_reader
 from ibi.archive.rules.answer import Identity, respond
 from ibi.archive.rules.url_keys import NONCES, KeyTerms, Receipt, UrlKeys
 from ibi.archive.web.access_counter import AccessCounter
+from ibi.archive.web.urls import ItemLookup
 from ibi.errors import LabelError, MessageError, PairListError, StorageError
 from ibi.foundation.web.request_body import body_of
 from ibi.identifier.instant import Instant

@@ -24,10 +24,9 @@ from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
-from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
-from ibi.archive.web.status import share_metrics
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-from ibi.archive.answer_source import ItemLookup
-from ibi.archive.ports.catalogue import Items
+from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.archive.rules.access import MayRead, anyone
 from ibi.archive.rules.answer import Identity, answer
 from ibi.identifier.label import Label, longest_match
@@ -26,6 +25,35 @@ from ibi.wire.url_list import Related, UrlList
 
 _NO_KEY: Final = UrlKey("0" * 10)
 """The key of answers that the archive gives itself, which are never acknowledged."""
+
+
+class ItemLookup:
+    """Looks each item up once, for the duration of one request (`relations.ItemSource`)."""
+
+    def __init__(self, items: Items) -> None:
+        """Read from a catalogue."""
+        self._find = items.find
+        self._file = items.file
+        self._seen: dict[str, StoredItem | None] = {}
+
+    def held(self, label: Label) -> StoredItem | None:
+        """Return the stored item with a label."""
+        name = label.canonical
+        if name not in self._seen:
+            found = self._seen[name] = self._find(name)
+            if found is not None:  # a reference may use any of the item's labels
+                self._seen.update((each.canonical, found) for each in found.item.forms)
+        return self._seen[name]
+
+    def find(self, label: Label) -> Item | None:
+        """Return the item with a label."""
+        held = self.held(label)
+        return None if held is None else held.item
+
+    def has_file(self, item: Item, path: str) -> bool:
+        """Return whether an item has a file."""
+        held = self.held(item.forms.label)
+        return held is not None and self._file(held.id, path) is not None
 
 
 class ArchiveUrls:

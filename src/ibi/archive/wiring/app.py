@@ -26,12 +26,11 @@ from ibi.archive.web.api.administration import AdministrationApi, token_history
 from ibi.archive.web.api.messages import ArchiveAnswer, Labels
 from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.item_pages import ItemPages
-from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
-from ibi.archive.web.status import archive_status
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import (
     Capability,
@@ -50,8 +49,7 @@ from ibi.archive.wiring.capabilities import (
 )
 from ibi.archive.wiring.instance import Instance
 from ibi.errors import ArchiveRequestError, UnknownError
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import Authorizer, TokenLimits
+from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi

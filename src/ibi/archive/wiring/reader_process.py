@@ -10,19 +10,18 @@ from starlette.applications import Starlette
 
 from ibi.archive.archive import Archive
 from ibi.archive.resolver_links.digest_log import DigestLog
+from ibi.archive.rules.transfer_messages import TICKET_SETTING, ReadTickets
 from ibi.archive.rules.url_keys import UrlKeys
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.files.switchable_store import ReaderStore
-from ibi.archive.transfers.read_tickets import SETTING, ReadTickets
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.items import ItemsApi
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.forwarding import Forwarder
-from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
-from ibi.archive.web.status import archive_status
 from ibi.archive.wiring.app import build_authorizer, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -78,7 +77,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     service = service_of(catalogue, settings)
     urls = build_urls(settings, catalogue, service, instance.told.resolver.read)
     keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
-    tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(SETTING)))
+    tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(TICKET_SETTING)))
     # Tokens are not cached: a new or removed one must take effect at once in all processes.
     authorizer = build_authorizer(settings, catalogue, clock, trusted_for=0)
     readers = ReaderAccess(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ibi.archive.settings import ArchiveSettings
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.errors import LedgerUnavailableError, StorageError
 from ibi.foundation.settings_file import POSTGRESQL
 from ibi.foundation.sql.database_url import open_newest

@@ -21,7 +21,7 @@ from ibi.errors import (
     printable,
     shown,
 )
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 
 ATTEMPTS: Final = 6
 """How often a request is tried while the service is overloaded."""

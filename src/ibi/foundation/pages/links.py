@@ -10,8 +10,8 @@ from ibi.errors import LabelError
 from ibi.foundation.pages.language import CHOICES
 from ibi.identifier.label import Label, parse
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.metadata.web_address import is_web_address
 from ibi.model.label_pair import Forms
+from ibi.wire.addresses import is_web_address
 
 _SAFE_IN_PATH: Final = "/%:@!$&'()*+,;="
 """Characters that stay in a path that is encoded already (RFC 3986, 3.3)."""

@@ -21,7 +21,7 @@ from smtplib import (
 from typing import Final
 
 from ibi.errors import MailError
-from ibi.wire.mail_address import is_mail_address
+from ibi.wire.addresses import is_mail_address
 
 SECONDS: Final = 20.0
 """Seconds that the mail server may take for each answer."""

@@ -1,11 +1,13 @@
 """Authorization: which callers may use an operation of an HTTP API, and how often.
 
-An operation declares its access, and the router has an `Authorizer` check it before the handler
-runs and before anything of the body is read. No handler checks it by itself.
+An `Authenticator` finds the token that a request carries. An operation declares its access, and the
+router has an `Authorizer` check it before the handler runs and before anything of the body is read.
+No handler checks it by itself.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -13,10 +15,11 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from ibi.errors import UnauthenticatedError
-from ibi.foundation.web.authentication import Authenticator
+from ibi.errors import IbiError, UnauthenticatedError
 from ibi.foundation.web.rate_limit import RateLimit
-from ibi.model.clock import Clock
+from ibi.foundation.web.tokens import Tokens
+from ibi.model.clock import SECOND, Clock
+from ibi.model.token import Token
 
 
 class Public(Enum):
@@ -58,6 +61,40 @@ def check_access(access: object) -> None:
     if not isinstance(access, str | Public | OptionalScope | Policy):
         msg = f"{access!r} declares no access: name a scope, or PUBLIC."
         raise TypeError(msg)
+
+
+class Authenticator:
+    """Identifies tokens; the store is read again every few seconds, for all requests at once."""
+
+    def __init__(self, tokens: Tokens, clock: Clock) -> None:
+        """Identify these tokens."""
+        self.tokens = tokens
+        self._clock = clock
+        self._refreshing = asyncio.Lock()
+        self._failure: tuple[int, IbiError | None] = (0, None)
+
+    async def identify(self, authorization: str | None) -> Token:
+        """Return the token that a header carries, whatever its scope."""
+        if authorization is None:
+            raise UnauthenticatedError
+        if self.tokens.is_stale():
+            async with self._refreshing:
+                await self._refresh()
+        return self.tokens.identify(authorization)
+
+    async def _refresh(self) -> None:
+        """Read the tokens; a store that fails is asked once a second."""
+        if not self.tokens.is_stale():
+            return
+        failed_at, failure = self._failure
+        if failure is not None and self._clock.uptime() - failed_at < SECOND:
+            raise failure
+        try:
+            await asyncio.to_thread(self.tokens.refresh)
+            self._failure = (0, None)
+        except IbiError as error:
+            self._failure = (self._clock.uptime(), error)
+            raise
 
 
 class TokenLimits:

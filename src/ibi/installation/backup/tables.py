@@ -19,7 +19,7 @@ import msgspec
 import sqlalchemy as sa
 
 from ibi.archive.storage.catalogue import schema as archive_schema
-from ibi.archive.storage.schema_version import ARCHIVE_MIGRATIONS
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.errors import StorageError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import insert_rows
@@ -27,7 +27,7 @@ from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.sqlite import BUSY_TIMEOUT
 from ibi.foundation.system.disk import disk_errors
 from ibi.resolver.storage import schema as resolver_schema
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 
 POSTGRESQL: Final = ("postgresql://", "postgres://")
 _PAGE: Final = 2000

@@ -8,8 +8,7 @@ from starlette.requests import Request
 
 from ibi.errors import IbiError
 from ibi.foundation.web import openapi, problems
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import Authorizer
+from ibi.foundation.web.authorization import Authenticator, Authorizer
 from ibi.foundation.web.operations import routes_of
 from ibi.foundation.web.status import StatusApi
 from ibi.minting.web.metrics import MintingMetrics

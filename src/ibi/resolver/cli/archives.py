@@ -13,7 +13,7 @@ from ibi.client.resolver import RemoteResolver, archive_path
 from ibi.errors import ResolverRefusedError, printable
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.system.mailbox import messages
-from ibi.resolver.cli.options import resolver_options
+from ibi.resolver.cli.program import resolver_options
 
 _SERVICE: Final = "example.org/archive/2026/11.15.12.00"
 _COLUMNS: Final = ("service_ibi", "state", "since", "address", "digest", "reason")

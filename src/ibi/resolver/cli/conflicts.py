@@ -10,7 +10,7 @@ import click
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
-from ibi.resolver.cli.options import resolver_options
+from ibi.resolver.cli.program import resolver_options
 
 _CONFLICTS_EXAMPLE: Final = """\b
 Examples:

@@ -23,7 +23,7 @@ from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
 from ibi.model.token import Token
-from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.cli.program import RESOLVER
 from ibi.resolver.rules.scopes import SCOPES
 from ibi.resolver.settings import ResolverSettings, checked_resolver, read_resolver
 from ibi.resolver.wiring.app import ResolverInstance, open_resolver_store, resolver_app

@@ -12,7 +12,7 @@ from ibi.client.resolver import RemoteResolver
 from ibi.errors import InstanceHeldError, ResolverUnreachableError
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.system.instance_lock import serving_at
-from ibi.resolver.cli.options import RESOLVER
+from ibi.resolver.cli.program import RESOLVER
 from ibi.resolver.web.explanation import Explanation, as_text
 
 _EXAMPLES: Final = """\b

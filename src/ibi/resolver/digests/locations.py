@@ -16,10 +16,10 @@ from typing import Final
 import structlog
 
 from ibi.errors import IbiError
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.store import DigestProgress, LocationStore
+from ibi.wire.digest import fingerprint
 
 MAX_AGE: Final = 7200 * SECOND
 """Nanoseconds after which a digest that was not confirmed is ignored: twice the longest interval

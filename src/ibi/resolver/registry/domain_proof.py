@@ -28,7 +28,7 @@ from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
 from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
 from ibi.resolver.ports.store import Challenge, ChallengeStore
-from ibi.wire.mail_address import is_mail_address
+from ibi.wire.addresses import is_mail_address
 
 MAX_CHALLENGES: Final = 1000
 """Open challenges at one time: there are fewer new archives in an hour."""

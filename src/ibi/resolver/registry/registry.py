@@ -27,7 +27,7 @@ from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import hashed, issue
 from ibi.resolver.rules import archive_transitions
 from ibi.resolver.rules.archive_roster import Roster
-from ibi.wire.mail_address import is_mail_address
+from ibi.wire.addresses import is_mail_address
 
 _Done = TypeVar("_Done")
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
-from ibi.identifier.fingerprint import fingerprint
 from ibi.identifier.label import Label
 from ibi.model.item import State
 from ibi.resolver.rules.decision import Gone, NotFound, Redirect, Unserved
@@ -23,6 +22,7 @@ from ibi.resolver.rules.ownership import is_sure
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.redirect_lease import ENDED, Lease
 from ibi.resolver.rules.resolution import Chain, Resolution
+from ibi.wire.digest import fingerprint
 from ibi.wire.question import Question, SearchKey
 
 MAX_CHANGES: Final = 50_000

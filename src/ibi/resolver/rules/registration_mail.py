@@ -23,7 +23,7 @@ from typing import Final
 from ibi.errors import KeyTextError, LabelError, ResolverRequestError
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import RegistrationKey
-from ibi.wire.mail_address import is_mail_address
+from ibi.wire.addresses import is_mail_address
 
 SUBJECTS: Final = ("Cadastro de um novo Arquivo", "Registration of a new Archive")
 """The subject of the standard, and the same in English."""

@@ -1,22 +1,27 @@
 """Which archives a search asks next: a pure function of replies, time and a random number.
 
-The candidates are asked first, and all other archives are held back (docs/adr/0028). Each reader of
-a search has a question of their own, for another language or for the Original alone. If one of
-these questions needs the archives that were held back, they are asked as well; no archive is asked
-twice. The same rules hold after all readers have left.
+The candidates, which probably have the item, are asked first, and all other archives are held back
+(docs/adr/0028). These are its homes, its recorded owner, every archive whose digest has it, and
+every archive that publishes no digest, of which nothing is known before it is asked. A digest may
+be out of date or false, so the others are only held back.
+
+Each reader of a search has a question of their own, for another language or for the Original alone.
+If one of these questions needs the archives that were held back, they are asked as well; no archive
+is asked twice. The same rules hold after all readers have left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Final
+from typing import Final, Protocol
 
+from ibi.identifier.label import Label
 from ibi.identifier.language import LanguagePreference
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
-from ibi.resolver.rules.candidates import Candidates
 from ibi.resolver.rules.decision import Widen, decide
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import waits_for_all
@@ -43,6 +48,39 @@ MAX_RECORD_ASKS: Final = 100
 MAX_IDLE_SEARCHES: Final = 2
 """Searches that may ask archives at the same time only to record an owner."""
 NOT_AWAITED_ANY_MORE: Final = "its answer was not waited for"
+
+
+class LocationIndex(Protocol):
+    """Which archives hold which item, by the digests that archives publish."""
+
+    def publishes(self, archive: str) -> bool:
+        """Return whether the whole digest of an archive is known, and is not old."""
+        ...
+
+    async def holders(self, label: Label) -> frozenset[str] | None:
+        """Return the archives whose digests have an item; None if that cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The archives that probably have an item."""
+
+    first: frozenset[str]
+    """The archives that are asked first; not all of them need to be included."""
+    listed: frozenset[str]
+    """Those of them whose digest has the item."""
+
+
+def candidates_for(
+    homes: AbstractSet[str],
+    owner: str | None,
+    unpublished: AbstractSet[str],
+    holders: AbstractSet[str],
+) -> Candidates:
+    """Return the candidates for an item; `unpublished` are the archives that publish no digest."""
+    on_record = () if owner is None else (owner,)
+    return Candidates(frozenset().union(homes, on_record, unpublished, holders), frozenset(holders))
 
 
 class NextAsk(Enum):

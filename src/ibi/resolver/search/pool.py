@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from ibi.errors import OverloadError, TooManyRequestsError
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import LocationIndex
+from ibi.resolver.rules.search_progress import LocationIndex
 from ibi.resolver.search.archive_queries import ArchiveAsker
 from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners

@@ -17,13 +17,15 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.candidates import Candidates, LocationIndex, candidates_for
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.search_progress import (
     Beginning,
+    Candidates,
+    LocationIndex,
     NextAsk,
     SearchProgress,
     asks_others_anyway,
+    candidates_for,
     rest_before,
 )
 from ibi.resolver.search.archive_queries import ArchiveAsker, Weight

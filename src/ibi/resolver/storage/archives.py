@@ -10,8 +10,8 @@ from ibi.foundation.sql.rows import groups, is_storable, marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
-from ibi.resolver.storage.change_feed import append_changes, lock_feed
 from ibi.resolver.storage.documents import archive_document, read_archive
+from ibi.resolver.storage.workers import append_changes, lock_feed
 
 _CHALLENGE: Final = "token, service, host, administrator, made, until"
 

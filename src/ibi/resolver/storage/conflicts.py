@@ -12,8 +12,8 @@ from ibi.foundation.sql.store import SqlHandle
 from ibi.model.conflict import Conflict
 from ibi.resolver.ports.store import ConflictChange, Owner
 from ibi.resolver.storage.archives import write_event
-from ibi.resolver.storage.change_feed import append_changes, lock_feed
 from ibi.resolver.storage.documents import conflict_document, read_conflict
+from ibi.resolver.storage.workers import append_changes, lock_feed
 
 _CONFLICT: Final = "SELECT number, document FROM resolver_conflict"
 _NEWEST: Final = f"{_CONFLICT} WHERE label = $1 ORDER BY number DESC LIMIT 1"

@@ -8,11 +8,10 @@ from ibi.foundation.sql.database_url import open_newest
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
 from ibi.resolver.storage.acknowledgments import SqlAcknowledgments
 from ibi.resolver.storage.archives import SqlArchives, SqlChallenges
-from ibi.resolver.storage.change_feed import SqlChangeFeed
 from ibi.resolver.storage.conflicts import SqlConflicts, SqlOwners
 from ibi.resolver.storage.locations import SqlLocations
-from ibi.resolver.storage.processes import SqlProcesses
-from ibi.resolver.storage.schema_version import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
+from ibi.resolver.storage.workers import SqlChangeFeed, SqlProcesses
 
 
 class SqlResolverStore:

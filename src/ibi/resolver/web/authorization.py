@@ -8,8 +8,7 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import Authorizer, Policy, TokenLimits
+from ibi.foundation.web.authorization import Authenticator, Authorizer, Policy, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock

@@ -17,8 +17,8 @@ from ibi.identifier.label import Label, longest_match
 from ibi.identifier.legacy import LegacyLabel
 from ibi.identifier.limits import MAX_TEXT
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.metadata.web_address import is_web_address
 from ibi.resolver.rules.foreign_identifiers import onward
+from ibi.wire.addresses import is_web_address
 from ibi.wire.percent_encoding import url_mended
 
 # By the name of its system, or by the address of a resolver of that system: doi:10.1000/182,

@@ -9,8 +9,7 @@ from ibi.errors import NotOnRecordError
 from ibi.foundation.system.dns import DnsTexts
 from ibi.foundation.system.mailbox import messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
-from ibi.foundation.web.authentication import Authenticator
-from ibi.foundation.web.authorization import Authorizer
+from ibi.foundation.web.authorization import Authenticator, Authorizer
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi

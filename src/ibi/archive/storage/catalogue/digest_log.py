@@ -17,8 +17,8 @@ from ibi.archive.rules.manifest import read_document
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import insert_rows
 from ibi.foundation.sql.store import SqlHandle
-from ibi.identifier.fingerprint import OCTETS, fingerprint
 from ibi.model.item import Item
+from ibi.wire.digest import FINGERPRINT_OCTETS, fingerprint
 
 _STEP_BITS: Final = 24
 """Bits of a random step; leaves room for 2^38 changes, and misses one lost row in 2^24."""
@@ -107,6 +107,8 @@ def begin_epoch(execute: Execute, database: Database) -> None:
 
 def _packed(names: Iterable[str]) -> list[bytes]:
     """Return the concatenated fingerprints of names, divided into rows."""
-    octets = b"".join([fingerprint(name).to_bytes(OCTETS) for name in dict.fromkeys(names)])
-    part = _NAMES * OCTETS
+    octets = b"".join(
+        [fingerprint(name).to_bytes(FINGERPRINT_OCTETS) for name in dict.fromkeys(names)]
+    )
+    part = _NAMES * FINGERPRINT_OCTETS
     return [octets[start : start + part] for start in range(0, len(octets), part)]

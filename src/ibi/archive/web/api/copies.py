@@ -19,7 +19,7 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
-from ibi.metadata.web_address import is_web_address
+from ibi.wire.addresses import is_web_address
 
 _MAX_PAGE: Final = 1000
 """Copies of one page at most."""

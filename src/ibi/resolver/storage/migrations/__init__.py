@@ -1,1 +1,9 @@
 """Steps from one schema to the next, run by Alembic; a released one is never changed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ibi.foundation.sql.schema_version import Migrations
+
+RESOLVER_MIGRATIONS: Final = Migrations("resolver", __name__, "r0001")

@@ -1,16 +1,21 @@
-"""Error messages for texts that are not a repository name: a slow check after parsing failed.
+"""Error messages for texts that are not a label: slow checks that run only after parsing failed.
 
-It applies Table 6.1 and the semantic rules from left to right and reports the first fault.
+Each reports the first fault from left to right. For a repository name that is Table 6.1 and the
+semantic rules; for an IBIp Table 7.1, then the structure that Algorithms 5 and 6 give a word, then
+the values.
 """
 
 from __future__ import annotations
 
 import re
+from ipaddress import AddressValueError
 from typing import Final
 
-from ibi.errors import RepositoryNameError
+from ibi.errors import IbipError, RepositoryNameError, shown
+from ibi.identifier import address
 from ibi.identifier.instant import days_in_month
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT, MAX_WORD
+from ibi.identifier.numerals import IBIP, IPV4, IPV6
 
 _NOT_DOMAIN: Final = re.compile(r"[^A-Za-z0-9.-]")
 _NOT_WORD: Final = re.compile(r"[^A-Za-z0-9-]")
@@ -39,7 +44,7 @@ class _Fault(Exception):  # noqa: N818  # control flow inside this module, not a
         self.found = found
 
 
-def fault(text: str) -> RepositoryNameError:
+def repository_name_fault(text: str) -> RepositoryNameError:
     """Return the error that describes the first deviation of the text from a repository name."""
     try:
         _walk(text)
@@ -166,3 +171,73 @@ def _day(year: str, date: str, position: int) -> None:
     last = days_in_month(int(year), month)
     if day > last:
         raise _Fault("the day", position + 3, f"a day from 01 to {last} of that month", date[3:5])
+
+
+_NOT_ALPHABET: Final = re.compile(r"[^2-9A-HJ-NP-UWXa-hj-np-uwx]")
+_SEPARATOR: Final = re.compile(r"[WwXx]")
+_LETTERS_EXPECTED: Final = "letters and digits other than 0 O 1 I V Y Z"
+
+
+def ibip_fault(text: str) -> IbipError:
+    """Return the error that describes the first deviation of the text from an IBIp."""
+    if len(text) > MAX_LABEL:
+        expected = f"at most {MAX_LABEL} characters"
+        return _error(text, "the label", MAX_LABEL, expected, text[MAX_LABEL:])
+    prefix, slash, suffix = text.partition("/")
+    start = len(prefix) + 1
+    for part, word, at in (("the prefix", prefix, 0), ("the suffix", suffix, start)):
+        bad = _NOT_ALPHABET.search(word)
+        if bad:
+            return _error(text, part, at + bad.start(), _LETTERS_EXPECTED, bad[0])
+    if not prefix:
+        return _error(text, "the prefix", 0, "an address in base 27", slash)
+    if not slash:
+        return _error(text, "the label", len(text), '"/" and a suffix')
+    return _prefix_fault(text, prefix) or _suffix_fault(text, suffix, start)
+
+
+def _prefix_fault(text: str, prefix: str) -> IbipError | None:
+    separator = _SEPARATOR.search(prefix)
+    if separator is None:
+        expected = "W (IPv4) or X (IPv6) after the address"
+        return _error(text, "the prefix", len(prefix), expected)
+    coded_ip, letter, coded_port = (
+        prefix[: separator.start()],
+        separator[0],
+        prefix[separator.end() :],
+    )
+    if not coded_ip:
+        return _error(text, "the prefix", 0, "an address in base 27 before W or X", letter)
+    second = _SEPARATOR.search(coded_port)
+    if second:
+        at = separator.end() + second.start()
+        return _error(text, "the port", at, "digits of base 27", second[0])
+    number = IBIP.to_decimal(coded_ip)
+    try:
+        address.from_number(number, letter.upper())
+    except AddressValueError:
+        version, numerals = ("IPv4", IPV4) if letter in "Ww" else ("IPv6", IPV6)
+        decoded = shown(address.text_of(number, numerals))
+        expected = f"an {version} address in base 27 (this one decodes to {decoded})"
+        return _error(text, "the address", 0, expected, coded_ip)
+    if coded_port and not 1 <= IBIP.to_decimal(coded_port) <= MAX_PORT:
+        expected = f"a port from 1 to {MAX_PORT} in base 27"
+        return _error(text, "the port", separator.end(), expected, coded_port)
+    return None
+
+
+def _suffix_fault(text: str, suffix: str, start: int) -> IbipError:
+    first = _SEPARATOR.search(suffix)
+    if first is None or first.start() == 0:
+        expected = "seconds since 1995-08-01 in base 27"
+        return _error(text, "the suffix", start, expected, suffix[:1])
+    if first[0] in "Xx":
+        expected = "digits of base 27, or W and a fraction"
+        return _error(text, "the suffix", start + first.start(), expected, first[0])
+    second = _SEPARATOR.search(suffix, first.end())
+    at, found = (second.start(), second[0]) if second else (len(suffix), "")
+    return _error(text, "the fraction of the second", start + at, "digits of base 27", found)
+
+
+def _error(text: str, part: str, position: int, expected: str, found: str = "") -> IbipError:
+    return IbipError(text, part=part, position=position, expected=expected, found=found)

@@ -19,8 +19,7 @@ from ibi.resolver.ports.store import (
     RegistryEvent,
 )
 from ibi.resolver.ports.workers import FeedEntry, WorkerList
-from ibi.resolver.storage import change_feed
-from ibi.resolver.storage import processes as sql_processes
+from ibi.resolver.storage import workers as sql_workers
 from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.scenes.catalogue import schema
 from tests.support.scenes.resolver_database import (
@@ -164,7 +163,7 @@ def test_what_is_refused_is_no_news(store: SqlResolverStore) -> None:
 def test_news_of_long_ago_are_forgotten(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_feed, "MAX_CHANGES", 3)
+    monkeypatch.setattr(sql_workers, "MAX_CHANGES", 3)
     store.archives.note(EVENT, [f"{number}" for number in range(5)])
     assert [each.number for each in store.feed.news(0, 9)] == [3, 4, 5]
     assert store.feed.newest() == 5
@@ -231,7 +230,7 @@ def test_a_duty_is_of_one_whoever_beats_at_once(place: ResolverDatabase) -> None
 def test_who_is_long_gone_is_forgotten(
     store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql_processes, "MAX_GONE_WORKERS", 2)
+    monkeypatch.setattr(sql_workers, "MAX_GONE_WORKERS", 2)
     for number in range(5):
         store.processes.register(f"p{number}", [])
     assert store.processes.heartbeat(KEEPER, {f"p{number}": 1 for number in range(5)}) is not None

@@ -1,4 +1,4 @@
-"""Options of the commands that act on a resolver: its address or folder, and the token."""
+"""A resolver as the commands see it: its folder or address, its options, and its tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Final
 
 from ibi.client.resolver import RemoteResolver
 from ibi.foundation.cli.program import Program
+from ibi.foundation.cli.token_commands import token_group
+from ibi.resolver.rules.scopes import SCOPES
 from ibi.resolver.settings import RESOLVER_FILE
 
 RESOLVER: Final = Program("resolver", RESOLVER_FILE, RemoteResolver, has_epilogs=True)
 resolver_options = RESOLVER.options
+token = token_group(RESOLVER, SCOPES.names, "read", "watcher")
