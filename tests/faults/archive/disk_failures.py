@@ -6,10 +6,6 @@ operation is done whole or not at all, and when the disk works again, so does th
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from threading import Timer
@@ -24,12 +20,13 @@ from tests.faults.archive.process_kills import LIFE, Campaign
 from tests.faults.archive.server_process import SERVER_GONE
 from tests.faults.archive.session import Session
 from tests.faults.archive.twins import UNHEALED
-from tests.faults.figures import PATIENCE, Figures, Violation
-from tests.faults.minting.disk_failures import NO_MOUNT, fill_up
+from tests.faults.figures import Figures, Violation
+from tests.faults.full_disk import fill_up, main_on_small_disk, run_on_small_disk
 from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite
 from tests.support.clients.http import PROBLEM, Answer
 
-_TMPFS: Final = "size=96m"
+_MEGABYTES: Final = 96
+"""Size of the disk that is filled."""
 _FULL, _FAILED = 507, 503
 _OFFERED: Final = ("contenttype", "ibi", "state", "url", "urlkey")
 """Fields of an answer that a resolver repeats in its acknowledgment."""
@@ -166,33 +163,12 @@ def lose_server(site: Site, size: int, seed: int, report_progress: ReportProgres
 
 
 def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """Fill a real file system, in a mount namespace, so that nothing is left behind."""
-    assert isinstance(site, SqliteSite)
-    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    inside = [
-        sys.executable,
-        "-m",
-        "tests.faults.archive.disk_failures",
-        str(site.folder),
-        str(size),
-        str(seed),
-    ]
-    done = subprocess.run(  # noqa: S603
-        ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE * (size + 2),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
-        return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")
-    if done.returncode:
-        raise Violation(done.stderr)
-    found = json.loads(done.stdout)
-    report_progress(f"{size} of {size} times full, {found['labels']:,} labels")
-    notes = f"{size} times full: a real tmpfs of 96 MB; {found['notes']}"
-    return Figures(labels=found["labels"], kills=found["kills"], notes=notes)
+    """Fill a real file system."""
+    figures = run_on_small_disk("tests.faults.archive.disk_failures", site, size, seed)
+    if not figures.skipped:
+        report_progress(f"{size} of {size} times full, {figures.labels:,} labels")
+        figures.notes = f"{size} times full: a real tmpfs of {_MEGABYTES} MB; {figures.notes}"
+    return figures
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
@@ -211,19 +187,5 @@ def _fill(folder: Path, size: int, seed: int) -> Figures:
     return campaign.report()
 
 
-def main() -> int:
-    """Run inside the mount namespace."""
-    folder, size, seed = sys.argv[1:]
-    disk = Path(folder) / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", _TMPFS, "ibi-faults", str(disk)]
-    if not shutil.which("mount") or subprocess.run(mount, check=False).returncode:  # noqa: S603
-        return NO_MOUNT
-    figures = _fill(disk, int(size), int(seed))
-    facts = {"labels": figures.labels, "kills": figures.kills, "notes": figures.notes}
-    json.dump(facts, sys.stdout)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_on_small_disk(_MEGABYTES, _fill))

@@ -6,16 +6,13 @@ goes on by itself, in the same process, when the disk or the server does.
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from ibi.minting.rules.reservation import ReservationLimits
-from tests.faults.figures import PATIENCE, Figures, Violation
+from tests.faults.figures import Figures, Violation
+from tests.faults.full_disk import fill_up, main_on_small_disk, run_on_small_disk
 from tests.faults.minting.worker import FINE
 from tests.faults.minting.worker_pool import WorkerPool
 from tests.faults.sites import PostgresSite, ReportProgress, Site, SqliteSite
@@ -25,7 +22,8 @@ LIMITS: Final = ReservationLimits(stretch=200_000_000)
 STRETCH: Final = 0.3
 """Seconds after which every stretch is used up."""
 
-_TMPFS: Final = "size=2m"
+_MEGABYTES: Final = 2
+"""Size of the disk that is filled."""
 
 
 def fail_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
@@ -104,37 +102,12 @@ def _check_goes_on(pool: WorkerPool) -> None:
 
 
 def fill_disk(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """Fill a real file system, in a mount namespace, so that nothing is left behind."""
-    assert isinstance(site, SqliteSite)
-    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    inside = [
-        sys.executable,
-        "-m",
-        "tests.faults.minting.disk_failures",
-        str(site.folder),
-        str(size),
-        str(seed),
-    ]
-    done = subprocess.run(  # noqa: S603
-        ["unshare", "--mount", *rights, "--", *inside],  # noqa: S607
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE * (size + 1),
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-    )
-    if done.returncode == NO_MOUNT or "unshare:" in done.stderr:
-        return Figures(skipped=f"no file system can be mounted here: {done.stderr.strip()}")
-    if done.returncode:
-        raise Violation(done.stderr)
-    found = json.loads(done.stdout)
-    report_progress(f"{size} of {size} times full, {found['labels']:,} labels")
-    figures = Figures(labels=found["labels"], notes=f"{size} times full: a real tmpfs of 2 MB")
-    figures.refusals.update(found["refusals"])
+    """Fill a real file system."""
+    figures = run_on_small_disk("tests.faults.minting.disk_failures", site, size, seed)
+    if not figures.skipped:
+        report_progress(f"{size} of {size} times full, {figures.labels:,} labels")
+        figures.notes = f"{size} times full: a real tmpfs of {_MEGABYTES} MB"
     return figures
-
-
-NO_MOUNT: Final = 77
 
 
 def _fill(folder: Path, size: int, seed: int) -> Figures:
@@ -155,28 +128,5 @@ def _fill(folder: Path, size: int, seed: int) -> Figures:
     return pool.figures
 
 
-def fill_up(ballast: Path, room: int = 0) -> None:
-    """Let a file grow until the disk is full, except for `room` bytes."""
-    with ballast.open("ab", buffering=0) as file:
-        try:
-            while file.write(bytes(4096)) == 4096:
-                pass
-        except OSError:
-            file.truncate(max(0, file.tell() - room))
-
-
-def main() -> int:
-    """Run inside the mount namespace."""
-    folder, size, seed = sys.argv[1:]
-    disk = Path(folder) / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", _TMPFS, "ibi-faults", str(disk)]
-    if not shutil.which("mount") or subprocess.run(mount, check=False).returncode:  # noqa: S603
-        return NO_MOUNT
-    figures = _fill(disk, int(size), int(seed))
-    json.dump({"labels": figures.labels, "refusals": figures.refusals}, sys.stdout)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_on_small_disk(_MEGABYTES, _fill))
