@@ -8,20 +8,24 @@ import signal
 from typing import Final
 
 PRELOADED: Final = [
-    *(
-        "tests.faults.minting.worker",
-        "tests.faults.minting.forks",
-        "tests.faults.archive.server_process",
-    ),
+    "tests.faults.minting.worker",
+    "tests.faults.minting.forks",
+    "tests.faults.archive.server_process",
     "ibi.archive.cli",
-    *(
-        "ibi.foundation.sql.postgres",
-        "ibi.archive.peers.resolver_client",
-        "ibi.archive.storage.unpack.unpack",
-    ),
-    *("ibi.archive.web.app", "ibi.archive.web.item_pages"),
+    "ibi.archive.wiring.app",
+    "ibi.archive.wiring.store_migration",
+    "ibi.archive.peers.resolver_client",
+    "ibi.archive.storage.unpack.unpack",
+    "ibi.archive.web.item_pages",
+    "ibi.foundation.sql.postgres",
+    "jinja2.ext",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
 ]
-"""Modules that the fork server imports, once for all phases."""
+"""Modules that the fork server imports, once for all phases.
+
+A module that is missing here is imported anew by every archive that a phase starts.
+"""
 
 _PR_SET_PDEATHSIG: Final = 1
 
