@@ -67,12 +67,15 @@ def failing_seeds(
 
 
 def find(mutation: Mutation, first: int = 1) -> tuple[int, str]:
-    """Plant a bug; return the number of seeds until it was found, and the violation."""
+    """Plant a bug; return the number of seeds until it was found, and the violation.
+
+    An exception of the simulation itself is raised: it does not show that a judge found the bug.
+    """
     with mutation.planted():
         for number in range(mutation.within):
-            _, violation, *_ = _run(first + number)
-            if violation:
-                return number + 1, violation
+            violations = run(scenario_of(first + number)).violations
+            if violations:
+                return number + 1, violations[0]
     return mutation.within, ""
 
 

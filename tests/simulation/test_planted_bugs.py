@@ -1,10 +1,14 @@
-"""Each planted bug replaces something that exists, and the documentation lists it."""
+"""Each planted bug fits what it replaces, and the documentation lists it."""
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
@@ -18,6 +22,24 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "simulation.md"
 def test_what_a_planted_bug_replaces_exists(mutation: Mutation) -> None:
     with mutation.planted():
         pass
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_planted_function_takes_the_arguments_of_the_one_it_replaces(mutation: Mutation) -> None:
+    # A function that does not fit fails in the first world, which looks as if the bug was found.
+    for place, planted in mutation.patches.items():
+        owner, _, name = place.rpartition(".")
+        replaced = inspect.getattr_static(resolve_name(owner), name)
+        if inspect.isfunction(replaced):
+            assert _shape(planted) == _shape(replaced)
+
+
+def _shape(function: Callable[..., Any]) -> tuple[bool, list[tuple[object, str]]]:
+    """Return what a caller sees: whether it is awaited, and its parameters."""
+    parameters = inspect.signature(function).parameters.values()
+    return inspect.iscoroutinefunction(function), [
+        (each.kind, each.name if each.kind is each.KEYWORD_ONLY else "") for each in parameters
+    ]
 
 
 def test_the_documentation_lists_each_planted_bug_with_its_module() -> None:
