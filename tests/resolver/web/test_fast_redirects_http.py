@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,8 @@ from tests.support.servers.resolver import ResolverServer
 
 LABEL: Final = "8JMKD3MGP7W/3EPGUE5"
 TRANSLATED: Final = "8JMKD3MGP8W/3C9EP6P"
+UNASKED: Final = tuple(f"8JMKD3MGP8W/35MML{letter}8" for letter in "ABCDEFGH")
+"""Labels for one test each: redirects of earlier tests may end between two requests."""
 _DATE: Final = re.compile(rb"date: [^\r]*\r\n")
 BROWSER: Final = (
     b"User-Agent: Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/140.0\r\n"
@@ -67,8 +70,8 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResolverServe
     server.set(hot_seconds=60.0)
     server.wanted_workers = ""  # what is warm is so in one process
     with ArchiveDouble() as archive, server:
-        archive.hold(LABEL)
-        archive.hold("8JMKD3MGP8W/35MMLL8")
+        for label in (LABEL, "8JMKD3MGP8W/35MMLL8", *UNASKED):
+            archive.hold(label)
         url = f"http://{archive.address}/col/{TRANSLATED}/pt.html"
         archive.hold(TRANSLATED)
         archive.items[TRANSLATED] |= {
@@ -98,22 +101,27 @@ def plain(target: str, more: bytes = b"", version: bytes = b"1.1", method: bytes
     ) + b"\r\n"
 
 
-@pytest.mark.parametrize("more", [b"", BROWSER])
+TARGETS: Final = (
+    "/{}",
+    "/ibi/{}",
+    "/{}?ibiurl.requireditemstatus=Original",
+    "/{}?ibiurl.language=pt",
+)
+
+
 @pytest.mark.parametrize(
-    "target",
+    ("label", "target", "more"),
     [
-        f"/{LABEL}",
-        f"/ibi/{LABEL}",
-        f"/{LABEL}?ibiurl.requireditemstatus=Original",
-        f"/{LABEL}?ibiurl.language=pt",
+        (label, target, more)
+        for label, (target, more) in zip(UNASKED, product(TARGETS, (b"", BROWSER)), strict=True)
     ],
 )
 def test_warm_and_cold_answers_are_the_same(
-    resolver: ResolverServer, target: str, more: bytes
+    resolver: ResolverServer, label: str, target: str, more: bytes
 ) -> None:
     with reader(resolver) as first, reader(resolver) as second:
         # Asked as no plain reader does, it takes the usual way: its line ends in two pieces.
-        request = plain(target, more)
+        request = plain(target.format(label), more)
         first.socket.sendall(request[:-2])
         cold = first.send(request[-2:])
         before = given(resolver)
