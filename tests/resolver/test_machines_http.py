@@ -17,7 +17,7 @@ from tests.support.servers.attacked_resolver import metric, service_of
 from tests.support.servers.cluster import Machine, Readers
 from tests.support.servers.postgres import PostgresServer
 from tests.support.servers.resolver import ResolverServer
-from tests.support.waiting import PATIENCE, wait_until
+from tests.support.waiting import wait_until
 
 ABSENT = "/8JMKD3MGP7W/3EPGUE5"
 
@@ -31,13 +31,13 @@ class House:
     items: tuple[dict[str, Any], ...]
     database: str
 
-    def readers(self, patience: float = PATIENCE) -> Readers:
+    def readers(self) -> Readers:
         """Return readers who ask for both items, and for one that nobody has."""
         expected = {
             f"/{item['ibip']}": (302, f"{archive.address}/")
             for archive, item in zip(self.archives, self.items, strict=True)
         }
-        return Readers(self.machines, {**expected, ABSENT: (404, "")}, patience)
+        return Readers(self.machines, {**expected, ABSENT: (404, "")})
 
     def counted(self) -> int:
         """Return how many accesses the archives have counted."""
@@ -150,10 +150,11 @@ def test_a_machine_that_sleeps_is_replaced_and_tells_nothing_twice(house: House)
     assert asleep.process is not None
     database = Postgres(house.database)
     wait_until(lambda: database.read(THERE) == [(3,)])
-    with house.readers(patience=5.0) as readers:
+    with house.readers() as readers:
         readers.wait(200)
         wait_until(lambda: database.read(KEEPERS) == [(3,)])
         asleep.process.send_signal(signal.SIGSTOP)
+        readers.leave_out(asleep)
         wait_until(lambda: database.read(THERE) == [(2,)])
         readers.wait(50)
         asleep.process.send_signal(signal.SIGCONT)

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -340,6 +339,7 @@ def test_whatever_was_acknowledged_outlives_any_number_of_keepers(tmp_path: Path
 @pytest.mark.long
 def test_a_slow_upload_is_finished_before_the_keeper_is_replaced(archive: ArchiveServer) -> None:
     old = keeper_of(archive)
+    before = set(archive.workers())
     id_ = archive.open_deposit()
     parts = urlsplit(archive.address)
     size = 40 * 65_536
@@ -354,7 +354,7 @@ def test_a_slow_upload_is_finished_before_the_keeper_is_replaced(archive: Archiv
             if number == 20:
                 assert archive.process
                 archive.process.send_signal(signal.SIGHUP)
-            time.sleep(0.1)
+                wait_until(lambda: bool(set(archive.workers()) - before))
             assert archive.get("/healthz").status == 200
         answer = connection.recv(65_536)
     assert answer.startswith(b"HTTP/1.1 201"), answer

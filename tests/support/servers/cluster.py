@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, IncompleteRead, RemoteDisconnected
 from itertools import count
 from pathlib import Path
+from socket import SHUT_RDWR
 from threading import Event, Lock, Thread
 from typing import Self
 
@@ -39,8 +41,6 @@ class Readers:
     machines: Sequence[ResolverServer]
     expected: dict[str, tuple[int, str]]
     """By path: the status, and how the Location begins."""
-    patience: float = PATIENCE
-    """Seconds that a reader waits for a machine before it asks the next."""
     given: Counter[str] = field(default_factory=Counter)
     """Redirections that reached a reader, by the address of the machine."""
     unheard: int = 0
@@ -49,8 +49,10 @@ class Readers:
     """Answers of which the end is missing."""
     unavailable: int = 0
     wrong: list[str] = field(default_factory=list)
-    _silent: set[str] = field(default_factory=set)
-    """Machines that did not answer in time, which are asked no more until `trust`."""
+    _left_out: set[str] = field(default_factory=set)
+    """Machines that are asked no more until `trust`."""
+    _used: dict[HTTPConnection, str] = field(default_factory=dict)
+    """Connections on which an answer may be awaited, and their machines."""
     _stop: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
     _turns: count[int] = field(default_factory=count)
@@ -79,9 +81,19 @@ class Readers:
         enough = self.answers + more
         wait_until(lambda: self.answers >= enough or bool(self.wrong))
 
+    def leave_out(self, machine: ResolverServer) -> None:
+        """Hang up on a machine that answers no more, and ask only the others."""
+        with self._lock:
+            self._left_out.add(machine.place)
+            for connection, place in self._used.items():
+                if place == machine.place:
+                    # A socket that is None or closed has hung up already.
+                    with suppress(AttributeError, OSError):
+                        connection.sock.shutdown(SHUT_RDWR)
+
     def trust(self) -> None:
-        """Ask machines again that did not answer."""
-        self._silent.clear()
+        """Ask all machines again."""
+        self._left_out.clear()
 
     def _read(self, start: int) -> None:
         paths = list(self.expected)
@@ -94,27 +106,26 @@ class Readers:
             connection.close()
 
     def _ask(self, path: str, connections: dict[str, HTTPConnection]) -> None:
-        for _ in range(3 * len(self.machines)):
-            machine = self.machines[next(self._turns) % len(self.machines)]
-            if machine.place in self._silent:
-                continue
+        turn = next(self._turns)
+        for place in range(turn, turn + 3 * len(self.machines)):
+            machine = self.machines[place % len(self.machines)]
             connection = connections.get(machine.place)
             if connection is None:
-                connection = HTTPConnection(machine.place, timeout=self.patience)
+                connection = HTTPConnection(machine.place, timeout=PATIENCE)
                 connections[machine.place] = connection
             try:
+                if not self._connect(connection, machine):
+                    continue
                 connection.request("GET", path)
                 answer = connection.getresponse()
                 answer.read()
             except ConnectionRefusedError:
                 connection.close()
                 continue
-            except (RemoteDisconnected, ConnectionError, TimeoutError) as failure:
+            except (RemoteDisconnected, ConnectionError, TimeoutError):
                 connection.close()
                 with self._lock:
                     self.unheard += 1
-                    if isinstance(failure, TimeoutError):
-                        self._silent.add(machine.place)
                 continue
             except IncompleteRead:  # a balancer has passed the beginning on
                 connection.close()
@@ -125,6 +136,16 @@ class Readers:
             self._judge(path, machine, answer.status, answer.headers.get("Location", ""))
             return
         self.wrong.append(f"{path}: no machine answers")
+
+    def _connect(self, connection: HTTPConnection, machine: ResolverServer) -> bool:
+        """Connect, so that `leave_out` can hang up; return False if the machine is left out."""
+        with self._lock:
+            if machine.place in self._left_out:
+                return False
+            if connection.sock is None:
+                connection.connect()
+            self._used[connection] = machine.place
+            return True
 
     def _judge(self, path: str, machine: ResolverServer, status: int, location: str) -> None:
         wanted, begins = self.expected[path]
