@@ -28,13 +28,12 @@ from ibi.wire.digest import (
     DigestPage,
     encode,
 )
-from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble
+from tests.support.doubles.archive import BEHAVIOURS, ENDLESS, SERVICE, ArchiveDouble
 from tests.support.doubles.faulty_servers import CannedServer, EndlessServer, Listener
 
 ENOUGH: Final = 60.0
 """Seconds: nobody who answers at all takes that long."""
 SHORT: Final = 0.3
-FOREVER: Final = {"hang", "hang in the body", "drip", "drip headers", "late"}
 KIND: Final = f"Content-Type: {MEDIA_TYPE}"
 EPOCH: Final = "00112233445566778899aabbccddeeff"
 
@@ -69,7 +68,7 @@ def fetch(address: str, seconds: float = ENOUGH) -> DigestPage | NoReply | None:
 def test_no_archive_says_anything_that_is_taken_for_a_page(behaviour: str) -> None:
     with ArchiveDouble() as double:
         double.behaviour = behaviour
-        heard = fetch(double.address, SHORT if behaviour in FOREVER else ENOUGH)
+        heard = fetch(double.address, SHORT if behaviour in ENDLESS else ENOUGH)
     if behaviour == "not found":
         assert heard is None
     else:

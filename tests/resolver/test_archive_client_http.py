@@ -24,7 +24,7 @@ from ibi.model.relation import Relation
 from ibi.resolver.peers.archive_client import HttpArchiveClient, url_of
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.wire.requests import Acknowledgment, UrlRequest
-from tests.support.doubles.archive import BEHAVIOURS, SERVICE, ArchiveDouble, doubles
+from tests.support.doubles.archive import BEHAVIOURS, ENDLESS, SERVICE, ArchiveDouble, doubles
 from tests.support.waiting import wait_until
 
 LABEL: Final = "8JMKD3MGP7W/3EPGUES"
@@ -32,13 +32,6 @@ REQUEST: Final = UrlRequest(clients=("203.0.113.0",), label=parse(LABEL))
 ENOUGH: Final = 60.0
 """Seconds: nobody who answers at all takes that long."""
 SHORT: Final = 0.3
-FOREVER: Final = {
-    "hang",
-    "hang in the body",
-    "drip",
-    "drip headers",
-    "late",
-}
 LATE: Final = "it did not answer in time"
 BROKEN: Final = "it broke off, or does not speak HTTP"
 NONSENSE: Final = "its answer makes no sense"
@@ -46,6 +39,7 @@ COMPRESSED: Final = "its answer is compressed, which nobody asked for"
 TOO_LONG: Final = "its answer is too long"
 SILENCES: Final = {
     "late": LATE,
+    "single use": LATE,
     "hang": LATE,
     "hang in the body": LATE,
     "drip": LATE,
@@ -194,7 +188,7 @@ def test_whatever_else_an_archive_does_is_silence(
     loop: Callable[[], asyncio.AbstractEventLoop] | None,
 ) -> None:
     double.behaviour = behaviour
-    heard = ask(double, SHORT if behaviour in FOREVER else ENOUGH, loop=loop)
+    heard = ask(double, SHORT if behaviour in ENDLESS else ENOUGH, loop=loop)
     assert isinstance(heard, NoReply)
     assert (heard.archive, heard.reason) == (archive_at("").id, SILENCES[behaviour])
     assert heard.asked
@@ -299,6 +293,26 @@ def test_connections_are_kept_and_not_more_than_allowed(double: ArchiveDouble) -
     assert double.connections <= 3
 
 
+def test_connections_that_an_archive_closed_are_replaced(double: ArchiveDouble) -> None:
+    """Its server may end while several connections are kept, and a request is on its way."""
+    double.behaviour = "single use"
+
+    async def ask_again(client: HttpArchiveClient) -> list[Reply]:
+        asks = [
+            asyncio.create_task(client.ask(archive_at(double.address), REQUEST, ENOUGH))
+            for _ in range(3)
+        ]
+        await asyncio.to_thread(double.asked, lambda: len(double.queries) == 3)
+        double.released.set()
+        await asyncio.gather(*asks)
+        assert double.connections == 3
+        return [await client.ask(archive_at(double.address), REQUEST, ENOUGH)]
+
+    [heard] = run(ask_again)
+    assert isinstance(heard, ArchiveReply)
+    assert double.connections == 4
+
+
 def test_who_answers_is_not_kept_waiting_by_who_does_not() -> None:
     with doubles(10) as archives:
         for archive in archives[:5]:
@@ -382,7 +396,7 @@ def test_fan_outs_that_are_cancelled_leave_nothing_open() -> None:
 
 
 def test_faulty_archives_leave_nothing_open() -> None:
-    behaviours = sorted(SILENCES.keys() - FOREVER)
+    behaviours = sorted(SILENCES.keys() - ENDLESS)
 
     async def each_twice(client: HttpArchiveClient) -> list[Reply]:
         heard = []
@@ -404,7 +418,7 @@ def test_an_archive_confirms_that_it_is_there(double: ArchiveDouble) -> None:
     assert run(lambda client: client.confirm(double.address, service, ENOUGH)) == ""
     assert double.queries == [{"servicesubject": "inclusionConfirmationRequest"}]
     for behaviour, reason in SILENCES.items():
-        if behaviour not in FOREVER:
+        if behaviour not in ENDLESS:
             double.behaviour = behaviour
             said = run(lambda client: client.confirm(double.address, service, ENOUGH))
             assert said == reason, behaviour

@@ -93,6 +93,8 @@ class _Handler(ProtocolHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
+    is_used = False
+    """Whether a request came on this connection before, for the behaviour "single use"."""
 
     def setup(self) -> None:
         """Note the connection."""
@@ -129,11 +131,19 @@ class _Handler(ProtocolHandler):
         self.double.released.wait(PATIENCE)
         self.answer(200, self.good)
 
+    def single_use(self) -> None:
+        """Answer when released, and close the connection when the next request comes on it."""
+        if not self.is_used:
+            self.is_used = True
+            self.close_connection = False
+            self.late()
+
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 _BOMB: Final = gzip.compress(b"archiveaddress a " + b" " * 16_000_000)
 BEHAVIOURS: Final[dict[str, Callable[[_Handler], object]]] = {
     "late": _Handler.late,
+    "single use": _Handler.single_use,
     "hang": _Handler.hang,
     "hang in the body": lambda handler: handler.hang(_HEAD + b"Content-Length: 100\r\n\r\narchive"),
     "drip": lambda handler: handler.drip(_HEAD + b"\r\n" + b"confirmation yes " + b" " * 50_000),
@@ -189,3 +199,5 @@ BEHAVIOURS: Final[dict[str, Callable[[_Handler], object]]] = {
     "another answer": lambda handler: handler.answer(200, "status.archive excluded"),
 }
 """What may stand at the address of an archive."""
+ENDLESS: Final = {"late", "single use", "hang", "hang in the body", "drip", "drip headers"}
+"""Those of which no answer comes until the double is released."""

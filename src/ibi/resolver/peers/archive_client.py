@@ -12,9 +12,18 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from aiohttp import ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp import (
+    ClientConnectorError,
+    ClientOSError,
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    ServerDisconnectedError,
+    TCPConnector,
+)
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
@@ -64,7 +73,8 @@ class ArchiveConnections:
         self._places = places
         self._answers = answers
         self._accept = accept
-        self._session: ClientSession | None = None
+        self._sessions: tuple[ClientSession, ClientSession] | None = None
+        """One that keeps connections, and one that makes a new connection for each request."""
         self._resolver: GuardedResolver | None = None
         self._is_closed = False
 
@@ -76,56 +86,86 @@ class ArchiveConnections:
         body: bytes = b"",
     ) -> _Read:
         """Read the answer to a request before the deadline; a request with a body is a POST."""
-        method, data, headers = ("POST", body, _FORM) if body else ("GET", None, None)
-        session = self._opened()
+        self._require_open()
         async with (
             self._places.place(url.authority, seconds),
             asyncio.timeout(seconds),
-            session.request(
-                method, url, data=data, headers=headers, allow_redirects=False
-            ) as answer,
+            await self._answer(url, body) as answer,
         ):
             return await read(answer)
+
+    async def _answer(self, url: URL, body: bytes) -> ClientResponse:
+        """Send a request, again on a new connection if the archive closed one that was kept.
+
+        A server may close a kept connection while a request is on its way, and a GET may then be
+        repeated (RFC 9112, 9.3.1). aiohttp repeats it once, but takes another kept connection if
+        there is one, and a server that restarts closes all of them.
+        """
+        kept, new = self._opened()
+        if body:
+            return await kept.request("POST", url, data=body, headers=_FORM, allow_redirects=False)
+        try:
+            return await kept.request("GET", url, allow_redirects=False)
+        except ClientConnectorError:  # no connection was made
+            raise
+        except (ClientOSError, ServerDisconnectedError):
+            self._require_open()
+            return await new.request("GET", url, allow_redirects=False)
 
     async def close(self) -> None:
         """Close all connections; requests that are still open fail."""
         self._is_closed = True
-        if self._session is not None and self._resolver is not None:
-            await self._session.close()
+        if self._sessions is not None and self._resolver is not None:
+            for session in self._sessions:
+                await session.close()
             await self._resolver.close()
 
-    def _opened(self) -> ClientSession:
+    def _require_open(self) -> None:
         if self._is_closed:
             raise NoAnswerError("this resolver is being switched off")
-        if self._session is None:
+
+    def _opened(self) -> tuple[ClientSession, ClientSession]:
+        self._require_open()
+        if self._sessions is None:
             self._resolver = GuardedResolver(self._guard)
-            self._session = ClientSession(
-                connector=_Connector(self._guard, self._resolver, self._answers),
-                headers={**_HEADERS, "Accept": self._accept},
-                cookie_jar=DummyCookieJar(),
-                timeout=ClientTimeout(),
-                auto_decompress=False,
-                trust_env=False,
-                max_line_size=_MAX_LINE,
-                max_field_size=_MAX_LINE,
-                max_headers=_MAX_HEADERS,
+            connect = partial(_Connector, self._guard, self._resolver, self._answers)
+            self._sessions = (
+                self._session(connect(keepalive_timeout=_IDLE_SECONDS)),
+                self._session(connect(force_close=True)),
             )
-        return self._session
+        return self._sessions
+
+    def _session(self, connector: TCPConnector) -> ClientSession:
+        return ClientSession(
+            connector=connector,
+            headers={**_HEADERS, "Accept": self._accept},
+            cookie_jar=DummyCookieJar(),
+            timeout=ClientTimeout(),
+            auto_decompress=False,
+            trust_env=False,
+            max_line_size=_MAX_LINE,
+            max_field_size=_MAX_LINE,
+            max_headers=_MAX_HEADERS,
+        )
 
 
 class _Connector(TCPConnector):
     """Connects only to addresses that the guard allows."""
 
     def __init__(
-        self, guard: OutboundGuard, resolver: GuardedResolver, answers: type[ResponseHandler]
+        self,
+        guard: OutboundGuard,
+        resolver: GuardedResolver,
+        answers: type[ResponseHandler],
+        **keeping: Any,  # noqa: ANN401  # options of the library
     ) -> None:
         super().__init__(
             resolver=resolver,
             # A numeric host never comes to the resolver, but every address comes here.
             socket_factory=guard.socket_to,
             ttl_dns_cache=_NAME_SECONDS,
-            keepalive_timeout=_IDLE_SECONDS,
             limit=0,  # `Slots` limits the connections
+            **keeping,
         )
         # aiohttp has no other hook; the tests with floods of data fail if this one stops working.
         self._factory = partial(answers, loop=self._loop)
