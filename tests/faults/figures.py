@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +19,19 @@ class Violation(AssertionError):  # noqa: N818  # of a promise: it is a finding,
     def brief(self) -> str:
         """The first words of the message."""
         return str(self).partition(": ")[0].partition("\n")[0][:60]
+
+
+class SetUpError(Exception):
+    """A program of the suite fails before any fault: no violation, by which a twin is caught."""
+
+
+@contextmanager
+def set_up() -> Iterator[None]:
+    """Raise a violation of the context as an error of the set-up."""
+    try:
+        yield
+    except Violation as failure:
+        raise SetUpError(str(failure)) from failure
 
 
 @dataclass(slots=True)

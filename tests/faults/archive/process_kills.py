@@ -19,7 +19,7 @@ from tests.faults.archive.operations import OperationGenerator
 from tests.faults.archive.server_process import KillableArchive
 from tests.faults.archive.session import Session
 from tests.faults.archive.twins import HASTY, IN_PLACE, NO_JOURNAL
-from tests.faults.figures import Figures, Violation
+from tests.faults.figures import Figures, Violation, set_up
 from tests.faults.sites import PostgresSite, ReportProgress, Site
 
 LIFE: Final = 40
@@ -58,8 +58,9 @@ class Campaign:
         with KillableArchive(self._site, f"archive-{self._number}", self._twin) as archive:
             session = self._kind(archive, seed, self.counts)
             try:
-                for _ in range(3):
-                    session.perform(session.operations.operation("deposit", session.state))
+                with set_up():
+                    for _ in range(3):
+                        session.perform(session.operations.operation("deposit", session.state))
                 yield session
             except Violation as found:
                 what = (

@@ -26,7 +26,7 @@ from ibi.minting.storage.machine_folder import FOLDER
 from tests.faults.archive.failpoint import KILL, Failpoint, install
 from tests.faults.archive.power_loss_tree import install_power_loss
 from tests.faults.archive.twins import CARELESS, POWERED, TWINS
-from tests.faults.figures import PATIENCE, Violation
+from tests.faults.figures import PATIENCE, Violation, set_up
 from tests.faults.fork_server import PRELOADED, exit_with_parent
 from tests.faults.sites import PostgresSite, Site
 from tests.support.processes.environment import ENVIRONMENT, own_environment
@@ -105,7 +105,8 @@ class KillableArchive(ArchiveServer):
         self._forked = None
 
     def __enter__(self) -> Self:
-        self.fork()
+        with set_up():
+            self.fork()
         return self
 
     def __exit__(self, *_: object) -> None:
