@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ibi.foundation.sql import postgres as postgres_database
 from ibi.minting.storage.machine_folder import FOLDER
 from tests.support.extent import FULL
+from tests.support.processes.fork_server import extend_transactions
 from tests.support.servers.object_store import ObjectServer
 from tests.support.servers.postgres import PLACE, PostgresServer
 
@@ -39,6 +39,8 @@ MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # noqa: S108  # pytest makes a folder 
 IN_MEMORY = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
 if IN_MEMORY:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+extend_transactions()
 
 # Whoever runs the tests in the background may ignore SIGINT, and so would all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -85,15 +87,6 @@ def machine_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test meets the minters of the machine that it runs on, nor is remembered by it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER, str(tmp_path_factory.mktemp("machine")))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def patient_database() -> Iterator[None]:
-    """Let PostgreSQL wait for a test process that stalls in the middle of a transaction."""
-    with pytest.MonkeyPatch.context() as patch:
-        options = postgres_database._SETTINGS  # noqa: SLF001  # no operator may change it
-        patch.setitem(options, "idle_in_transaction_session_timeout", "60000")
         yield
 
 

@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import urllib3
+from urllib3 import HTTPResponse
+from urllib3.connection import HTTPConnection
 
 from tests.support.waiting import PATIENCE
 
 LABELS: Final = "/api/v1/labels"
 PROBLEM: Final = "application/problem+json"
+
+
+_MAX_IDLE: Final = 1.0
+"""Seconds after which a connection is not used again: a service closes it after five, perhaps just
+when the next request is on its way."""
+
+
+class _Connection(HTTPConnection):
+    """A connection that counts as lost after a pause."""
+
+    _answered = math.inf
+
+    @property
+    def is_connected(self) -> bool:
+        return super().is_connected and time.monotonic() < self._answered + _MAX_IDLE
+
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # urllib3's own
+        answer = super().getresponse()
+        self._answered = time.monotonic()
+        return answer
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Connection
 
 
 @dataclass(frozen=True)
@@ -42,6 +70,7 @@ class Client:
         self.address = address
         self.token = token
         self._http = urllib3.PoolManager(maxsize=4, retries=False)
+        self._http.pool_classes_by_scheme = {"http": _Pool}
 
     def ask(  # noqa: PLR0913  # the parts of a request
         self,

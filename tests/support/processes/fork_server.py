@@ -55,6 +55,15 @@ PRELOADED: Final = (
 )
 
 
+def extend_transactions() -> None:
+    """Let PostgreSQL wait for 20 s, not 2, for a process that stalls in a transaction.
+
+    A busy machine may stall for some seconds, and the transaction would be lost.
+    """
+    postgres = import_module("ibi.foundation.sql.postgres")
+    postgres._SETTINGS["idle_in_transaction_session_timeout"] = "20000"  # noqa: SLF001
+
+
 class ForkedProcess:
     """A process, used as one of `subprocess` is."""
 
@@ -237,4 +246,5 @@ def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
 if __name__ == "__main__":
     for module in PRELOADED:
         import_module(module)
+    extend_transactions()
     _serve(socket.socket(fileno=int(sys.argv[1])))
