@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ibi import Minter, parse
-from ibi.errors import BindingError, KeyReusedError, LedgerUnavailableError, MintingRequestError
+from ibi.errors import KeyReusedError, LedgerUnavailableError
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.system.clock import SystemClock
 from ibi.minting.label_binding import LabelBindings, MintOrder, nanoseconds_of
@@ -123,13 +123,6 @@ def test_the_same_key_twice_in_a_group_with_other_requests_is_refused_for_the_se
         minter.associations.issue(MintOrder(3, "k"))
 
 
-def test_the_key_of_one_client_is_not_that_of_another(minter: BoundMinter) -> None:
-    orders = [MintOrder(1, "k", client="a"), MintOrder(1, "k", client="b"), MintOrder(1, "k")]
-    filled = minter.issue(*orders)
-    assert len({labels[0].rep for labels in filled}) == 3
-    assert minter.issue(*orders) == filled
-
-
 def test_a_key_that_another_process_takes_meanwhile_gets_the_labels_of_that_one(
     minters: tuple[BoundMinter, BoundMinter],
 ) -> None:
@@ -183,15 +176,6 @@ def test_nothing_is_remembered_when_the_ledger_fails(minter: BoundMinter) -> Non
     assert [label for label, _ in minter.associations.unbound()] == labels
 
 
-def test_a_ledger_that_is_gone_gives_no_label(tmp_path: Path, minter: BoundMinter) -> None:
-    minter.issue(MintOrder(1, "k"))
-    (tmp_path / "ledger.sqlite").rename(tmp_path / "elsewhere")
-    given = minter.given()
-    with pytest.raises(LedgerUnavailableError, match=r"no such file|replaced or removed"):
-        minter.issue(MintOrder(1, "another"))
-    assert minter.given() == given
-
-
 def test_a_form_that_came_later_is_not_that_of_an_earlier_label(tmp_path: Path) -> None:
     """Under the other prefix the same instant may have been given to somebody else."""
     with BoundMinter(tmp_path, Subsystem("archive.example.org")).minter as by_name:
@@ -211,74 +195,9 @@ def test_a_form_that_came_later_is_not_that_of_an_earlier_label(tmp_path: Path) 
         assert associations.bind(parse(address.ibip or ""), "here")[0] == address
 
 
-def test_a_reserved_label_is_bound_once_and_for_all(minter: BoundMinter) -> None:
-    [[label]] = minter.issue(MintOrder(reserve=True))
-    rep = parse(label.rep or "")
-    assert minter.associations.bind(rep, "there")[1].target == "there"
-    assert minter.associations.bind(parse(label.ibip or ""), "there")[1].target == "there"
-    with pytest.raises(BindingError, match="already bound to 'there'"):
-        minter.associations.bind(rep, "elsewhere")
-    assert minter.associations.unbound() == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "example.org/archive/2026/01.01.00.00",
-        "example.org/archive/9999/01.01.00.00",
-        "example.org/other/2026/01.01.00.00",
-        "example.org/archive/2026/01.01.00.00.00.1234567891",
-        "8JMKD3MGP7W/3EPGUE5",
-        "6qtX3pFwXQZGivnK2Y/SskcB",
-    ],
-)
-def test_what_was_not_reserved_here_is_unknown_and_cannot_be_bound(
-    minter: BoundMinter, text: str
-) -> None:
-    assert minter.associations.find(parse(text)) is None
-    with pytest.raises(BindingError, match="was not reserved"):
-        minter.associations.bind(parse(text), "x")
-
-
 def test_instants_that_no_minter_gave_have_no_nanoseconds() -> None:
     for text in ("a.br/b/9999/01.01.00.00", "a.br/b/2026/01.01.00.00.00.1234567891"):
         assert nanoseconds_of(parse(text).instant) is None
     assert (
         nanoseconds_of(parse("a.br/b/2001/09.09.01.46.40.5").instant) == 1_000_000_000_500_000_000
     )
-
-
-@pytest.mark.parametrize("target", ["", "x" * 2049, "a\nb", "\x1b[31m", "\ud800"])
-def test_a_target_that_cannot_be_written_down_is_refused(minter: BoundMinter, target: str) -> None:
-    [[label]] = minter.issue(MintOrder(reserve=True))
-    with pytest.raises(MintingRequestError):
-        minter.associations.bind(parse(label.rep or ""), target)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"count": 0},
-        {"count": -1},
-        {"count": 1_000_001},
-        {"key": "k" * 256},
-        {"key": "a\tb"},
-        {"target": "x" * 2049},
-        {"target": "a\nb"},
-        {"target": "x", "count": 2},
-    ],
-    ids=repr,
-)
-def test_an_order_that_cannot_be_is_refused(fields: dict[str, int | str]) -> None:
-    with pytest.raises(MintingRequestError):
-        MintOrder(**fields)  # type: ignore[arg-type]
-
-
-def test_unbound_labels_come_in_pages_the_oldest_first(minter: BoundMinter) -> None:
-    [labels] = minter.issue(MintOrder(10, reserve=True))
-    found: list[Minted] = []
-    after = 0
-    while page := minter.associations.unbound(after, 3):
-        found += [label for label, _ in page]
-        after = page[-1][1].instant
-    assert found == labels

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from ibi import Ibip, RepositoryName
 from ibi.errors import (
     BusyError,
     ClockAheadError,
     ClockBehindError,
     LedgerRestoredError,
-    LedgerUnavailableError,
     MinterClosedError,
     MintingRequestError,
     PrefixHeldError,
@@ -112,31 +110,6 @@ def in_thread(work: Callable[[], object]) -> threading.Thread:
 
 
 # --- labels ---------------------------------------------------------------------------------------
-
-
-def test_both_forms_carry_one_instant(shop: Shop) -> None:
-    minted = shop.open().mint()
-    assert minted.rep is not None
-    assert minted.ibip is not None
-    name, label = RepositoryName.parse(minted.rep), Ibip.parse(minted.ibip)
-    assert name.instant == label.instant == minted.instant
-    assert BOTH.owns(name)
-    assert BOTH.owns(label)
-
-
-@pytest.mark.parametrize(
-    ("subsystem", "forms"),
-    [
-        (Subsystem("mtc-m19.sid.inpe.br"), (True, False)),
-        (Subsystem(ip="150.163.34.243"), (False, True)),
-    ],
-)
-def test_a_subsystem_with_one_form_mints_only_that(
-    shop: Shop, subsystem: Subsystem, forms: tuple[bool, bool]
-) -> None:
-    minter = shop.open(subsystem=subsystem)
-    for minted in (minter.mint(), *minter.mint_many(200)):
-        assert (minted.rep is not None, minted.ibip is not None) == forms
 
 
 @pytest.mark.parametrize("granularity", ["auto", "60", "1", "0.001", "0.000000001"])
@@ -356,13 +329,6 @@ def test_the_granularity_may_be_changed_while_it_runs(shop: Shop) -> None:
     assert not minter.granularity.fixed
 
 
-def test_what_is_no_granularity_changes_nothing(shop: Shop) -> None:
-    minter = shop.open("1")
-    with pytest.raises(MintingRequestError):
-        minter.set_granularity("2")
-    assert str(minter.granularity) == "1"
-
-
 def test_auto_serves_a_crowd_without_waiting_and_is_coarse_again_afterwards(shop: Shop) -> None:
     minter = shop.open("auto")
     minter.mint()
@@ -402,21 +368,6 @@ def test_a_clock_set_back_far_is_refused_until_it_is_right(shop: Shop) -> None:
     shop.clock.error = 0
     minter.mint()
     assert minter.health().trouble is None
-
-
-def test_a_clock_that_jumped_ahead_is_refused_until_an_operator_confirms_it(shop: Shop) -> None:
-    minter = shop.open()
-    minter.mint()
-    shop.clock.error = DAY
-    for ask in (minter.mint, minter.check):
-        with pytest.raises(ClockAheadError):
-            ask()
-    assert isinstance(minter.health().trouble, ClockAheadError)
-    now = shop.clock.wall()
-    minter.confirm()
-    assert minter.mint().nanoseconds > now
-    assert minter.health().trouble is None
-    minter.check()
 
 
 def test_a_clock_that_jumped_ahead_and_back_did_no_harm(shop: Shop) -> None:
@@ -465,19 +416,6 @@ def test_a_new_ledger_in_the_place_of_a_lost_one_gives_nothing_twice(
     shop.clock.error = -3 * SECOND
     again = shop.open("1")
     assert not given & {again.mint().rep for _ in range(5)}
-
-
-def test_a_ledger_that_is_gone_is_said_to_be_and_minting_ends(shop: Shop, tmp_path: Path) -> None:
-    minter = shop.open()
-    minter.mint()
-    for file in tmp_path.glob("ledger.sqlite*"):
-        file.unlink()
-    shop.clock.sleep(10 * SECOND)
-    for _ in range(2):
-        with pytest.raises(LedgerUnavailableError):
-            minter.mint()
-    assert isinstance(minter.health().trouble, LedgerUnavailableError)
-    assert minter.health().given == 1
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -150,40 +150,21 @@ BAD = [
     (["--host", ""], "needs a host name, an IP address"),
     (["--host", "", "--ip", IP], "is not a host name"),
     ([], "needs a host name, an IP address"),
-    (["--host", "é.example.org"], "is not a host name"),
-    (["--host", "a_b.example.org"], "is not a host name"),
-    (["--host", f"{'a' * 60}." * 5 + "org"], "is not a host name"),
-    (["--host", IP], "is not a host name"),
-    (["--host", "a b.example.org"], "is not a host name"),
     (["--host", "\x1b[31m.example.org"], "is not a host name"),
-    (["--host", "../../etc.passwd"], "is not a host name"),
     # addresses
     (["--ip", "text"], "is not an IP address"),
     (["--ip", ""], "needs a host name, an IP address"),
-    (["--ip", "150.163.034.243"], "is not an IP address"),
-    (["--ip", "150.163.34"], "is not an IP address"),
-    (["--ip", "150.163.34.256"], "is not an IP address"),
-    (["--ip", "fe80::1%eth0"], "is not an IP address"),
     (["--ip", "10.0.0.1"], "is not a public address"),
-    (["--ip", "127.0.0.1"], "is not a public address"),
-    (["--ip", "0.0.0.0"], "is not a public address"),
-    (["--ip", "::1"], "is not a public address"),
     # ports
     (["--host", HOST, "--port", "0"], "0 is not a port"),
-    (["--host", HOST, "--port", "-1"], "-1 is not a port"),
-    (["--host", HOST, "--port", "65536"], "65536 is not a port"),
     (["--host", HOST, "--port", "x"], "'x' is not a valid integer"),
     (["--ip", IP, "--ip-port", "0"], "0 is not a port"),
     # granularities
-    *(
-        (["--host", HOST, "--granularity", wrong], "is not a granularity")
-        for wrong in ("7", "0", "-1", "1e-3", "nan", "0.5", "", "0.0000000001")
-    ),
+    (["--host", HOST, "--granularity", "7"], "is not a granularity"),
+    (["--host", HOST, "--granularity", ""], "is not a granularity"),
     # counts
     (["--host", HOST, "-n", "0"], "0 is not a number of labels"),
-    (["--host", HOST, "-n", "-1"], "-1 is not a number of labels"),
     (["--host", HOST, "-n", "1000000000"], "is not a number of labels"),
-    (["--host", HOST, "-n", "x"], "'x' is not a valid integer"),
     (["--host", HOST, "-n", "1.5"], "'1.5' is not a valid integer"),
     # the rest
     (["--host", HOST, "--key", "k" * 256], "is not a key"),
@@ -225,23 +206,12 @@ def test_a_folder_that_may_not_be_written_is_named(shell: Shell) -> None:
     assert "The ledger '/proc/ledger' cannot be used, nothing was minted" in refused
 
 
-def test_a_folder_is_no_ledger(shell: Shell, tmp_path: Path) -> None:
-    refused = shell.refused("mint", "--host", HOST, "--ledger", str(tmp_path))
-    assert "cannot be used, nothing was minted: it cannot be opened there" in refused
-
-
 def test_what_is_no_database_is_no_ledger_and_stays_as_it_is(shell: Shell, tmp_path: Path) -> None:
     letter = tmp_path / "letter"
     letter.write_text("Dear Sir or Madam, " * 100)
     refused = shell.refused("mint", "--host", HOST, "--ledger", str(letter))
     assert "it is not a ledger, but some other file" in refused
     assert letter.read_text() == "Dear Sir or Madam, " * 100
-
-
-def test_a_file_where_a_folder_should_be(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    refused = shell.refused("mint", "--host", HOST, "--ledger", str(tmp_path / "file" / "ledger"))
-    assert "cannot be used, nothing was minted" in refused
 
 
 # With others

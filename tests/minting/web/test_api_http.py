@@ -248,6 +248,14 @@ def test_a_label_of_somebody_else_is_not_found_and_cannot_be_bound(
     assert "was not reserved" in problem(service.ask("PUT", path, {"target": "x"}), 409)
 
 
+def test_a_label_of_somebody_else_is_not_ours_for_having_the_same_instant(service: Service) -> None:
+    [label] = service.mint({"reserve": True}).labels()
+    path = f"{LABELS}/{label.replace('example.org/archive', 'example.org/other')}"
+    assert problem(service.ask("GET", path), 404)
+    assert "was not reserved" in problem(service.ask("PUT", path, {"target": "x"}), 409)
+    assert "target" not in service.ask("GET", f"{LABELS}/{label}").json()
+
+
 @pytest.mark.parametrize(
     "body",
     [
