@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from tests.support.clients.http import LABELS, PROBLEM, Client
@@ -86,61 +87,17 @@ def test_answers_are_as_described(server: InProcessMintingServer, document: dict
     assert seen == operations(document)
 
 
-@pytest.mark.parametrize(
-    ("value", "schema"),
-    [
-        ("x", {"type": "integer"}),
-        (True, {"type": "integer"}),
-        (0, {"type": "integer", "minimum": 1}),
-        ({}, {"type": "object", "properties": {"a": {}}, "required": ["a"]}),
-        ({"b": 1}, {"type": "object", "properties": {"a": {}}}),
-        ([1], {"type": "array", "items": {"type": "string"}}),
-        (1, {"anyOf": [{"type": "string"}, {"type": "null"}]}),
-        (1, {"$ref": "#/components/schemas/Name"}),
-    ],
-)
-def test_the_check_bites(value: object, schema: dict[str, Any]) -> None:
-    document = {"components": {"schemas": {"Name": {"type": "string"}}}}
-    with pytest.raises(AssertionError):
-        check(value, schema, document)
+def check(value: object, schema: dict[str, Any], document: dict[str, Any]) -> None:
+    """Check a value against a schema of the document, of which no field is left out."""
+    whole = {**closed(schema), "components": closed(document["components"])}
+    jsonschema_rs.validate(whole, value)
 
 
-TYPES: dict[str, type | tuple[type, ...]] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "null": type(None),
-}
-
-
-def check(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:  # noqa: ANN401
-    """Check a value against as much of JSON Schema as the document uses; fields are closed."""
-    if "$ref" in schema:
-        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    if "anyOf" in schema:
-        assert any(conforms(value, option, document) for option in schema["anyOf"]), value
-        return
-    kind = schema.get("type")
-    if kind is not None:
-        assert isinstance(value, TYPES[kind]), (value, kind)
-        assert kind == "boolean" or not isinstance(value, bool), value
-    if kind == "integer":
-        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), value
-    if kind == "array":
-        for item in value:
-            check(item, schema["items"], document)
-    if kind == "object":
-        assert set(schema.get("required", ())) <= set(value) <= set(schema["properties"]), value
-        for name, item in value.items():
-            check(item, schema["properties"][name], document)
-
-
-def conforms(value: object, schema: dict[str, Any], document: dict[str, Any]) -> bool:
-    try:
-        check(value, schema, document)
-    except AssertionError:
-        return False
-    return True
+def closed(schema: Any) -> Any:  # noqa: ANN401  # any part of a document
+    """Return a schema whose objects have no fields but those that it names."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: closed(each) for name, each in schema.items()}
+    return {**found, "additionalProperties": False} if "properties" in schema else found
