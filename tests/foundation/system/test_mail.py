@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import mailbox
 import socket
-import ssl
 from datetime import UTC, datetime, timedelta
-from email import message_from_bytes, policy
+from email import policy
 from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from threading import Thread
-from typing import Final, Self
+from typing import Final
 
 import pytest
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from ibi import parse
 from ibi.errors import MailError, ResolverRequestError
@@ -24,88 +21,12 @@ from ibi.foundation.system.mailbox import MAX_MESSAGE, MOST_PARTS, messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.rules.registration_mail import MailedRegistration, confirmation, read
+from tests.support.servers.mail import MailServer
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.tls import client_tls, server_tls
 
-# A key that protects nothing: it is of this certificate for 127.0.0.1, which nobody trusts.
 SENDER: Final = "resolver@example.org"
 RECIPIENT: Final = "banon@dpi.inpe.br"
-
-
-class MailServer:
-    """A mail server that keeps what it gets, and answers as it is told."""
-
-    def __init__(
-        self, tls: ssl.SSLContext | None = None, rcpt: str = "250 OK", data: str = "250 OK"
-    ) -> None:
-        """Take what to answer to RCPT and DATA."""
-        self.envelopes: list[Envelope] = []
-        self.secure: list[bool] = []
-        self._answers = rcpt, data
-        self._tls = tls
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, daemon=True)
-        self._protocols: list[SMTP] = []
-        self.port = 0
-
-    def _protocol(self) -> SMTP:
-        protocol = SMTP(self, loop=self._loop, hostname="mail.test", tls_context=self._tls)
-        self._protocols.append(protocol)
-        return protocol
-
-    def __enter__(self) -> Self:
-        """Listen."""
-        self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(
-            self._loop.create_server(self._protocol, "127.0.0.1", 0), self._loop
-        ).result(60)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop, and see off who is still connected."""
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(60)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _stop(self) -> None:
-        self._server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def handle_RCPT(  # noqa: N802  # as it is called
-        self,
-        server: SMTP,
-        session: Session,
-        envelope: Envelope,
-        address: str,
-        options: list[str],
-    ) -> str:
-        """Take a recipient, or not."""
-        del server, session, options
-        envelope.rcpt_tos.append(address)
-        return self._answers[0]
-
-    async def handle_DATA(  # noqa: N802  # as it is called
-        self, server: SMTP, session: Session, envelope: Envelope
-    ) -> str:
-        """Take a message, or not."""
-        del server
-        self.envelopes.append(envelope)
-        self.secure.append(session.ssl is not None)
-        return self._answers[1]
-
-    def message(self) -> EmailMessage:
-        """Return the one message that came."""
-        [envelope] = self.envelopes
-        assert isinstance(envelope.content, bytes)
-        message = message_from_bytes(envelope.content, policy=policy.default)
-        assert isinstance(message, EmailMessage)
-        return message
 
 
 # What a server gets

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from email import message_from_bytes, policy
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
-from tests.support.servers.port_reservation import reserved_port
+from tests.support.servers.mail import MailServer, message_in
 from tests.support.servers.program import API, refused
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
 from tests.support.waiting import wait_until
@@ -36,38 +32,17 @@ registrationkey = {key}
 """
 
 
-class Inbox:
-    """Takes whatever messages come."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self.envelopes: list[Envelope] = []
-
-    async def handle_DATA(  # noqa: N802  # as it is called
-        self, _server: SMTP, _session: Session, envelope: Envelope
-    ) -> str:
-        """Take a message."""
-        self.envelopes.append(envelope)
-        return "250 OK"
+@pytest.fixture(scope="module")
+def inbox() -> Iterator[MailServer]:
+    with MailServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def inbox() -> Iterator[tuple[Inbox, str]]:
-    """Return what came to a mail server, and where it is."""
-    taken = Inbox()
-    server = Controller(taken, "127.0.0.1", reserved_port())
-    server.start()
-    yield taken, f"127.0.0.1:{server.port}"
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def spare(
-    tmp_path_factory: pytest.TempPathFactory, inbox: tuple[Inbox, str]
-) -> Iterator[ResolverServer]:
+def spare(tmp_path_factory: pytest.TempPathFactory, inbox: MailServer) -> Iterator[ResolverServer]:
     """Return a resolver that sends mail, for what would get in the way of others too."""
     resolver = ResolverServer(tmp_path_factory.mktemp("spare"))
-    resolver.set(smtp=inbox[1], mail_from="resolver@example.org")
+    resolver.set(smtp=f"127.0.0.1:{inbox.port}", mail_from="resolver@example.org")
     with resolver:
         yield resolver
 
@@ -291,17 +266,16 @@ def test_what_is_no_registration_is_told_so(
 
 
 def test_the_administrator_is_told_by_e_mail(
-    spare: ResolverServer, inbox: tuple[Inbox, str], service: str
+    spare: ResolverServer, inbox: MailServer, service: str
 ) -> None:
     pending = spare.api("POST", "registrations/mail", message(service)).json()
     assert pending["mail_sent"] is True
     confirmed = spare.api("POST", f"archives/{service}/confirm").json()
     assert confirmed["mail_sent"] is True
     assert "reason" not in confirmed
-    for envelope, words in zip(inbox[0].envelopes, ("pending", "registered"), strict=True):
+    for envelope, words in zip(inbox.envelopes, ("pending", "registered"), strict=True):
         assert envelope.rcpt_tos == [ADMINISTRATOR]
-        assert isinstance(envelope.content, bytes)
-        sent = message_from_bytes(envelope.content, _class=EmailMessage, policy=policy.default)
+        sent = message_in(envelope)
         assert words in sent["Subject"].lower()
         text = sent.get_content()
         assert service in text
