@@ -86,6 +86,7 @@ def test_a_deposit_is_completed_once(archive: ArchiveServer) -> None:
     assert archive.api("GET", f"deposits/{id_}").json()["completed"] == first["rep"]
     refused(archive.send(id_, "b.txt", b"b"), 409, "state")
     refused(archive.api("DELETE", f"deposits/{id_}"), 409, "state")
+    refused(archive.api("GET", f"deposits/{id_}/files/a.txt"), 409, "state", "is completed")
     refused(archive.api("DELETE", f"deposits/{id_}/files/a.txt"), 409, "state")
     refused(archive.api("POST", f"deposits/{id_}/unpacking", {"path": "a.txt"}), 409, "state")
     assert archive.snapshot() == before
@@ -351,6 +352,7 @@ BAD_DEPOSITS: list[tuple[object, int]] = [
     ({"metadata": {"titles": ["a"]}, "target": "../x"}, 400),
     ({"metadata": {"titles": ["a"]}, "service": "javascript:alert(1)"}, 400),
     ({"metadata": {"titles": ["a"]}, "service": "http://user@x/"}, 400),
+    ({"metadata": {"titles": ["a"]}, "service": "http://example.org", "target": "a"}, 400),
     ({"metadata": {"titles": ["a"]}, "label": "no label"}, 400),
     ({"metadata": {"titles": ["a"]}, "label": UNKNOWN}, 404),
     ({"metadata": {"titles": ["a"]}, "further_names": ["x"]}, 400),
@@ -360,6 +362,9 @@ BAD_DEPOSITS: list[tuple[object, int]] = [
     ({"metadata": {"titles": ["a"]}, "remove": ["x"]}, 400),
     ({"item": UNKNOWN}, 404),
     ({"item": UNKNOWN, "metadata": {"titles": ["a"]}}, 400),
+    ({"item": UNKNOWN, "language": "pt"}, 400),
+    ({"item": UNKNOWN, "label": UNKNOWN}, 400),
+    ({"item": "no label"}, 400),
     ({"item": "\x00"}, 400),
 ]
 
@@ -465,6 +470,9 @@ BAD_AMENDMENTS: list[tuple[object, int]] = [
     ({"state": "Deleted"}, 400),
     ({"language": "xx"}, 400),
     ({"target": "nothing.txt"}, 409),
+    ({"target": "A.txt"}, 409),
+    ({"target": "a.txt/"}, 400),
+    ({"target": ""}, 400),
     ({"target": "../x"}, 400),
     ({"target": None}, 400),
     ({"next_edition": "nothing"}, 400),
@@ -559,8 +567,11 @@ def test_hostile_xml_is_refused(archive: ArchiveServer, document: str) -> None:
 def test_a_deletion_is_for_ever(archive: ArchiveServer) -> None:
     item, other = (archive.deposit({"a.txt": b"bytes"}) for _ in range(2))
     path = f"items/{item['rep']}"
-    for body in (b"", {}, {"reason": " "}, {"reason": "x\ny"}, {"reason": "x" * 3000}):
+    for body in (b"", {}, {"reason": " "}, {"reason": "x\ny"}, {"reason": "x" * 2001}):
         refused(archive.api("POST", f"{path}/deletion", body), 400)
+    refused(archive.api("POST", f"{path}/deletion", {"reason": "\u202e"}), 400, words="a reason")
+    nothing = {"reason": "x", "replaced_by": "no label"}
+    refused(archive.api("POST", f"{path}/deletion", nothing), 400)
     itself = {"reason": "x", "replaced_by": item["ibip"]}
     refused(archive.api("POST", f"{path}/deletion", itself), 409, "state")
     refused(archive.api("POST", f"items/{archive.service}/deletion", {"reason": "x"}), 409)
