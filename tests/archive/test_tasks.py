@@ -12,7 +12,7 @@ import pytest
 
 from ibi.archive.ports.maintenance import TaskStore
 from ibi.archive.tasks import CancelledError, InterruptedTaskError, TaskProgress, Tasks, Work
-from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
+from ibi.errors import ArchiveRequestError, StateError, StorageError
 from ibi.model.task import Task, TaskState
 from tests.support.scenes.small_archive import SECOND, TickingClock, open_catalogue
 from tests.support.waiting import PATIENCE, wait_until
@@ -122,13 +122,6 @@ def test_works_may_be_registered_after_the_tasks_were_made(
         assert ended(tasks, tasks.begin("late", {}, "me")).state is TaskState.DONE
     finally:
         tasks.stop()
-
-
-def test_an_unknown_task_is_told(store: TaskStore, clock: TickingClock) -> None:
-    tasks = Tasks(store, clock, {})
-    for do in (tasks.get, tasks.cancel):
-        with pytest.raises(UnknownError):
-            do("nothing")
 
 
 def test_the_newest_come_first(store: TaskStore, clock: TickingClock) -> None:

@@ -20,7 +20,6 @@ from ibi.archive.rules.copies import as_copy, check_copyable, check_droppable, c
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.tasks import InterruptedTaskError, TaskProgress
 from ibi.errors import (
-    ArchiveUnreachableError,
     ChecksumError,
     DeletedError,
     StateError,
@@ -114,13 +113,6 @@ def test_copy_is_a_copy_with_its_origin(copier: Copier) -> None:
     assert (copier.record().missing, copier.record().fault) == (0, "")
 
 
-def test_copy_survives_a_restart(copier: Copier) -> None:
-    copier.copy()
-    before = copier.item()
-    copier.pair.here.restart()
-    assert copier.item() == before
-
-
 def test_copy_cannot_be_edited(copier: Copier) -> None:
     copier.copy()
     here, label = copier.pair.here, copier.pair.label
@@ -135,51 +127,12 @@ def test_copy_cannot_be_edited(copier: Copier) -> None:
             act()
 
 
-def test_copy_again_is_no_news(copier: Copier) -> None:
-    copier.copy()
-    before = copier.pair.here.catalogue.history.entries(0, 10)
-    assert not copier.copy()
-    assert copier.pair.here.catalogue.history.entries(0, 10) == before
-
-
 def test_metadata_label_means_the_item(copier: Copier) -> None:
     metadata = copier.pair.there.archive.get_described(copier.pair.label).item.metadata
     assert metadata is not None
     copier.copy(label=metadata.label.spelling)
     assert not copier.copy(label=metadata.label.spelling)
     assert copier.pair.files() == FILES
-
-
-def test_original_here_is_not_copied_over(copier: Copier) -> None:
-    own = copier.pair.here.label({"x": b"x"})
-    with unchanged(copier.pair.here), pytest.raises(StateError, match="Original in this archive"):
-        copier.copy(label=own)
-
-
-def test_deleted_here_stays_deleted(copier: Copier) -> None:
-    own = copier.pair.here.label({"x": b"x"})
-    copier.pair.here.archive.delete(own, "me", "gone")
-    with unchanged(copier.pair.here), pytest.raises(DeletedError):
-        copier.copy(label=own)
-
-
-def test_own_address_is_no_source(copier: Copier) -> None:
-    copier.sources[OWN] = LocalPeer(copier.pair.there.archive, OWN)
-    with unchanged(copier.pair.here), pytest.raises(StateError, match="itself"):
-        copier.copy(OWN)
-
-
-def test_service_of_an_archive_is_not_copied(copier: Copier) -> None:
-    record = copier.pair.there.archive.get_described(copier.pair.label).record
-    assert record is not None
-    service = copier.pair.there.archive.create_service(record, "me").forms.label.spelling
-    with unchanged(copier.pair.here), pytest.raises(StateError, match="service"):
-        copier.copy(label=service)
-
-
-def test_unknown_item_is_refused_by_the_name_of_the_other_archive(copier: Copier) -> None:
-    with unchanged(copier.pair.here), pytest.raises(StateError, match=ADDRESS):
-        copier.copy(label=str(forms(99).label))
 
 
 def test_file_that_goes_meanwhile_is_said_to_be_of_the_other_archive(copier: Copier) -> None:
@@ -359,16 +312,6 @@ def test_vanished_original_is_reported_and_found_again(copier: Copier) -> None:
     assert copier.copies.standing("", 10, faulty=True) == []
 
 
-def test_deleted_original_is_reported_and_the_copy_stays(copier: Copier) -> None:
-    copier.copy()
-    copier.pair.there.archive.delete(copier.pair.label, "me", "gone")
-    assert not copier.refresh()
-    assert "was deleted" in copier.record().fault
-    assert copier.record().missing
-    assert copier.pair.files() == FILES
-    assert copier.item().state is State.COPY
-
-
 def test_original_that_moved_is_followed(copier: Copier) -> None:
     copier.copy()
     copier.sources[MOVED] = LocalPeer(copier.pair.there.archive, MOVED)
@@ -501,13 +444,6 @@ def test_what_cannot_be_copied_does_not_keep_the_rest(copier: Copier) -> None:
     assert copier.item().state is State.COPY
     [fault] = progress.result["faults"]
     assert fault["item"] == unknown
-
-
-def test_one_item_fails_with_its_own_error(copier: Copier) -> None:
-    copier.pair.source.breaks_at(*range(1, 100))
-    progress = copier.progress({"items": [copier.pair.label]})
-    with pytest.raises(ArchiveUnreachableError):
-        copier.work.copy(progress)
 
 
 def test_one_item_tells_its_bytes(copier: Copier) -> None:

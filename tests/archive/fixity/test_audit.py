@@ -21,7 +21,7 @@ from ibi.archive.ports.maintenance import Damage
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.fixity import Found
 from ibi.archive.tasks import InterruptedTaskError, TaskProgress, Tasks
-from ibi.errors import ArchiveRequestError, StateError, StorageError, UnknownError
+from ibi.errors import StateError, StorageError
 from ibi.model.change import ItemChange
 from ibi.model.item import File, State
 from ibi.model.task import Task, TaskState
@@ -554,14 +554,3 @@ def test_the_whole_is_checked_once_at_a_time_and_whoever_waits_goes_first(
     tasks.cancel(alone.id)
     auditing.begin_if_due(tasks, 30, 50)
     assert len(tasks.newest(10, WHOLE)) == 4
-
-
-def test_what_cannot_be_checked_is_refused(small: SmallArchive) -> None:
-    auditing = AuditSchedule(small.archive, DamageLog(small.catalogue.damages), RepairSources({}))
-    tasks = Tasks(small.catalogue.tasks, small.clock, auditing.works)
-    with pytest.raises(UnknownError):
-        auditing.begin(tasks, AuditRequest(["8JMKD3MGP7W/3EPGUE5"]), "me")
-    for request in (AuditRequest(source=COPIES), AuditRequest(repair=True, source="nowhere")):
-        with pytest.raises(ArchiveRequestError):
-            auditing.begin(tasks, request, "me")
-    assert tasks.newest(10) == []
