@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.support.servers.archive import ArchiveServer, files_in, neighbour
+from tests.support.servers.archive import ArchiveServer, files_in
+from tests.support.servers.federation import linked_archives
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
@@ -41,24 +41,9 @@ class Neighbours:
         return done.stdout
 
 
-def _linked(resolver: ResolverServer, archive: ArchiveServer) -> None:
-    registered = resolver.ibi("register", archive.service, "--administrator", "a@example.org")
-    assert registered.returncode == 0, registered.stderr
-    told = archive.ibi("link", resolver.address, "--key", registered.stdout.strip())
-    assert told.returncode == 0, told.stderr
-
-
 @pytest.fixture(scope="module")
 def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]:
-    folder = tmp_path_factory.mktemp("neighbours")
-    with ExitStack() as stack:
-        resolver = stack.enter_context(ResolverServer(folder))
-        archives = [stack.enter_context(neighbour(folder, number)) for number in (1, 2)]
-        for archive in archives:
-            _linked(resolver, archive)
-        wait_until(
-            lambda: all(each["state"] == "included" for each in resolver.archives().values())
-        )
+    with linked_archives(tmp_path_factory.mktemp("neighbours"), 2) as (resolver, archives):
         yield Neighbours(resolver, *archives)
 
 

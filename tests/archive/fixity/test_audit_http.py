@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -15,50 +14,25 @@ import pytest
 from ibi.foundation.system.instance_lock import serving_at
 from tests.support.clients.http import PROBLEM
 from tests.support.failures.disk_damage import flip
-from tests.support.servers.archive import ArchiveServer, files_in
-from tests.support.servers.resolver import ResolverServer
+from tests.support.servers.archive import ArchiveServer, files_in, neighbour
+from tests.support.servers.federation import linked_archives
 from tests.support.waiting import wait_until
 
 RANDOM: Final = Random(21)  # noqa: S311  # the same damage every time
 FILES: Final = {"a.txt": b"one", "folder/b.bin": bytes(range(256)) * 100}
-LOCAL: Final = ["127.0.0.0/8"]
 
 
 class Pair(NamedTuple):
-    """A resolver, and two archives: the second has copies of what is in the first."""
+    """Two archives of one resolver: the second has copies of what is in the first."""
 
-    resolver: ResolverServer
     first: ArchiveServer
     second: ArchiveServer
 
 
-def archive_in(folder: Path, name: str, number: int) -> ArchiveServer:
-    home = folder / name
-    home.mkdir()
-    made = ArchiveServer(home, host=f"{name}.example.org", ip=f"150.163.34.{number}")
-    made.set(allowed_networks=LOCAL)
-    return made
-
-
-def linked(resolver: ResolverServer, archive: ArchiveServer) -> None:
-    key = resolver.register(archive.service)
-    link = {"resolver": resolver.address, "key": key}
-    assert archive.api("POST", "resolvers", link).status == 201
-    wait_until(lambda: resolver.archives()[archive.service]["state"] == "included")
-
-
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    folder = tmp_path_factory.mktemp("audits")
-    with ExitStack() as stack:
-        resolver = stack.enter_context(ResolverServer(folder))
-        first, second = (
-            stack.enter_context(archive_in(folder, name, number))
-            for number, name in enumerate(("first", "second"), 1)
-        )
-        for archive in (first, second):
-            linked(resolver, archive)
-        yield Pair(resolver, first, second)
+    with linked_archives(tmp_path_factory.mktemp("audits"), 2) as (_, archives):
+        yield Pair(*archives)
 
 
 def path_of(archive: ArchiveServer, item: dict[str, Any], path: str) -> Path:
@@ -245,9 +219,9 @@ def test_an_archive_that_does_not_run_is_audited_all_the_same(own: ArchiveServer
     done = own.ibi("audit", item["rep"], "--json")
     assert done.returncode == 1
     assert [each["path"] for each in json.loads(done.stdout)["damage"]] == ["doc/a.txt"]
-    with archive_in(own.folder, "third", 3) as third:
+    with neighbour(own.folder, 3) as third:
         third.deposit({"x": b"x"})
-        own.set(allowed_networks=LOCAL)
+        own.set(allowed_networks=["127.0.0.0/8"])
         done = own.ibi("audit", "--repair", "--from", third.address, "--rate", "1000")
         assert done.returncode == 1
         assert f"{third.address}: There is no file 'a.txt'" in done.stdout

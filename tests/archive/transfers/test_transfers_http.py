@@ -6,13 +6,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.support.servers.archive import ArchiveServer, neighbour, plain
+from tests.support.servers.archive import ArchiveServer, plain
+from tests.support.servers.federation import linked_archives
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
@@ -26,7 +27,7 @@ class Federation:
 
     resolver: ResolverServer
     archives: list[ArchiveServer]
-    tokens: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str]
     """By address, with which others may transfer something there."""
 
     def transfer(self, source: ArchiveServer, to: ArchiveServer, *labels: str) -> list[Any]:
@@ -68,26 +69,11 @@ def says_original(archive: ArchiveServer, label: str) -> bool:
     return status == 302
 
 
-def _linked(resolver: ResolverServer, archive: ArchiveServer) -> None:
-    key = resolver.register(archive.service)
-    told = archive.api("POST", "resolvers", {"resolver": resolver.address, "key": key})
-    assert told.status == 201, told.body
-
-
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Federation]:
-    folder = tmp_path_factory.mktemp("federation")
-    with ExitStack() as stack:
-        resolver = stack.enter_context(ResolverServer(folder))
-        archives = [stack.enter_context(neighbour(folder, number)) for number in (1, 2, 3)]
-        made = Federation(resolver, archives)
-        for archive in archives:
-            _linked(resolver, archive)
-            made.tokens[archive.address] = archive.add_token("friends", "receive")
-        wait_until(
-            lambda: all(each["state"] == "included" for each in resolver.archives().values())
-        )
-        yield made
+    with linked_archives(tmp_path_factory.mktemp("federation"), 3) as (resolver, archives):
+        tokens = {each.address: each.add_token("friends", "receive") for each in archives}
+        yield Federation(resolver, archives, tokens)
 
 
 class Reader(threading.Thread):

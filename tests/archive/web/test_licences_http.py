@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -20,6 +19,7 @@ from tests.support.clients.local_address import HTML, read_from
 from tests.support.processes.shell import Done, Shell
 from tests.support.servers.archive import ArchiveServer, plain
 from tests.support.servers.attacked_resolver import metric
+from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
@@ -367,10 +367,6 @@ def test_the_command_wants_to_know_who(holding: Holding, options: tuple[str, ...
 # By way of a resolver.
 
 
-def is_included(resolver: ResolverServer, archive: ArchiveServer) -> bool:
-    return bool(resolver.archives()[archive.service]["state"] == "included")
-
-
 @pytest.fixture(scope="module")
 def resolvers(
     holding: Holding, tmp_path_factory: pytest.TempPathFactory
@@ -382,9 +378,7 @@ def resolvers(
             resolver = ResolverServer(folder)
             resolver.set(trusted_proxies=["127.0.0.0/8"], client_address=reveal, hot_seconds=60)
             found[reveal] = stack.enter_context(resolver)
-            key = resolver.register(holding.archive.service)
-            holding.archive.api("POST", "resolvers", {"resolver": resolver.address, "key": key})
-            wait_until(partial(is_included, resolver, holding.archive))
+            link(resolver, holding.archive)
         yield found
 
 
