@@ -657,20 +657,6 @@ def test_an_archive_that_lacks_what_resolvers_must_know_is_not_linked(tmp_path: 
         assert archive.stop() == 0
 
 
-def test_statistics_and_history_are_shown(archive: ArchiveServer) -> None:
-    item = archive.deposit({"a.txt": b"a"})
-    assert "0 in all" in said(on(archive, "stats", "--item", item["rep"]))
-    assert as_json(on(archive, "stats", "--json", "--from", "2026-01-01", "--to", "2026-12-31"))
-    lines = said(on(archive, "history", "--item", item["ibip"])).splitlines()
-    assert len(lines) == 1
-    assert lines[0].split()[1:] == ["deposit", "first", item["rep"]]
-    whole = [json.loads(line) for line in said(on(archive, "history", "--json")).splitlines()]
-    assert whole[0]["act"] == "found"
-    refusal(on(archive, "stats", "--from", "yesterday"))
-    refusal(on(archive, "stats", "--item", UNKNOWN))
-    refusal(on(archive, "history", "--item", "nonsense"))
-
-
 def test_tokens_are_added_listed_and_removed(archive: ArchiveServer) -> None:
     here = ("--data", str(archive.data))
     secret = said(call(archive.folder, "token", "add", "library", *here)).strip()

@@ -757,13 +757,6 @@ def test_history_knows_of_what_touches_no_item(archive: ArchiveServer) -> None:
     assert lines[3]["detail"] == {"resolver": resolver.address}
 
 
-def test_days_of_statistics_are_days(archive: ArchiveServer) -> None:
-    for query in ("from=yesterday", "to=2026-02-30", "from=2026-1-1", "from=%D9%A2026-01-01"):
-        refused(archive.api("GET", f"statistics?{query}"), 400, "bad-request")
-    refused(archive.api("GET", f"statistics?item={UNKNOWN}"), 404, "unknown")
-    assert archive.api("GET", "statistics?from=2026-01-01&to=2025-01-01").json()["total"] == 0
-
-
 # Resolvers
 
 

@@ -385,27 +385,6 @@ def test_a_restart_loses_no_key_and_no_count(archive: ArchiveServer) -> None:
     assert count(archive, item) == 2
 
 
-def test_statistics_are_of_all_items_or_of_one(archive: ArchiveServer) -> None:
-    one, two = (archive.deposit({"a.txt": b"a"}) for _ in range(2))
-    for item in (one, one, two):
-        sent = acknowledgment(url_request(archive, item["rep"]), "http://x/y")
-        assert asked(archive, sent) == RECEIVED
-    read = archive.api("GET", "statistics/items?limit=1000").json()["items"]
-    assert {each["rep"]: each["count"] for each in read}.items() >= {
-        one["rep"]: 2,
-        two["rep"]: 1,
-    }.items()
-    today = archive.api("GET", "statistics").json()["accesses"][-1]["period"]
-    within = archive.api("GET", f"statistics?from={today}&to={today}&item={one['ibip']}").json()
-    assert within == {
-        "total": 2,
-        "by": "day",
-        "accesses": [{"period": today, "count": 2}],
-        "after": "",
-    }
-    assert archive.api("GET", "statistics?to=2000-01-01").json()["total"] == 0
-
-
 def test_no_address_of_a_reader_is_kept(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"a"})
     answer = url_request(archive, item["rep"])
