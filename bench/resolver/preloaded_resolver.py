@@ -26,26 +26,26 @@ from ibi.resolver.web import redirect
 from ibi.wire.question import Question
 
 SLICE = 200
-"""Made known at a time, while others wait."""
+"""Redirects that are stored before other tasks of the event loop run."""
 
 
-class KnowingDoor(redirect.RedirectEndpoint):
-    """Repeats the second answer."""
+class PreloadedRedirects(redirect.RedirectEndpoint):
+    """Stores a redirect for each label of a file, as soon as two labels were resolved."""
 
     found = 0
     labels = Path("labels")
-    _knowing: asyncio.Task[None] | None = None
+    _preloading: asyncio.Task[None] | None = None
 
     async def _resolve(
         self, request: Request, question: Question, *, ask_all: bool = False
     ) -> Resolution:
         resolution = await super()._resolve(request, question, ask_all=ask_all)
         self.found += 1
-        if self.found == 2:  # noqa: PLR2004  # of the first one the archive is only got to know
-            self._knowing = asyncio.create_task(self._know(resolution))
+        if self.found == 2:  # noqa: PLR2004  # the first one makes the archive known
+            self._preloading = asyncio.create_task(self._preload(resolution))
         return resolution
 
-    async def _know(self, pattern: Resolution) -> None:
+    async def _preload(self, pattern: Resolution) -> None:
         loop = asyncio.get_running_loop()
         for number, text in enumerate(self.labels.read_text(encoding="ascii").split()):
             now = loop.time()
@@ -71,6 +71,6 @@ def _alike(pattern: Resolution, text: str, began: float) -> Resolution:
 
 
 if __name__ == "__main__":
-    KnowingDoor.labels = Path(sys.argv.pop(1))
-    redirect.RedirectEndpoint = KnowingDoor  # type: ignore[misc]  # before anybody asks for it
+    PreloadedRedirects.labels = Path(sys.argv.pop(1))
+    redirect.RedirectEndpoint = PreloadedRedirects  # type: ignore[misc]  # before the resolver is built
     main()

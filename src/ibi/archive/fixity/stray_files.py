@@ -29,12 +29,12 @@ class StrayFiles:
 
     def found(self, places: Sequence[str]) -> Iterator[Damage]:
         """Yield stray files: in some item folders, or in the whole store if none is given."""
-        told: set[str] = set()
+        reported: set[str] = set()
         for within in places or ("",):
             for key in self._archive.store.keys(within):
                 place = self._suspected(key)
-                if place is not None and place not in told:
-                    told.add(place)
+                if place is not None and place not in reported:
+                    reported.add(place)
                     yield from self._judged(place, key)
 
     def _suspected(self, key: str) -> str | None:

@@ -131,11 +131,6 @@ class FilePaths:
         return new
 
 
-def clashes(existing: Iterable[str], new: str) -> str | None:
-    """Return the existing path that a new one clashes with, if any; an equal path is no clash."""
-    return FilePaths(existing).clash(new)
-
-
 def _key(name: str) -> str:
     # Unicode, D145: canonical caseless matching.
     decomposed = unicodedata.normalize("NFD", name)

@@ -44,17 +44,17 @@ class WriterStatus:
 class ReaderInstance:
     """An archive, open only for reading."""
 
-    def __init__(self, settings: ArchiveSettings, told: WriterStatus) -> None:
+    def __init__(self, settings: ArchiveSettings, writer_status: WriterStatus) -> None:
         """Open the archive; the writer finishes decided changes."""
         self.settings = settings
-        self.told = told
+        self.writer_status = writer_status
         self.clock = SystemClock()
         self.catalogue = read_catalogue(settings)
         try:
             store = ReaderStore(
                 settings.folder / "incoming",
                 lambda: store_of(read_archive(settings.folder)),
-                told.moves,
+                writer_status.moves,
             )
             self.archive = Archive(self.catalogue, store, _mint, self.clock)
         except BaseException:
@@ -75,7 +75,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     settings, archive, clock = instance.settings, instance.archive, instance.clock
     catalogue = instance.catalogue
     service = service_of(catalogue, settings)
-    urls = build_urls(settings, catalogue, service, instance.told.resolver.read)
+    urls = build_urls(settings, catalogue, service, instance.writer_status.resolver.read)
     keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
     tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(TICKET_SETTING)))
     # Tokens are not cached: a new or removed one must take effect at once in all processes.

@@ -56,7 +56,7 @@ class ArchiveWriter:
     def __init__(
         self,
         app: Starlette,
-        door: ForwardedServer,
+        forwarded_server: ForwardedServer,
         control: ControlChannel,
         on_go: Callable[[], None],
         on_close: Callable[[], None],
@@ -66,7 +66,7 @@ class ArchiveWriter:
         `on_go` is called when the readers serve, `on_close` before they stop.
         """
         self._app = app
-        self._door = door
+        self._forwarded_server = forwarded_server
         self._control = control
         self._on_go = on_go
         self._on_close = on_close
@@ -93,10 +93,10 @@ class ArchiveWriter:
                 await stack.enter_async_context(self._app.router.lifespan_context(self._app))
             except Exception:  # noqa: BLE001  # the log has it
                 raise RequestError("The service could not start: its log says why.") from None
-            self._door.open()
+            self._forwarded_server.open()
             self._control.send(READY)
             await self._until_stopped()
-            await self._door.close(_FINISHING)
+            await self._forwarded_server.close(_FINISHING)
 
     def _on_message(self, word: bytes) -> None:
         if word == GO:
@@ -129,12 +129,12 @@ class ArchiveWriter:
 
     async def _is_free(self) -> bool:
         """Return whether no request is running; if so, new ones wait for the next writer."""
-        if self._door.oldest() > _SHORT:
+        if self._forwarded_server.oldest() > _SHORT:
             return False
-        self._door.stop_accepting()
-        if await self._door.finish(_HANDOVER_SECONDS):
+        self._forwarded_server.stop_accepting()
+        if await self._forwarded_server.finish(_HANDOVER_SECONDS):
             return True
-        self._door.open()  # a request takes long after all
+        self._forwarded_server.open()  # a request takes long after all
         return False
 
 
@@ -194,9 +194,9 @@ def _write(
     instance = Instance(read_archive(folder), on_move=word.moves.add, on_link=word.resolver.write)
     with closing(instance) as opened:
         app, announcer = archive_app(opened)
-        door = ForwardedServer(channel, metrics_source(app), app)
+        forwarded_server = ForwardedServer(channel, metrics_source(app), app)
         ArchiveWriter(
-            app, door, control, partial(_announce, opened, announcer), announcer.stop
+            app, forwarded_server, control, partial(_announce, opened, announcer), announcer.stop
         ).run()
         announcer.fall_silent()
 

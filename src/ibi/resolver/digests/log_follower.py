@@ -73,7 +73,6 @@ class LogFollower:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._wanted: dict[str, int] = {}
         """How often archives were asked whose logs are not read."""
-        self.readings = 0
 
     def __len__(self) -> int:
         """Return how many logs are read."""
@@ -160,7 +159,6 @@ class LogFollower:
             )
             if not isinstance(page, DigestPage):
                 return page is not None
-            self.readings += 1
             if leases.follows(page):
                 await self._forget_all((*page.held, *page.dropped))
             if not leases.advance(page, began):

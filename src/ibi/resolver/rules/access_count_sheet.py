@@ -83,14 +83,14 @@ def keyed(
 ) -> list[PendingAcknowledgment]:
     """Give a sheet the key of its first line; a remainder keeps the sheet's id, and comes first."""
     sheet = _read(row)
-    number = _told_at_once(sheet.lines, most)
-    told, rest = sheet.lines[:number], sheet.lines[number:]
-    others = ((path[1:], count) for path, _, count, _ in told[1:])
+    number = _fitting(sheet.lines, most)
+    sent, rest = sheet.lines[:number], sheet.lines[number:]
+    others = ((path[1:], count) for path, _, count, _ in sent[1:])
     with_key = replace(
         first(row),
         id=row.id,
         acknowledgment=with_others(acknowledgment, others),
-        count=_sum(told),
+        count=_sum(sent),
         since=now,
     )
     if not rest:
@@ -99,7 +99,7 @@ def keyed(
     return [left, replace(with_key, id=0)]
 
 
-def _told_at_once(lines: Sequence[Line], most: int) -> int:
+def _fitting(lines: Sequence[Line], most: int) -> int:
     """Return how many lines fit into one message; the first always does."""
     count, octets = lines[0][2], 0
     for number, (path, _, more, _) in enumerate(lines[1:], 1):

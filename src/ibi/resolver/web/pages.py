@@ -77,7 +77,7 @@ class ResolverPages:
     def plain_outcome(self, view: OutcomeView, preference: LanguagePreference) -> str:
         """Return the page of an outcome as a few lines of plain text."""
         explanation = view.explanation
-        told = [
+        sentences = [
             self._templates.translated(sentence, preference)
             for sentence in (view.words.heading, explanation.because, view.words.advice)
         ]
@@ -86,8 +86,8 @@ class ResolverPages:
         )
         formats = ", ".join(view.formats)
         lines = [
-            f"{told[0]}: {explanation.asked}",
-            f"{told[1]} ({names})" if names else told[1],
-            explanation.location or (f"{told[2]} ({formats})" if formats else told[2]),
+            f"{sentences[0]}: {explanation.asked}",
+            f"{sentences[1]} ({names})" if names else sentences[1],
+            explanation.location or (f"{sentences[2]} ({formats})" if formats else sentences[2]),
         ]
         return "".join(f"{printable(line)}\n" for line in lines)

@@ -104,8 +104,8 @@ def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pas
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
     suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MAX_GUESSES)))
     # For a Web address only the labels in it matter, not why it is no label itself.
-    told = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
-    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=str(told))
+    reason = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
+    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=str(reason))
 
 
 def _inside(text: str, now: Instant) -> Iterator[str]:

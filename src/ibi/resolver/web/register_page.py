@@ -128,7 +128,7 @@ class RegisterPage:
     def _forms(
         self, request: Request, filled: FilledForm, error: IbiError | None = None
     ) -> Response:
-        fault, status, headers = _told(error, HTTPStatus.OK)
+        fault, status, headers = _problem_parts(error, HTTPStatus.OK)
         view = RegisterView(is_open=self._opening.is_open, filled=filled, fault=fault)
         page = self._pages.register(view, _preference(request), _here(request))
         return _response(page, status, headers)
@@ -140,7 +140,7 @@ class RegisterPage:
         challenge: Challenge | None,
         error: IbiError | None = None,
     ) -> Response:
-        fault, status, headers = _told(error, HTTPStatus.ACCEPTED)
+        fault, status, headers = _problem_parts(error, HTTPStatus.ACCEPTED)
         view = ChallengeView(token=token, challenge=challenge, fault=fault)
         page = self._pages.challenge(view, _preference(request), _here(request))
         return _response(page, status, headers)
@@ -168,7 +168,7 @@ async def _fields_of(request: Request) -> dict[str, str]:
         raise RequestError(msg) from None
 
 
-def _told(
+def _problem_parts(
     error: IbiError | None, good: HTTPStatus
 ) -> tuple[ProblemView | None, int, Mapping[str, str]]:
     """Return the problem of a page, its status and its headers."""

@@ -105,7 +105,7 @@ def build_endpoints(
 def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects) -> ResolverMetrics:
     """Build the metrics of the resolver."""
     metrics, registry, client = ResolverMetrics(), base.registry, base.client
-    told, where = services.acknowledgments, services.locations
+    acknowledgments, locations = services.acknowledgments, services.locations
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     metrics.watch_states(
         lambda state: sum(archive.state == state for archive in registry.all()),
@@ -117,13 +117,17 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
         ("logs_read", "Archives whose changes are followed", lambda: len(services.log_follower)),
         ("searches", "Searches begun", lambda: services.searching.begun),
         ("searches_under_way", "Searches", lambda: len(services.searching)),
-        ("accesses_told", "Accesses that archives were told of", lambda: told.accesses_reported),
-        ("accesses_waiting", "Accesses to tell archives of", lambda: told.waiting),
-        ("accesses_given_up", "Accesses that nobody was told of", lambda: told.given_up),
-        ("accesses_lost", "Accesses for which there was no room", lambda: told.lost),
-        ("digests", "Digests that are here as a whole", lambda: where.whole),
-        ("digest_names", "Fingerprints in digests", lambda: where.names),
-        ("digest_age_seconds", "Since the oldest was confirmed", lambda: where.age),
+        (
+            "accesses_told",
+            "Accesses that archives were told of",
+            lambda: acknowledgments.accesses_reported,
+        ),
+        ("accesses_waiting", "Accesses to tell archives of", lambda: acknowledgments.waiting),
+        ("accesses_given_up", "Accesses that nobody was told of", lambda: acknowledgments.given_up),
+        ("accesses_lost", "Accesses for which there was no room", lambda: acknowledgments.lost),
+        ("digests", "Digests that are here as a whole", lambda: locations.whole),
+        ("digest_names", "Fingerprints in digests", lambda: locations.names),
+        ("digest_age_seconds", "Since the oldest was confirmed", lambda: locations.age),
     ):
         metrics.watch(name, what, read)
     return metrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ibi.archive.ports.catalogue import ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
@@ -16,8 +16,6 @@ from ibi.foundation.sql.rows import is_storable, place_in_order
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item
-
-T = TypeVar("T")
 
 _HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"

@@ -17,7 +17,6 @@ from ibi.model.item import State
 
 _MAX_PAGE: Final = 1000
 """Items of one page at most."""
-_AFTER: Final = {"type": "integer", "minimum": 0, "maximum": 2**62}
 
 
 class Holding(msgspec.Struct, frozen=True):
