@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import hashlib
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -36,9 +36,9 @@ from ibi.resolver.registry.domain_proof import (
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from tests.support.doubles.archive_client import UnusedArchiveClient
+from tests.support.doubles.domain_host import DomainHost
 from tests.support.doubles.minting_machine import SECOND, FakeClock
 from tests.support.servers.dns import FAILS, DnsServer
-from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
 
 SERVICE = parse("sid.inpe.br/mtc-m21/2012/06.05.15.34.39")
 HOST = "mtc-m21.sid.inpe.br"
@@ -362,51 +362,20 @@ def test_a_public_host_is_not(world: World, label: str) -> None:
     assert world.begin(parse(label)).service == parse(label).canonical
 
 
-class _Page(QuietHandler):
-    pages: dict[str, str]
-
-    def do_GET(self) -> None:  # as it is called
-        """Show a page."""
-        text = self.pages.get(self.path)
-        self.send_response(404 if text is None else 200)
-        octets = (text or "").encode()
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", str(len(octets)))
-        self.end_headers()
-        self.wfile.write(octets)
-
-
-@contextlib.contextmanager
-def web_server(pages: dict[str, str]) -> Iterator[int]:
-    handler = type("Handler", (_Page,), {"pages": pages})
-    with ThreadedServer(QuietHttpServer(("127.0.0.1", 0), handler)) as server:
-        yield server.port
-
-
-def test_an_ip_address_is_proved_by_http_alone(world: World) -> None:
+async def test_an_ip_address_is_proved_by_http_alone(world: World) -> None:
     """With a real web server, and the client that asks archives."""
-    pages: dict[str, str] = {}
-    with web_server(pages) as port:
-        service = Ibip.mount("127.0.0.1", port, INSTANT)
-
-        async def begin_and_complete() -> tuple[str, Challenge, Challenge]:
-            client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]))
-            texts = DnsTexts(["127.0.0.1"], world.names.port)
-            proof = DomainProof(
-                world.store.challenges, client, texts, world.clock, allow_private=True
-            )
-            challenge = await proof.begin(service, ADMINISTRATOR)
-            with pytest.raises(ProofError) as caught:
-                await proof.complete(challenge.token)
-            place, text = http_proof(challenge)
-            pages[place.removeprefix(f"http://127.0.0.1:{port}")] = text
-            completed = await proof.complete(challenge.token)
-            await client.close()
-            return str(caught.value), challenge, completed
-
-        told, challenge, completed = run(begin_and_complete())
-    assert completed == challenge
+    with DomainHost() as host:
+        client = HttpArchiveClient(OutboundGuard(["127.0.0.0/8"]))
+        texts = DnsTexts(["127.0.0.1"], world.names.port)
+        proof = DomainProof(world.store.challenges, client, texts, world.clock, allow_private=True)
+        challenge = await proof.begin(parse(host.service), ADMINISTRATOR)
+        with pytest.raises(ProofError) as caught:
+            await proof.complete(challenge.token)
+        place, text = http_proof(challenge)
+        host.shown[urlsplit(place).path] = text
+        assert await proof.complete(challenge.token) == challenge
+        await client.close()
     assert text_proof(challenge) is None
-    assert "it answered 404" in told
-    assert "An IP address has no texts" in told
+    assert "it answered 404" in str(caught.value)
+    assert "An IP address has no texts" in str(caught.value)
     assert world.names.asked == []

@@ -16,7 +16,6 @@ from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestEr
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.identifier.repository_name import RepositoryName
-from ibi.model.archive_record import RegistrationKey
 from ibi.model.clock import SECOND
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import matches
@@ -155,18 +154,6 @@ async def test_an_archive_is_found_by_any_spelling() -> None:
             await at.register(other)
 
 
-@pytest.mark.parametrize("pending", [True, False])
-async def test_a_registration_is_never_overwritten(pending: bool) -> None:  # noqa: FBT001  # a case
-    async with desk() as at:
-        archive = await at.register()
-        with pytest.raises(ResolverRequestError, match="registered already"):
-            await at.registry.register(
-                SERVICE, None, "x@evil.org", [], "mail", "mail", pending=pending
-            )
-        assert at.archive == at.kept == archive
-        assert at.acts == ["register"]
-
-
 async def test_of_two_registrations_at_once_one_is_refused() -> None:
     async with desk() as at:
         both = await asyncio.gather(at.register(), at.register(), return_exceptions=True)
@@ -202,14 +189,6 @@ async def test_a_wish_becomes_good_once() -> None:
         at.clock.true += SECOND
         assert await at.registry.confirm(ID, "operator") == good
         assert at.acts == ["register", "confirm"]
-
-
-async def test_a_key_is_issued_and_only_a_digest_of_it_is_kept() -> None:
-    async with desk() as at:
-        archive, key = await at.registry.register(SERVICE, None, "", [], "operator", "x")
-        assert len(key.text) == 39
-        assert matches(key, archive.key)
-        assert key.text not in f"{at.kept!r}{at.shelf.history!r}"
 
 
 async def test_the_key_before_a_rotation_is_good_for_a_day() -> None:
@@ -288,14 +267,6 @@ def test_there_are_not_too_many_hosts() -> None:
     assert len(read_hosts([f"h{number}.org" for number in range(100)])) == 100
     with pytest.raises(ResolverRequestError, match="100"):
         read_hosts([f"h{number}.org" for number in range(101)])
-
-
-@pytest.mark.parametrize("administrator", ["x", "a b@c.org", "a@b.org\r\nBcc: c@d.org"])
-async def test_an_administrator_has_an_address(administrator: str) -> None:
-    async with desk() as at:
-        with pytest.raises(ResolverRequestError, match="no e-mail address"):
-            await at.registry.register(SERVICE, KEY, administrator, [], "operator", "x")
-        assert at.shelf.history == []
 
 
 async def test_nothing_can_be_done_to_who_is_not_on_record() -> None:
@@ -575,11 +546,3 @@ def standing(archives: dict[str, RegisteredArchive]) -> dict[str, tuple[str, boo
         for each in archives.values()
         if each.confirmed and each.inclusion is not None
     }
-
-
-async def test_a_key_of_the_administrators_choice_is_taken() -> None:
-    async with desk() as at:
-        chosen = RegistrationKey("1234567890-1234567890")
-        archive, key = await at.registry.register(SERVICE, chosen, "", [], "mail", "mail")
-        assert key is chosen
-        assert matches(chosen, archive.key)
