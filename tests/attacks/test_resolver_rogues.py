@@ -195,6 +195,8 @@ def test_the_rogue_bites(tmp_path: Path) -> None:
     with scene(tmp_path, WITHOUT_TRUST) as all_of_it:
         all_of_it.known()
         all_of_it.let_the_rogue_in()
+        for archive in all_of_it.honest:
+            archive.behaviour = "late"
         wrong = all_of_it.resolve(READERS * 4)
         assert wrong.total() > READERS * 2
         assert all(all_of_it.rogue.address in location for location in wrong)

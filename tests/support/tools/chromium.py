@@ -27,6 +27,7 @@ _FLAGS: Final = (
 )
 _READ, _WRITE = 3, 4
 """The descriptors at which Chromium listens and speaks."""
+_DIALOG: Final = "Page.javascriptDialogOpening"
 
 
 class Chromium:
@@ -111,13 +112,17 @@ class Page:
     def _ask(self, method: str, **parameters: object) -> dict[str, Any]:
         return self._browser.ask(method, self._session, **parameters)
 
-    def open(self, url: str, seconds: float = 10.0) -> bool:
-        """Go to an address and wait until it is shown; False if it never is: a download, say."""
+    def open(self, url: str, seconds: float = PATIENCE) -> bool:
+        """Go to an address and wait until it is shown, or shows a dialog, which it waits for.
+
+        False if nothing is ever shown: a download, say.
+        """
         self._browser.events.clear()
         answer = self._ask("Page.navigate", url=url)
         if "errorText" in answer:
             return False
-        return self._browser.wait_for(self._is("Page.loadEventFired"), seconds)
+        is_shown, is_dialog = self._is("Page.loadEventFired"), self._is(_DIALOG)
+        return self._browser.wait_for(lambda event: is_shown(event) or is_dialog(event), seconds)
 
     def _is(self, method: str) -> Callable[[dict[str, Any]], bool]:
         return lambda event: (
@@ -127,7 +132,7 @@ class Page:
     @property
     def dialogs(self) -> int:
         """How many dialogs it opened since it went where it is; all are closed."""
-        is_dialog = self._is("Page.javascriptDialogOpening")
+        is_dialog = self._is(_DIALOG)
         count = sum(1 for event in self._browser.events if is_dialog(event))
         for _ in range(count):
             self._ask("Page.handleJavaScriptDialog", accept=True)
