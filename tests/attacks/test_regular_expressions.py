@@ -14,25 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from redos_linter import RegexInfoWithFile, check_regexes_with_deno
 
 import ibi
+from tests.support.tools.recheck import verdicts
 
 ROOT = Path(__file__).parents[2]
 JUDGED = Path(__file__).with_name("judged_patterns.json")
 SCANNING = {"findall", "finditer", "search", "split", "sub"}
 """Methods that try every place of a text; the others begin at one."""
-
-
-def verdicts(patterns: list[str]) -> dict[str, str]:
-    """Return "safe", "vulnerable" or "unknown" for each pattern."""
-    asked: list[RegexInfoWithFile] = [
-        {"regex": pattern, "filePath": "", "line": 0, "col": 0, "source_lines": []}
-        for pattern in patterns
-    ]
-    answers = check_regexes_with_deno(asked)
-    assert answers is not None, "the checker did not run"
-    return {answer["regex"]: answer["status"] for answer in answers}
 
 
 def test_the_checker_finds_what_it_should() -> None:
@@ -80,21 +69,15 @@ def ours() -> dict[str, str]:
 
 
 def judged() -> set[str]:
-    """Return the patterns that were found safe once: each is judged for minutes, and for good."""
+    """Return the patterns that were found safe once: to judge all of them takes a minute."""
     return set(json.loads(JUDGED.read_text(encoding="utf-8")))
 
 
 def not_safe(patterns: list[str]) -> dict[str, str]:
-    """Return those that are not safe, with the verdict.
-
-    On a busy machine the automaton may run out of time, and the checker guesses by examples then:
-    whom it suspects, it is asked about again. What is vulnerable stays so.
-    """
-    found = dict.fromkeys(patterns, "unknown")
-    for _ in range(3):
-        if suspects := [pattern for pattern, verdict in found.items() if verdict != "safe"]:
-            found |= verdicts(suspects)
-    return {pattern: verdict for pattern, verdict in found.items() if verdict != "safe"}
+    """Return those that are not safe, with the verdict."""
+    return {
+        pattern: verdict for pattern, verdict in verdicts(patterns).items() if verdict != "safe"
+    }
 
 
 def test_ours_are_linear() -> None:

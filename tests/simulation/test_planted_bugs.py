@@ -43,7 +43,9 @@ def _shape(function: Callable[..., Any]) -> tuple[bool, list[tuple[object, str]]
 
 
 def test_the_documentation_lists_each_planted_bug_with_its_module() -> None:
-    rows = re.findall(r"^\| `(.*)` \| (.*) \| \d+ \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([^`|]*)` \| ([^|]*) \| \d+ \|$", PAGE.read_text("utf-8"), re.MULTILINE
+    )
     assert {name: module for module, name in rows} == {
         mutation.name: _module(next(iter(mutation.patches))) for mutation in MUTATIONS
     }
