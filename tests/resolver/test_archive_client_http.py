@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, Final, TypeVar
@@ -134,8 +135,19 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not slow
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # names are enough
+def connections(ports: set[int]) -> list[str]:
+    """Return the TCP connections that this process has open to one of these ports, or from it."""
+    owned = set()
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208  # names are enough
+        with suppress(FileNotFoundError):  # it was closed in between
+            owned.add(os.readlink(f"/proc/self/fd/{name}"))  # noqa: PTH115  # not a path
+    rows = [row.split() for row in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return [
+        f"{local} {remote}"
+        for _, local, remote, *_, inode in (row[:10] for row in rows)
+        if f"socket:[{inode}]" in owned
+        and ports & {int(end.rpartition(":")[2], 16) for end in (local, remote)}
+    ]
 
 
 @pytest.mark.usefixtures("quiet")
@@ -387,12 +399,11 @@ def test_fan_outs_that_are_cancelled_leave_nothing_open() -> None:
             await asyncio.gather(*asked, return_exceptions=True)
         return len(asyncio.all_tasks())
 
-    before = descriptors()
     with doubles(6) as archives:
         for archive, behaviour in zip(archives[1:], ("hang", "drip", "flood"), strict=False):
             archive.behaviour = behaviour
         assert run(fan_outs) == 1
-    wait_until(lambda: descriptors() <= before)
+    wait_until(lambda: not connections({archive.port for archive in archives}))
 
 
 def test_faulty_archives_leave_nothing_open() -> None:
@@ -401,16 +412,14 @@ def test_faulty_archives_leave_nothing_open() -> None:
     async def each_twice(client: HttpArchiveClient) -> list[Reply]:
         heard = []
         for behaviour in behaviours * 2:
-            double.behaviour = behaviour
-            heard.append(await client.ask(archive_at(double.address), REQUEST, ENOUGH))
-        open_now = descriptors()
-        assert open_now < before + 20, os.listdir("/proc/self/fd")  # noqa: PTH208  # names are enough
+            archive.behaviour = behaviour
+            heard.append(await client.ask(archive_at(archive.address), REQUEST, ENOUGH))
+        assert len(connections({archive.port})) < 20
         return heard
 
-    before = descriptors()
-    with ArchiveDouble() as double:
+    with ArchiveDouble() as archive:
         assert all(isinstance(each, NoReply) for each in run(each_twice))
-    wait_until(lambda: descriptors() <= before)
+    wait_until(lambda: not connections({archive.port}))
 
 
 def test_an_archive_confirms_that_it_is_there(double: ArchiveDouble) -> None:
