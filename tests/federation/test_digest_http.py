@@ -18,7 +18,7 @@ from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer, neighbour
 from tests.support.servers.program import WORKERS
 from tests.support.servers.resolver import ResolverServer
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for, wait_until
 
 DIGEST = "/api/v1/digest"
 LEGACY = "6qtX3pFwXQZGivnK2Y/SskcB"
@@ -133,6 +133,13 @@ def test_a_page_is_a_good_citizen_of_the_web(scene: Scene) -> None:
     assert decode(one.get(f"{DIGEST}?epoch=%00é&after=7").body).after == 0
 
 
+def listed(resolver: ResolverServer, archive: ArchiveServer) -> dict[str, Any]:
+    """Return what `ibi resolver archives` says of an archive."""
+    rows: list[dict[str, Any]] = json.loads(resolver.ibi("archives", "--json").stdout)
+    [found] = [row for row in rows if row["service_ibi"] == archive.service]
+    return found
+
+
 def test_a_resolver_fetches_what_changed_and_shows_it(scene: Scene) -> None:
     resolver, one = scene.resolver, scene.one
     wait_until(lambda: scene.names(one) == len(read(one).held))
@@ -148,12 +155,7 @@ def test_a_resolver_fetches_what_changed_and_shows_it(scene: Scene) -> None:
     assert resolver.metric("ibi_resolver_digest_age_seconds") >= 0
     # Of several workers one fetches, and others look at what it has now and again.
     wait_until(lambda: f"{scene.names(one)} names, 20" in resolver.ibi("archives").stdout)
-    [mine] = [
-        each
-        for each in json.loads(resolver.ibi("archives", "--json").stdout)
-        if each["service_ibi"] == one.service
-    ]
-    assert mine["digest"]["whole"] is True
+    assert wait_for(lambda: listed(resolver, one), lambda row: "digest" in row)["digest"]["whole"]
     without = resolver.get("/api/v1/archives").json()["archives"]
     assert all("digest" not in each for each in without)
 

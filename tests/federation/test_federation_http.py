@@ -35,7 +35,7 @@ from tests.support.servers.attacked_resolver import (
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.servers.postgres import DATABASES, PostgresServer, database_options
 from tests.support.servers.resolver import ResolverServer
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for, wait_until
 
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
 
@@ -321,15 +321,16 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         moving.kill()
         wait_until(lambda: is_named(resolver.get(f"/{moves['ibip']}"), moving))
         wait_until(lambda: is_down(resolver, moving))
-        state, since, address, *_, reason = row_of(resolver, moving)  # between: its digest
-        assert state == "down"
+        _, since, address, *_, reason = wait_for(  # between: its digest
+            lambda: row_of(resolver, moving), lambda row: row[0] == "down"
+        )
         assert re.fullmatch(r"2[0-9-]{9}T[0-9:]{8}Z", since)
         assert address == moving.address.removeprefix("http://")
         assert reason == "there is no connection to it"
         assert is_named(resolver.get(f"/{label(2)}"), moving)
         page = resolver.get(f"/{moves['ibip']}", Accept="text/html")
         assert (page.status, moving.service in page.body.decode()) == (503, True)
-        assert "Does not answer" in resolver.get("/archives").body.decode()
+        wait_until(lambda: "Does not answer" in resolver.get("/archives").body.decode())
         assert resolver.get(f"/{stays['ibip']}").headers["location"] == stays["url"]
 
         # It is started again, and nobody has to do anything else.
@@ -342,8 +343,8 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         assert moving.stop() == 0
         moved_to(moving, reserved_port())
         moving.start()
-        wait_until(lambda: state_of(resolver, moving) == "included")
-        assert row_of(resolver, moving)[2] == moving.address.removeprefix("http://")
+        row = wait_for(lambda: row_of(resolver, moving), lambda row: row[0] == "included")
+        assert row[2] == moving.address.removeprefix("http://")
         location = resolver.get(f"/{moves['ibip']}").headers["location"]
         assert location.startswith(f"{moving.address}/")
         assert moving.get(location.removeprefix(moving.address)).body == b"2"
