@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from ibi.foundation.processes.worker_slot import READY, ControlChannel, WorkerSl
 from tests.support.processes.child import child_process
 from tests.support.waiting import wait_until
 
+SUPERVISOR: ContextVar[int] = ContextVar("supervisor")
+"""The process id of the supervisor, as its workers inherit it."""
+
 
 @pytest.fixture(autouse=True)
 def nobody_has_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,17 +29,26 @@ def nobody_has_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def at_work(path: Path, leash: ControlChannel) -> None:
     """Say who is at a post, and that he answers, until the end; be it that of the supervisor."""
-    supervisor = os.getppid()
-    begun = path.with_name(f"{path.name}.{os.getpid()}")
-    begun.write_text(str(os.getpid()), "ascii")
-    begun.replace(path)
+    note(path, os.getpid())
     leash.send(READY)
-    while os.getppid() == supervisor:
+    while os.getppid() == SUPERVISOR.get():
         time.sleep(0.02)
 
 
+def note(path: Path, pid: int) -> None:
+    """Write a process id so that a reader sees all of it or no file."""
+    begun = path.with_name(f"{path.name}.{os.getpid()}")
+    begun.write_text(str(pid), "ascii")
+    begun.replace(path)
+
+
 def supervising(*posts: WorkerSlot, ready: Callable[[], None] = lambda: None) -> Callable[[], None]:
-    return Supervisor(posts, ready, lambda: None).run
+    def run() -> None:
+        # A worker whose supervisor was killed early must see that its parent is another one.
+        SUPERVISOR.set(os.getpid())
+        Supervisor(posts, ready, lambda: None).run()
+
+    return run
 
 
 def who(path: Path) -> int:
@@ -48,8 +61,8 @@ def test_who_answers_and_dies_before_all_others_answer_is_replaced(tmp_path: Pat
 
     def kill_and_work(leash: ControlChannel) -> None:
         if not killed.exists():
-            killed.write_text(str(who(first)), "ascii")
-            os.kill(who(first), signal.SIGKILL)
+            note(killed, who(first))
+            os.kill(who(killed), signal.SIGKILL)
             wait_until(lambda: not Path(f"/proc/{who(killed)}").exists())  # the supervisor knows
         at_work(second, leash)
 
