@@ -8,6 +8,7 @@ must be found, and every access must be acknowledged and counted.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -93,11 +94,14 @@ class FinalChecks:
     def _now_at(self, host: ArchiveHost, id_: str, peer: str) -> str:
         """Return the address of the receiver of a transfer, or "" if it has not changed.
 
-        Several archives may have had the old address: one that knows the transfer comes first.
+        Several archives may have had the old address, and have heard of the transfer: the one that
+        issued the receipt of the sender comes first, then one that knows the transfer.
         """
         place = netloc_of(peer)
+        issuer = _receipt(host, id_).rpartition("@")[2]
         heard = "SELECT id FROM archive_exchange WHERE id = $1 AND role = 'receiving'"
-        for other in self._world.archives:
+        archives = sorted(self._world.archives, key=lambda each: each.id != issuer)
+        for other in archives:
             if other.catalogue_database.inspect(heard, id_):
                 return other.base if place != other.address else ""
         for other in self._world.archives:
@@ -286,3 +290,14 @@ class FinalChecks:
             stored = files.get(FILE)
             if stored is None or stored.octets not in known.contents:
                 self._world.violate(f"{owner} has item {known.number}, and not what it was")
+
+
+def _receipt(host: ArchiveHost, id_: str) -> str:
+    """Return the receipt by which the item of a transfer was handed over; "" before that."""
+    [(document,)] = host.catalogue_database.inspect(
+        "SELECT i.document FROM archive_exchange e JOIN archive_name n ON n.name = e.label "
+        "JOIN archive_item i ON i.id = n.item WHERE e.id = $1",
+        id_,
+    )
+    transfer = json.loads(document).get("transfer") or {}
+    return str(transfer.get("receipt", ""))
