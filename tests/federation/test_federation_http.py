@@ -315,7 +315,7 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         assert resolver.get(f"/{stays['ibip']}").status == 302
         moving.start()
         wait_until(lambda: state_of(resolver, moving) == "included")
-        assert resolver.get(f"/{moves['ibip']}").headers["location"] == moves["url"]
+        assert redirected(resolver, moves).headers["location"] == moves["url"]
 
         # Killed: it said nothing, and is noticed.
         moving.kill()
@@ -336,7 +336,7 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         # It is started again, and nobody has to do anything else.
         moving.start()
         wait_until(lambda: state_of(resolver, moving) == "included")
-        assert resolver.get(f"/{moves['ibip']}").headers["location"] == moves["url"]
+        assert redirected(resolver, moves).headers["location"] == moves["url"]
         assert resolver.get(f"/{label(3)}").status == 404
 
         # At another port.
@@ -345,10 +345,15 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         moving.start()
         row = wait_for(lambda: row_of(resolver, moving), lambda row: row[0] == "included")
         assert row[2] == moving.address.removeprefix("http://")
-        location = resolver.get(f"/{moves['ibip']}").headers["location"]
+        location = redirected(resolver, moves).headers["location"]
         assert location.startswith(f"{moving.address}/")
         assert moving.get(location.removeprefix(moving.address)).body == b"2"
         assert resolver.stop() == 0
+
+
+def redirected(resolver: ResolverServer, item: dict[str, Any]) -> Answer:
+    """Return the redirection to an item of an archive that a worker has just included."""
+    return wait_for(lambda: resolver.get(f"/{item['ibip']}"), lambda reply: reply.status == 302)
 
 
 def moved_to(archive: ArchiveServer, port: int) -> None:
