@@ -310,8 +310,8 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
 
         # Switched off: it said so, and nobody is sent there; nor is anybody told that it is gone.
         assert moving.stop() == 0
-        assert row_of(resolver, moving)[0] == "excluded"
-        assert is_named(resolver.get(f"/{moves['ibip']}"), moving)
+        wait_until(lambda: row_of(resolver, moving)[0] == "excluded")
+        wait_until(lambda: is_named(resolver.get(f"/{moves['ibip']}"), moving))  # by every worker
         assert resolver.get(f"/{stays['ibip']}").status == 302
         moving.start()
         wait_until(lambda: state_of(resolver, moving) == "included")

@@ -294,10 +294,10 @@ class FinalChecks:
 
 def _receipt(host: ArchiveHost, id_: str) -> str:
     """Return the receipt by which the item of a transfer was handed over; "" before that."""
-    [(document,)] = host.catalogue_database.inspect(
+    rows = host.catalogue_database.inspect(
         "SELECT i.document FROM archive_exchange e JOIN archive_name n ON n.name = e.label "
         "JOIN archive_item i ON i.id = n.item WHERE e.id = $1",
         id_,
     )
-    transfer = json.loads(document).get("transfer") or {}
-    return str(transfer.get("receipt", ""))
+    transfers = [json.loads(document).get("transfer") or {} for (document,) in rows]
+    return "".join(str(each.get("receipt", "")) for each in transfers)
