@@ -87,6 +87,18 @@ def test_forms_left_out_are_not_guessed() -> None:
     assert check(given, OTHER) is Refusal.FORGED
 
 
+@pytest.mark.parametrize("named", [Forms(FORMS.rep), Forms(ibip=FORMS.ibip), FORMS], ids=str)
+def test_one_form_of_an_item_names_it(named: Forms) -> None:
+    given = replace(acknowledgment(DATA, issue(DATA)), forms=named)
+    assert check(given, FORMS) == Receipt(Issuing(NOW, NONCE), DATA)
+
+
+def test_forms_of_two_items_name_neither() -> None:
+    mixed = Forms(FORMS.rep, OTHER.ibip) if OTHER.ibip else Forms(OTHER.rep, FORMS.ibip)
+    given = replace(acknowledgment(DATA, issue(DATA)), forms=mixed)
+    assert check(given, FORMS, OTHER) is Refusal.FORGED
+
+
 def test_a_label_counts_in_any_of_its_spellings() -> None:
     forms = Forms.parse("rep SID.inpe.br/mtc-m19/2013/09.04.12.27.57 ibip 8jmkd3mgp7w/3epgue5")
     assert forms == FORMS

@@ -288,6 +288,36 @@ def test_an_access_is_counted_once(archive: ArchiveServer) -> None:
         assert count(archive, item) == counted
 
 
+@pytest.mark.parametrize("form", ["rep", "ibip"])
+def test_an_acknowledgment_that_names_one_form_is_counted(
+    archive: ArchiveServer, form: str
+) -> None:
+    item, other = archive.deposit({"a.txt": b"a"}), archive.deposit({"b.txt": b"b"})
+    persistent = f"http://urlib.net/{item[form]}"
+    answer = url_request(archive, item["ibip"])
+    assert answer["ibi"] == f"rep {item['rep']} ibip {item['ibip']}"
+    for ibi in (
+        f"{form} {other[form]}",
+        f"rep {item['rep']} ibip {other['ibip']}",
+        f"rep {other['rep']} ibip {item['ibip']}",
+    ):
+        assert asked(archive, acknowledgment(answer, persistent, ibi=ibi)) == RECEIVED
+        assert (count(archive, item), count(archive, other)) == (0, 0)
+    sent = acknowledgment(answer, persistent, ibi=f"{form} {item[form]}")
+    for _ in range(3):
+        assert asked(archive, sent) == RECEIVED
+        assert (count(archive, item), count(archive, other)) == (1, 0)
+
+
+def test_metadata_named_by_one_form_are_counted(archive: ArchiveServer) -> None:
+    item = archive.deposit({"a.txt": b"a"})
+    answer = url_request(archive, item["rep"], verblist="GetMetadata")
+    named = {name: answer[f"{name}.metadata"] for name in ("contenttype", "state", "url")}
+    named |= {"ibi": f"rep {item['metadata']['rep']}", "urlkey": answer["urlkey"]}
+    assert asked(archive, acknowledgment(named, "http://urlib.net/x:")) == RECEIVED
+    assert count(archive, item["metadata"]) == 1
+
+
 def test_many_accesses_are_counted_by_one_key_once(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"a"})
     persistent = f"http://urlib.net/{item['ibip']}"

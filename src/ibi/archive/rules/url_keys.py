@@ -113,7 +113,7 @@ class UrlKeys:
     ) -> Receipt | Refusal:
         """Return what is acknowledged, or why nothing is.
 
-        `forms` are those of the item at this URL, for an acknowledgment that leaves them out.
+        `forms` are all forms of the item, for an acknowledgment that names one of them or none.
         """
         text = acknowledgment.key.text
         match = _SIGNED.fullmatch(text)
@@ -162,10 +162,16 @@ def normalised(url: str) -> str:
 
 
 def _offers(acknowledgment: Acknowledgment, forms: Iterable[Forms]) -> Iterable[KeyTerms]:
-    """Yield the terms that an acknowledgment may mean; example 6.9 leaves the state out."""
+    """Yield the terms that an acknowledgment may mean.
+
+    Example 6.9 leaves the state out, and Table 7.4 allows one form of an item that has two.
+    """
     given, state = acknowledgment.forms, acknowledgment.state
     states = (State.ORIGINAL, State.COPY) if state is None else (state,)
-    for each, how in product(forms if given is None else (given,), states):
+    meant = forms
+    if given is not None:
+        meant = (given, *(each for each in forms if all(label in tuple(each) for label in given)))
+    for each, how in product(meant, states):
         yield KeyTerms(each, acknowledgment.url, acknowledgment.content, how)
 
 

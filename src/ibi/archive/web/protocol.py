@@ -119,7 +119,7 @@ class ArchiveService:
             await self.counting.count(access)
 
     def _access(self, asked: requests.Acknowledgment) -> Access | None:
-        forms = [asked.forms] if asked.forms is not None else self._forms_at(asked.url)
+        forms = self._forms_at(asked.url) if asked.forms is None else self._forms_named(asked.forms)
         receipt = self._keys.check(asked, now=self._clock.wall() // SECOND, forms=forms)
         if not isinstance(receipt, Receipt):
             return None
@@ -130,6 +130,11 @@ class ArchiveService:
         day = Instant(self._clock.wall() // SECOND).iso8601[:10]
         access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
         return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
+
+    def _forms_named(self, named: Forms) -> list[Forms]:
+        """Return all forms of the item that an acknowledgment names by one or two of them."""
+        held = self._items.find(named.label.canonical)
+        return [] if held is None else [held.item.forms]
 
     def _forms_at(self, url: str) -> list[Forms]:
         """Return the forms of the item at a URL of this archive; of metadata, also of their item.
