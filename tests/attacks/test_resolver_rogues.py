@@ -2,7 +2,8 @@
 
 Three honest archives take longer than the rogue. Readers are sent to whoever is known to
 have the Original, to whoever is at home where the label was made, and else to whoever was
-registered first; and what the rogue claims is on record, once for each item.
+registered first; and what the rogue claims is on record, once for each item. Nor does a claim keep
+the redirect of an item out of the cache.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tests.support.servers.attacked_resolver import (
     conflicts,
     label,
     made_at,
+    metric,
     service_of,
 )
 from tests.support.servers.resolver import ResolverServer
@@ -30,6 +32,7 @@ COUNT: Final = 10_000 if FULL else 100
 LABELS: Final = 120 if FULL else 12
 READERS: Final = 8
 HONEST: Final = 3
+READS: Final = 10
 LATE: Final = 0.03
 """Seconds that an honest archive takes."""
 ORIGINAL: Final = "?ibiurl.requireditemstatus=Original"
@@ -38,6 +41,11 @@ LONG_MOMENT: Final = """
 from ibi.resolver.rules import search_progress
 
 search_progress.CLAIM_GRACE_SECONDS = 60.0  # others get to speak up, on a machine however loaded
+"""
+WITHOUT_CLAIMANTS: Final = """
+from ibi.resolver.search.conflicts import Conflicts
+
+Conflicts.is_news = lambda self, label, contending, owner: True
 """
 WITHOUT_TRUST: Final = """
 from ibi.resolver.rules import decision, evidence
@@ -135,9 +143,9 @@ class Scene:
 
 
 @contextmanager
-def scene(folder: Path, without: str = "") -> Iterator[Scene]:
+def scene(folder: Path, without: str = "", hot_seconds: float = 0.0) -> Iterator[Scene]:
     with ExitStack() as stack:
-        resolver = stack.enter_context(attacked(folder, without, hot_seconds=0.0))
+        resolver = stack.enter_context(attacked(folder, without, hot_seconds=hot_seconds))
         honest = [stack.enter_context(Honest(service_of(number))) for number in range(HONEST)]
         for archive in honest:
             resolver.include(archive)
@@ -200,3 +208,31 @@ def test_the_rogue_bites(tmp_path: Path) -> None:
         wrong = all_of_it.resolve(READERS * 4)
         assert wrong.total() > READERS * 2
         assert all(all_of_it.rogue.address in location for location in wrong)
+
+
+def searches_for_a_contested_item(all_of_it: Scene) -> float:
+    """Read an item that the rogue claims too, again and again; return how often it was sought."""
+    name = made_at("198.51.0.1", 7)
+    all_of_it.hold(name, 0)
+    all_of_it.let_the_rogue_in()
+    resolver = all_of_it.resolver
+    with connected(resolver) as reader:
+        for _ in range(READS):
+            answer = reader.ask(f"/{name}")
+            assert answer["location"] == all_of_it.places[name]
+            # What is learned of the claims is learned at the end of a search.
+            wait_until(lambda: metric(resolver, "searches_under_way") == 0)
+    assert [each["label"] for each in conflicts(resolver)] == [name]
+    return metric(resolver, "searches")
+
+
+def test_the_claim_of_a_rogue_does_not_switch_the_cache_off(tmp_path: Path) -> None:
+    """The redirect is dropped when the rogue is noticed, here and by the change feed: no more."""
+    with scene(tmp_path, hot_seconds=60.0) as all_of_it:
+        assert searches_for_a_contested_item(all_of_it) <= 3
+
+
+def test_the_claim_bites(tmp_path: Path) -> None:
+    """The twin: if each sight of a rival counts as news, every reader costs a search."""
+    with scene(tmp_path, WITHOUT_CLAIMANTS, hot_seconds=60.0) as all_of_it:
+        assert searches_for_a_contested_item(all_of_it) == READS

@@ -14,7 +14,12 @@ from ibi.resolver.rules import redirect_cache
 from ibi.resolver.rules import redirect_cache as module
 from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.ownership import is_sure
-from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
+from ibi.resolver.rules.redirect_cache import (
+    LabelVersions,
+    LastingRedirects,
+    RecentChanges,
+    RedirectCache,
+)
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.redirect_lease import Lease
 from ibi.resolver.rules.resolution import Resolution
@@ -205,13 +210,50 @@ def test_what_was_being_found_out_when_there_were_news_is_only_hot() -> None:
     assert lasts(kept(other, found()))
 
 
-def test_nothing_is_kept_of_what_was_forgotten_meanwhile() -> None:
+def by_way_of(*texts: str) -> Resolution:
+    first = found()
+    steps = tuple(replace(first.steps[0], question=question(text)) for text in texts)
+    return replace(first, steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "is_kept"), [(ITEM, False), (LATER, False), (f"{FIRST}", True)]
+)
+def test_nothing_is_kept_of_an_item_that_was_forgotten_meanwhile(
+    forgotten: str, *, is_kept: bool
+) -> None:
     made = memory()
     version = made.version
-    made.forget(parse(LATER).canonical)
-    known = made.keep(found(), HERE, version, BEGAN + 1)
+    made.forget(parse(forgotten).canonical)
+    known = made.keep(by_way_of(ITEM, LATER), HERE, version, BEGAN + 1)
     assert isinstance(known, CachedRedirect)
-    assert known.lease.until == 0
+    assert (known.lease.until > 0) == is_kept
+    again = kept(made, by_way_of(ITEM, LATER))
+    assert again.lease.until > 0
+
+
+def test_a_resolution_that_leads_nowhere_is_not_kept_if_its_item_was_forgotten() -> None:
+    absent = resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND)))
+    for forgotten, is_kept in ((ITEM, False), (LATER, True)):
+        made = memory()
+        version = made.version
+        made.forget(parse(forgotten).canonical)
+        made.keep(absent, HERE, version, BEGAN + 1)
+        assert (made.recall(question(), READER, BEGAN + 1.5) is absent) == is_kept
+
+
+def test_too_many_forgotten_items_are_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redirect_cache, "MAX_CHANGES", 2)
+    versions = LabelVersions()
+    versions.forget("a")
+    before = versions.current
+    versions.forget("b")
+    assert versions.is_current(["a", "c"], before)
+    assert not versions.is_current(["b"], before)
+    versions.forget("d")
+    assert not versions.is_current(["c"], before)
+    assert versions.is_current(["a", "b", "c", "d"], versions.current)
+    assert not versions.is_current([], before)
 
 
 def test_all_is_forgotten_when_archives_come_or_go() -> None:

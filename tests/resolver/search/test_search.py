@@ -352,6 +352,31 @@ def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
     run_scene(work)
 
 
+def test_an_item_is_forgotten_when_its_claimants_change_and_at_no_other_time() -> None:
+    async def work(scene: SearchScene) -> None:
+        async def forgotten_after(**claims: Reply) -> bool:
+            scene.forgotten.clear()
+            scene.archives.sayings = {name: says(reply) for name, reply in claims.items()}
+            await scene.resolve(question())
+            await until(lambda: not len(scene.searching))
+            await scene.recorder.close()
+            return ITEM.label.canonical in scene.forgotten
+
+        a, b, c = original("a"), original("b"), original("c")
+        await forgotten_after(a=a)
+        assert await forgotten_after(a=a, b=b)
+        assert not await forgotten_after(a=a, b=b)
+        assert not await forgotten_after(a=a)
+        # A rival that claims the item only now and then is news once.
+        assert not await forgotten_after(a=a, b=b)
+        assert await forgotten_after(a=a, b=b, c=c)
+        assert not await forgotten_after(a=a, c=c)
+        # Another one is trusted most now.
+        assert await forgotten_after(b=b, c=c)
+
+    run_scene(work)
+
+
 # Licences: an archive may answer by the address of a reader.
 
 LICENSED, OTHERS = ("150.163.2.0",), ("192.0.2.0",)

@@ -3,15 +3,15 @@
 A recent (hot) redirect is valid for a short time after its question. If the archive keeps a log of
 its changes, and the log is read, the answer to a plain question lasts until the log has a change of
 its item. Either way no reader is sent to a place that an item left longer ago than the bound. When
-an archive is included, excluded or moves, everything is dropped; when archives make rival claims to
-an item, or its owner changes, the entries of that item are. An answer for one client is given to
-the same client only.
+an archive is included, excluded or moves, everything is dropped; when the claimants of an item or
+its owner change, the entries of that item are, and no other ones. An answer for one client is given
+to the same client only.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -48,6 +48,31 @@ class RecentChanges:
     def since(self, print_: int, began: float) -> bool:
         """Return whether an item may have changed at a time, or since."""
         return began <= self._all or began <= self._news.get(print_, float("-inf"))
+
+
+class LabelVersions:
+    """The versions of items: forgetting one item does not affect resolutions of others."""
+
+    def __init__(self) -> None:
+        """Begin without an item that was forgotten."""
+        self.current = 0
+        """The number of times that an item was forgotten."""
+        self._forgotten: dict[str, int] = {}
+        self._all = 0
+        """Below this version, every item counts as forgotten."""
+
+    def forget(self, label: str) -> None:
+        """Begin a new version of an item."""
+        self.current += 1
+        if len(self._forgotten) >= MAX_CHANGES:
+            self._forgotten.clear()
+            self._all = self.current
+        self._forgotten[label] = self.current
+
+    def is_current(self, labels: Iterable[str], version: int) -> bool:
+        """Return whether none of the items was forgotten after a version was read."""
+        latest = max((self._forgotten.get(label, 0) for label in labels), default=0)
+        return version >= max(latest, self._all)
 
 
 MAX_HOT: Final = 100_000
@@ -119,7 +144,7 @@ class _TimedCache(Generic[_Value]):
         while self._order and (len(self._order) >= self._most or now >= self._order[0].lease.until):
             self._drop(self._order.popleft())
         lease = Lease(resolution.began + self._seconds)
-        labels = tuple({step.question.label.canonical for step in resolution.steps})
+        labels = resolution.labels
         self._kept[key] = entry = _Entry(key, value, lease, labels)
         self._order.append(entry)
         for label in labels:
@@ -217,7 +242,7 @@ class RedirectCache:
         """
         self._version = version
         self._seen = version()
-        self._forgotten = 0
+        self._labels = LabelVersions()
         self._hot: _TimedCache[CachedRedirect] = _TimedCache(hot_seconds, MAX_HOT)
         self._absent: _TimedCache[Resolution] = _TimedCache(absent_seconds, MAX_ABSENT)
         self.lasting = LastingRedirects() if lasting is None else lasting
@@ -226,7 +251,7 @@ class RedirectCache:
     @property
     def version(self) -> tuple[int, int]:
         """The version to pass to `keep`, read before the resolution begins."""
-        return self._version(), self._forgotten
+        return self._version(), self._labels.current
 
     def drop_stale(self) -> None:
         """Drop everything if archives were included, excluded or moved."""
@@ -260,7 +285,8 @@ class RedirectCache:
         Its age counts from the beginning of the resolution; `version` was read before that, and
         `now` is after it.
         """
-        is_kept = version == self.version
+        archives, labels = version
+        is_kept = archives == self._version() and self._labels.is_current(resolution.labels, labels)
         match resolution.outcome:
             case Redirect() as outcome:
                 known = CachedRedirect.of(resolution, outcome, resolver)
@@ -297,8 +323,8 @@ class RedirectCache:
         return self._leases.lease(known.terms.archive, resolution.began, now)
 
     def forget(self, label: str) -> None:
-        """Drop what led by way of an item, and do not cache resolutions that are in progress."""
-        self._forgotten += 1
+        """Drop what led by way of an item, and cache no resolution of it that is in progress."""
+        self._labels.forget(label)
         self._hot.forget(label)
         self._absent.forget(label)
         self.lasting.forget(fingerprint(label))

@@ -68,6 +68,11 @@ class Resolution:
         return next((step.request.clients for step in self.steps if step.personal), ())
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The canonical labels of the items that it led by way of, each once."""
+        return tuple({step.question.label.canonical for step in self.steps})
+
+    @property
     def last(self) -> ResolutionStep:
         """The last step."""
         return self.steps[-1]

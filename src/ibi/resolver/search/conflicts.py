@@ -44,6 +44,8 @@ class _Sighting:
 
     written: int
     claimants: frozenset[str]
+    first: str
+    """The most trusted of them, when the conflict was seen last."""
     since: int = 0
 
 
@@ -64,6 +66,20 @@ class Conflicts:
         self._clock = clock
         self._sightings: OrderedDict[str, _Sighting] = OrderedDict()
 
+    def is_news(
+        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
+    ) -> bool:
+        """Return whether the claimants differ from those of the last time.
+
+        They do if one of them is new, or another one is trusted most. An archive that claims an
+        item now and then is new once.
+        """
+        seen = self._sightings.get(label)
+        if seen is None:
+            return True
+        is_same = contending[0].archive == seen.first
+        return not (is_same and _contenders(contending, owner) <= seen.claimants)
+
     async def record(
         self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
     ) -> None:
@@ -72,17 +88,17 @@ class Conflicts:
         A recorded owner that is not among them is a claimant too, the first: it did not claim the
         item in this search. If the store fails, the record is lost, which affects no reader.
         """
-        claimants = frozenset(answer.archive for answer in contending)
-        if owner is not None:
-            claimants |= {owner.archive}
+        claimants, first = _contenders(contending, owner), contending[0].archive
         now = self._clock.uptime()
         seen = self._sightings.get(label)
+        if seen is not None:
+            seen.first = first
         if seen is not None and now - seen.written < WRITE_INTERVAL and claimants <= seen.claimants:
             seen.since += 1
             return
         count = 1 + (seen.since if seen is not None else 0)
         known = seen.claimants if seen is not None else frozenset()
-        self._sightings[label] = _Sighting(now, claimants | known)
+        self._sightings[label] = _Sighting(now, claimants | known, first)
         self._sightings.move_to_end(label)
         if len(self._sightings) > MAX_SIGHTINGS:
             self._sightings.popitem(last=False)
@@ -182,6 +198,11 @@ class Conflicts:
             last_seen=now,
             answer=_evidence_of(listed) if listed is not None else "",
         )
+
+
+def _contenders(contending: tuple[ArchiveReply, ...], owner: Owner | None) -> frozenset[str]:
+    names = frozenset(answer.archive for answer in contending)
+    return names if owner is None else names | {owner.archive}
 
 
 def labels_of(conflict: Conflict, owner: str) -> set[str]:

@@ -52,9 +52,11 @@ class SearchRecorder:
         contention = rivals(question, evidence)
         if contention is not None:
             contended, answers = contention[0].canonical, contention[1]
-            self._forget(label)
-            self._forget(contended)
             incumbent = evidence.owner if contended == label else None
+            # Otherwise the cached redirects were chosen among the same claims.
+            if self._conflicts.is_news(contended, answers, incumbent):
+                self._forget(label)
+                self._forget(contended)
             self._begin(self._conflicts.record(contended, answers, incumbent))
 
     async def _record_change(self, label: str, before: Owner, after: Owner) -> None:
