@@ -115,7 +115,7 @@ def test_an_installation_is_backed_up_while_it_works_and_comes_back(tmp_path: Pa
             later.wait()  # of these the backup knows nothing
         assert up.stop() == 0
     again = InstallationServer(folders[1])
-    restored = run("restore", target, "--data", again.data, "--verify", "--json")
+    restored = run("restore", target, "--data", again.data, "--verify", "--json", "--yes")
     assert restored.exit_code == 0, restored.output
     assert json.loads(restored.stdout)["items"] == last["items"]
     assert "must not run any more" in restored.stderr
@@ -151,12 +151,12 @@ def test_a_damaged_backup_is_told_and_not_restored(archive: ArchiveServer, tmp_p
     made = done("backup", tmp_path / "backups", "--data", archive.data)
     [file] = Path(made["backup"]).rglob("a.txt")
     file.write_bytes(b"b")
-    for more in ([], ["--data", tmp_path / "again"]):
+    for more in ([], ["--data", tmp_path / "again", "--yes"]):
         result = run("restore", made["backup"], "--verify", *more)
         assert result.exit_code == 1
         assert file.relative_to(made["backup"]).as_posix() in result.stderr
         assert not (tmp_path / "again").exists()
-    partly = run("restore", made["backup"], "--data", tmp_path / "again")
+    partly = run("restore", made["backup"], "--data", tmp_path / "again", "--yes")
     assert partly.exit_code == 1
     assert "a.txt: it is damaged" in partly.stderr
     assert (tmp_path / "again" / "archive.toml").exists()
@@ -180,9 +180,9 @@ def test_a_damaged_file_is_named_by_the_backup(tmp_path: Path) -> None:
     [
         (("backup", "{tmp}/b", "--data", "{tmp}/none"), "neither an archive nor a resolver"),
         (("restore", "{tmp}"), "--data"),
-        (("restore", "{tmp}", "--data", "{tmp}/new"), "no backup"),
+        (("restore", "{tmp}", "--data", "{tmp}/new", "--yes"), "no backup"),
         (("restore", "{tmp}/missing", "--verify"), "does not exist"),
-        (("restore", "{backup}", "--data", "{archive}"), "not empty"),
+        (("restore", "{backup}", "--data", "{archive}", "--yes"), "not empty"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
@@ -199,7 +199,9 @@ def test_a_ledger_alone(archive: ArchiveServer, tmp_path: Path) -> None:
     ledger = archive.data / "ledger.sqlite"
     made = done("backup", tmp_path / "backups", "--ledger", ledger)
     assert (made["parts"], made["items"]) == (["minter"], 0)
-    result = run("restore", tmp_path / "backups", "--verify", "--ledger", tmp_path / "again")
+    result = run(
+        "restore", tmp_path / "backups", "--verify", "--ledger", tmp_path / "again", "--yes"
+    )
     assert result.exit_code == 0, result.output
     assert "labels go on after 20" in result.stdout
     assert (tmp_path / "again").exists()
@@ -218,9 +220,9 @@ def test_what_was_transferred_since_is_conceded_before_the_archive_serves(tmp_pa
         assert server.stop() == 0
     made = done("backup", tmp_path / "backups", "--data", server.data)
     again = tmp_path / "again"
-    assert run("restore", made["backup"], "--data", again).exit_code == 0
+    assert run("restore", made["backup"], "--data", again, "--yes").exit_code == 0
     settings = read_archive(again)
-    refused = run("archive", "concede", "--data", again)
+    refused = run("archive", "concede", "--data", again, "--yes")
     assert "No resolver" in str(refused.exception)
     with ResolverServer(tmp_path) as resolver, ArchiveDouble() as other:
         other.hold(moved["rep"], ibi=f"rep {moved['rep']} ibip {moved['ibip']}")
@@ -229,7 +231,7 @@ def test_what_was_transferred_since_is_conceded_before_the_archive_serves(tmp_pa
             key = new_registration_key(lambda _: 5)
             CatalogueLinks(catalogue.links).save(Link(resolver.address, key))
         said = f"{moved['rep']}\thttp://{other.address}\n"
-        for options, after in ((["--dry-run"], "Original"), ([], "Copy")):
+        for options, after in ((["--dry-run"], "Original"), (["--yes"], "Copy")):
             result = run("archive", "concede", "--data", again, *options)
             assert (result.exit_code, result.stdout) == (0, said), result.output
             with closing(open_catalogue(settings)) as catalogue:
@@ -240,4 +242,4 @@ def test_what_was_transferred_since_is_conceded_before_the_archive_serves(tmp_pa
             assert items[moved["rep"]].state == after
             assert items[stayed["rep"]].state == "Original"
         assert items[moved["rep"]].origin == f"http://{other.address}"
-        assert run("archive", "concede", "--data", again).stdout == ""
+        assert run("archive", "concede", "--data", again, "--yes").stdout == ""

@@ -134,7 +134,7 @@ def guest(resolver: ResolverServer, number: int) -> Iterator[ArchiveDouble]:
     with ArchiveDouble(service_of(number)) as double:
         resolver.include(double)
         yield double
-        gone = resolver.ibi("remove", double.service)
+        gone = resolver.ibi("remove", double.service, "--yes")
         assert gone.returncode == 0, gone.stderr
 
 
@@ -477,11 +477,13 @@ def test_a_rival_is_recorded_shown_and_settled(resolver: ResolverServer) -> None
         assert rival.service in json.dumps(listed)
         assert "1 conflict" in resolver.get("/archives", Accept_Language="en").body.decode()
 
-        done = resolver.ibi("settle", item, "--owner", rival.service, "--note", "By telephone")
+        done = resolver.ibi(
+            "settle", item, "--owner", rival.service, "--note", "Telephone", "--yes"
+        )
         assert done.returncode == 0, done.stderr
         assert json.loads(resolver.ibi("conflicts", "--json").stdout) == []
         [settled] = json.loads(resolver.ibi("conflicts", "--all", "--json").stdout)
-        assert "By telephone" in json.dumps(settled)
+        assert "Telephone" in json.dumps(settled)
         assert metric(resolver, "conflicts_open") == 0
         theirs = rival.items[item]["url"]
         for asked in (f"/{item}{ORIGINAL}", f"/{item}"):

@@ -190,7 +190,9 @@ def test_register_prints_a_key_that_includes_the_archive(resolver: ResolverServe
         assert found["address"] == archive.address
         assert found["administrator"] == ADMINISTRATOR
         assert said(on(resolver, "exclude", archive.service)) == f"excluded {archive.service}\n"
-        assert said(on(resolver, "remove", archive.service)) == f"removed {archive.service}\n"
+        assert (
+            said(on(resolver, "remove", archive.service, "--yes")) == f"removed {archive.service}\n"
+        )
     assert archive.service not in said(on(resolver, "archives", "--json"))
     assert "not on record" not in said(on(resolver, "history"))
     acts = [
@@ -215,7 +217,7 @@ def test_a_key_of_the_administrator_is_taken(resolver: ResolverServer) -> None:
     assert said(on(resolver, "hosts", service)) == "only its own\n"
     new = key_of(on(resolver, "rotate", service))
     assert re.fullmatch("[0-9]{39}", new)
-    assert said(on(resolver, "revoke", service)) == f"revoked {service}\n"
+    assert said(on(resolver, "revoke", service, "--yes")) == f"revoked {service}\n"
     assert resolver.archives()[service]["key"] == "revoked"
 
 
@@ -228,11 +230,11 @@ def test_a_key_of_the_administrator_is_taken(resolver: ResolverServer) -> None:
         ("register", UNKNOWN, "--administrator", "nobody"),
         ("confirm", UNKNOWN),
         ("rotate", UNKNOWN),
-        ("revoke", UNKNOWN),
+        ("revoke", UNKNOWN, "--yes"),
         ("exclude", UNKNOWN),
-        ("remove", UNKNOWN),
+        ("remove", UNKNOWN, "--yes"),
         ("hosts", UNKNOWN, "a.example.org"),
-        ("settle", UNKNOWN, "--owner", ITEM),
+        ("settle", UNKNOWN, "--owner", ITEM, "--yes"),
         ("settle", UNKNOWN),
         ("mail", "nowhere"),
         ("token", "remove", "nobody"),
@@ -319,7 +321,7 @@ def test_a_conflict_is_shown_and_settled(resolver: ResolverServer) -> None:
         shown = said(on(resolver, "conflicts")).splitlines()
         assert shown[0].split()[1:3] == [ITEM, "open"]
         assert {line.split()[0] for line in shown[1:]} == {first.service, rogue.service}
-        options = ("--owner", first.service, "--note", "By telephone")
+        options = ("--owner", first.service, "--note", "By telephone", "--yes")
         done = on(resolver, "settle", ITEM, *options)
         assert said(done) == f"settled {ITEM} for {first.service}\n"
         assert said(on(resolver, "conflicts")) == ""
@@ -327,7 +329,7 @@ def test_a_conflict_is_shown_and_settled(resolver: ResolverServer) -> None:
         [conflict] = json.loads(said(on(resolver, "conflicts", "--all", "--json")))
         assert conflict["owner"] == first.service
         for archive in (first, rogue):
-            on(resolver, "remove", archive.service)
+            on(resolver, "remove", archive.service, "--yes")
 
 
 # tokens, and where the resolver is
@@ -400,7 +402,7 @@ def test_resolve_prints_where_an_item_is(resolver: ResolverServer) -> None:
             archive.service
         ]
         assert archive.acknowledged == []
-        on(resolver, "remove", archive.service)
+        on(resolver, "remove", archive.service, "--yes")
 
 
 def test_resolve_says_why_it_leads_nowhere(resolver: ResolverServer) -> None:

@@ -10,6 +10,7 @@ import click
 
 from ibi.cli.backup import progress_of
 from ibi.errors import printable
+from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import json_option, show
 from ibi.installation.backup.record import backup_at, read_record
 from ibi.installation.backup.restore import Restored, RestoreRequest, restore_minter
@@ -40,9 +41,10 @@ Examples:
 @click.option("--catalogue", default="", metavar="URL", help="A postgresql:// URL.")
 @click.option("--ledger", default="", metavar="URL", help="Likewise; or the path of a new ledger.")
 @click.option("--database", default="", metavar="URL", help="Likewise, of a resolver.")
+@yes_option
 @json_option
 def restore(
-    source: Path, folder: Path | None, *, verify: bool, as_json: bool, **wanted: str
+    source: Path, folder: Path | None, *, verify: bool, yes: bool, as_json: bool, **wanted: str
 ) -> None:
     """Restore a backup, the newest if SOURCE has several, into the folder DATA.
 
@@ -52,9 +54,14 @@ def restore(
     """
     if folder is None and not verify and not wanted["ledger"]:
         raise click.UsageError("Name a folder to restore to with --data, or use --verify alone.")
+    is_check = folder is None and not wanted["ledger"]
+    if not is_check:
+        require_confirmation(yes=yes)
     backup = backup_at(source.absolute())
     if verify:
-        _verify(backup, is_all=folder is None and not wanted["ledger"], as_json=as_json)
+        _verify(backup, is_all=is_check, as_json=as_json)
+    if not is_check:
+        _confirm(backup, yes=yes)
     if folder is not None:
         with progress_of("Items") as progress:
             restored = restored_from(backup, folder.absolute(), RestoreRequest(**wanted), progress)
@@ -62,6 +69,12 @@ def restore(
     elif wanted["ledger"]:
         after = _time(restore_minter(backup, wanted["ledger"]))
         show({"after": after}, f"restored: labels go on after {after}", as_json=as_json)
+
+
+def _confirm(backup: Path, *, yes: bool) -> None:
+    taken = _time(read_record(backup).taken)
+    question = f"Restore how it was at {taken}? What was backed up must not run any more."
+    confirm(question, yes=yes)
 
 
 def _verify(backup: Path, *, is_all: bool, as_json: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pty
 import select
 import signal
 import socket
@@ -25,7 +24,8 @@ from ibi.client import archive as remote_archive
 from tests.support.doubles.resolver import ResolverDouble
 from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import run
-from tests.support.processes.shell import IBI, Done, Shell, refusal, said
+from tests.support.processes.shell import Done, Shell, refusal, said
+from tests.support.processes.terminal import at_a_terminal
 from tests.support.servers.archive import HOST, IP, ArchiveServer, files_in
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -526,7 +526,7 @@ def test_an_item_is_shown_in_lines_for_people(archive: ArchiveServer) -> None:
         f"translation en    {UNKNOWN}",
     ):
         assert line in lines
-    said(on(archive, "delete", item["rep"], "--reason", "Deposited twice"))
+    said(on(archive, "delete", item["rep"], "--reason", "Deposited twice", "--yes"))
     shown = said(on(archive, "show", item["rep"]))
     assert "reason            Deposited twice" in shown
     assert "{" not in shown
@@ -547,51 +547,22 @@ def test_editions_and_translations_held_elsewhere_are_told_of(archive: ArchiveSe
 def test_delete_leaves_a_tombstone(archive: ArchiveServer) -> None:
     item, other = (archive.deposit({"a.txt": b"a"}) for _ in range(2))
     refusal(archive.ibi("delete", item["rep"]))
-    refusal(on(archive, "delete", UNKNOWN, "--reason", "x"))
-    refusal(on(archive, "delete", archive.service, "--reason", "x"))
+    refusal(on(archive, "delete", UNKNOWN, "--reason", "x", "--yes"))
+    refusal(on(archive, "delete", archive.service, "--reason", "x", "--yes"))
     assert archive.item(item["rep"])["state"] == "Original"
-    done = on(archive, "delete", item["rep"], "--reason", "Twice", "--replaced-by", other["ibip"])
+    options = ("--reason", "Twice", "--replaced-by", other["ibip"], "--yes")
+    done = on(archive, "delete", item["rep"], *options)
     assert said(done) == f"deleted {item['rep']}\n"
-    assert "was deleted" in refusal(on(archive, "delete", item["rep"], "--reason", "Again"))
+    assert "was deleted" in refusal(on(archive, "delete", item["rep"], *options))
     assert archive.get(f"/{item['ibip']}").status == 410
-
-
-def test_delete_asks_whoever_sits_at_a_terminal(archive: ArchiveServer) -> None:
-    item = archive.deposit({"a.txt": b"a"})
-    code, _ = at_a_terminal(archive, "delete", item["rep"], "--reason", "x", typed=b"n\n")
-    assert code == 130
-    assert archive.item(item["rep"])["state"] == "Original"
-    code, _ = at_a_terminal(archive, "delete", item["rep"], "--reason", "x", typed=b"y\n")
-    assert code == 0
-    assert archive.item(item["rep"])["state"] == "Deleted"
-
-
-def at_a_terminal(archive: ArchiveServer, *arguments: str, typed: bytes = b"") -> tuple[int, str]:
-    """Run a command at a terminal; return its exit code and all that stands there."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(  # noqa: S603
-        [IBI, "archive", *arguments, "--data", str(archive.data)],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=own_environment(archive.folder, TERM="xterm", COLUMNS="100"),
-    )
-    os.close(theirs)
-    os.write(ours, typed)
-    shown = b""
-    try:
-        while select.select([ours], [], [], PATIENCE)[0]:
-            shown += os.read(ours, 65_536)
-    except OSError:  # how the end of a terminal is told
-        pass
-    finally:
-        os.close(ours)
-    return process.wait(PATIENCE), shown.decode()
 
 
 def test_a_bar_shows_how_far_a_deposit_is(archive: ArchiveServer, tmp_path: Path) -> None:
     given = file(tmp_path, "big.bin", b"x" * 5_000_000)
-    code, shown = at_a_terminal(archive, "deposit", given, "--title", "Big")
+    code, shown = at_a_terminal(
+        archive.folder,
+        *("archive", "deposit", given, "--title", "Big", "--data", str(archive.data)),
+    )
     assert code == 0
     assert "big.bin" in shown
     assert "100%" in shown

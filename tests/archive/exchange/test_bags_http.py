@@ -236,11 +236,13 @@ def test_an_original_is_handed_over_to_the_named_archive_alone(
 ) -> None:
     label = giver.deposit(FILES, target="index.html")["rep"]
     folder = tmp_path / "bag"
-    done(giver, "export", label, str(folder), "--hand-over-to", taker.service)
+    done(giver, "export", label, str(folder), "--hand-over-to", taker.service, "--yes")
     judge(folder)
     assert "hand-over.json" in (folder / "tagmanifest-sha256.txt").read_text()
     assert giver.item(label)["state"] == "Copy"
-    assert done(giver, "export", label, str(tmp_path / "again"), "--hand-over-to", taker.service)
+    assert done(
+        giver, "export", label, str(tmp_path / "again"), "--hand-over-to", taker.service, "--yes"
+    )
     paper = (folder / "hand-over.json").read_bytes()
     assert (tmp_path / "again/hand-over.json").read_bytes() == paper
 
@@ -279,7 +281,7 @@ def test_the_key_of_a_trusted_address(
 ) -> None:
     label = giver.deposit({"a": b"a"})["rep"]
     folder = tmp_path / "bag"
-    done(giver, "export", label, str(folder), "--hand-over-to", taker.service)
+    done(giver, "export", label, str(folder), "--hand-over-to", taker.service, "--yes")
     reason = refused(taker, "import", str(folder), "--trust-address", "http://evil.example.org")
     assert "The bag is by the archive at" in reason
     done(taker, "import", str(folder), "--trust-address", giver.address)
@@ -295,9 +297,11 @@ def test_what_cannot_be_handed_over_is_said_before_anything_is_written(
 ) -> None:
     good = giver.deposit({"a": b"a"})["rep"]
     gone = giver.deposit({"a": b"a"})["rep"]
-    done(giver, "export", gone, str(tmp_path / "bag"), "--hand-over-to", taker.service)
+    done(giver, "export", gone, str(tmp_path / "bag"), "--hand-over-to", taker.service, "--yes")
     other = "QABCDSTQQW/3F2GCL8"
-    reason = refused(giver, "export", good, gone, str(tmp_path / "x"), "--hand-over-to", other)
+    reason = refused(
+        giver, "export", good, gone, str(tmp_path / "x"), "--hand-over-to", other, "--yes"
+    )
     assert "is a Copy here" in reason
     assert not (tmp_path / "x").exists()
     assert giver.item(good)["state"] == "Original"

@@ -33,7 +33,9 @@ class Federation:
     def transfer(self, source: ArchiveServer, to: ArchiveServer, *labels: str) -> list[Any]:
         """Transfer by the command, which must succeed; return what it says."""
         token = self.tokens[to.address]
-        done = source.ibi("transfer", *labels, "--to", to.address, "--json", IBI_TO_TOKEN=token)
+        done = source.ibi(
+            *("transfer", *labels, "--to", to.address, "--yes", "--json"), IBI_TO_TOKEN=token
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -218,7 +220,7 @@ def test_commands_say_what_is_refused_and_nothing_changes(federation: Federation
     label = a.deposit(FILES, target="a.txt")["rep"]
 
     def refused(source: ArchiveServer, to: ArchiveServer, token: str) -> str:
-        done = source.ibi("transfer", label, "--to", to.address, "--to-token", token)
+        done = source.ibi("transfer", label, "--to", to.address, "--to-token", token, "--yes")
         assert done.returncode == 1
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1

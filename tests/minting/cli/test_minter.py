@@ -14,6 +14,7 @@ from ibi import RepositoryName
 from ibi.minting.label_binding import nanoseconds_of
 from tests.support.processes.environment import environment
 from tests.support.processes.shell import IBI, Shell, refusal
+from tests.support.processes.terminal import at_a_terminal
 from tests.support.servers.minting import HOST, IP, MintingServer, mark
 
 
@@ -67,15 +68,15 @@ def test_the_status_says_whether_it_could_mint_and_mints_nothing(shell: Shell) -
 
 def test_a_confirmation_is_asked_for(shell: Shell) -> None:
     shell.said("minter", "token", "add", "x")
-    no = shell.call("minter", "confirm", "--host", HOST, stdin="n\n")
-    assert (no.returncode, no.stdout) == (130, "")
-    assert "Is that right?" in no.stderr
+    command = ("minter", "confirm", "--host", HOST)
+    assert "--yes" in refusal(shell.run(*command, stdin="y\n"))
+    code, shown = at_a_terminal(shell.folder, *command, typed=b"n\n")
+    assert code == 130
+    assert "Is that right?" in shown
     assert mark(shell.ledger) == 0
-    nobody = shell.call("minter", "confirm", "--host", HOST)
-    assert (nobody.returncode, nobody.stdout) == (130, "")
-    yes = shell.call("minter", "confirm", "--host", HOST, stdin="y\n")
-    assert yes.returncode == 0
-    assert yes.stdout.startswith("confirmed: labels go on after ")
+    code, shown = at_a_terminal(shell.folder, *command, typed=b"y\n")
+    assert code == 0
+    assert "confirmed: labels go on after " in shown
     confirmed = mark(shell.ledger)
     assert confirmed > 0
     said = shell.said("minter", "confirm", "--host", HOST, "--yes")

@@ -17,6 +17,7 @@ from ibi.archive.settings import read_archive
 from ibi.archive.wiring.instance import Instance
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
+from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import is_terminal, json_option, show
 from ibi.foundation.system import instance_lock
 
@@ -24,8 +25,9 @@ from ibi.foundation.system import instance_lock
 @click.command()
 @folder_option
 @click.option("--dry-run", is_flag=True, help="Only list them.")
+@yes_option
 @json_option
-def concede(folder: Path | None, *, dry_run: bool, as_json: bool) -> None:
+def concede(folder: Path | None, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """After a restore, before serving: concede Originals that other archives have.
 
     The resolvers to which the archive is linked are asked which archive has each Original. An item
@@ -33,11 +35,13 @@ def concede(folder: Path | None, *, dry_run: bool, as_json: bool) -> None:
 
     Example: ibi archive concede --data /srv/archive
     """
+    if not dry_run:
+        require_confirmation(yes=yes)
     settings = read_archive(folder_of(folder).absolute())
     with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
         resolvers = _resolvers(opened)
         finder = OriginalFinder(lambda: resolvers)
-        asked = conceded = 0
+        asked, found = 0, list[Rival]()
         with (
             closing(finder),
             click.progressbar(
@@ -46,22 +50,21 @@ def concede(folder: Path | None, *, dry_run: bool, as_json: bool) -> None:
                 show_pos=True,
                 file=sys.stderr,
                 hidden=not is_terminal(),
-            ) as found,
+            ) as originals,
         ):
-            for rival in found:
+            for rival in originals:
                 asked += 1
                 if rival is not None:
-                    conceded += 1
-                    _concede(opened, rival, dry_run=dry_run, as_json=as_json)
+                    found.append(rival)
+        for rival in found:
+            facts = {"label": str(rival.label), "original_at": rival.address}
+            show(facts, "\t".join(facts.values()), as_json=as_json)
+        if found and not dry_run:
+            confirm(f"Make Copies of these {len(found)} Originals, for good?", yes=yes)
+            for rival in found:
+                concede_to(opened.archive, rival)
     verb = "to concede" if dry_run else "conceded"
-    click.echo(f"{asked} Originals, {conceded} {verb}", err=True)
-
-
-def _concede(opened: Instance, rival: Rival, *, dry_run: bool, as_json: bool) -> None:
-    if not dry_run:
-        concede_to(opened.archive, rival)
-    facts = {"label": str(rival.label), "original_at": rival.address}
-    show(facts, "\t".join(facts.values()), as_json=as_json)
+    click.echo(f"{asked} Originals, {len(found)} {verb}", err=True)
 
 
 def _resolvers(opened: Instance) -> list[str]:

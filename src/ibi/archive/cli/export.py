@@ -27,6 +27,7 @@ from ibi.archive.rules.incoming_item import read_incoming
 from ibi.archive.storage.bags.writer import BagWriter
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, StateError
+from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import is_terminal, json_option, show
 
 _BATCH: Final = 500
@@ -51,7 +52,7 @@ Examples:
     metavar="SERVICE_IBI",
     help="Hand the Originals over to the archive with this service label.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @archive_options
 @json_option
 def export(  # noqa: PLR0913  # one argument an option
@@ -75,6 +76,7 @@ def export(  # noqa: PLR0913  # one argument an option
         raise click.UsageError("Name the items and then the folder, or --all and the folder.")
     labels = list(dict.fromkeys(entry["label"] for entry in _named(archive, named)))
     if recipient:
+        require_confirmation(yes=yes)
         _check_giving(archive, labels, recipient, yes=yes)
     about = archive.ask("GET", "archive")
     purpose = {"archive": about["address"], "items": labels, "hand_over_to": recipient}
@@ -130,12 +132,8 @@ def _check_giving(
     for some in _batches(archive, labels):
         archive.ask("POST", "hand-overs/check", _wanted(some, labels, recipient))
         count += len(some)
-    if not yes and sys.stdin is not None and sys.stdin.isatty():
-        click.confirm(
-            f"Give {count} Originals up to {recipient}? Only a hand-over back can undo it.",
-            abort=True,
-            err=True,
-        )
+    text = f"Give {count} Originals up to {recipient}? Only a hand-over back can undo it."
+    confirm(text, yes=yes)
 
 
 def _batches(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[list[dict[str, Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from ibi.archive.cli.options import archive_options, read_record
 from ibi.archive.rules.access import networks as read_networks
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, printable
+from ibi.foundation.cli.confirmation import confirm, yes_option
 from ibi.foundation.cli.options import json_option, show
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.json_record import record_from
@@ -193,7 +193,7 @@ def translation(
 @click.option("--reason", required=True, help="The reason, which readers see.")
 @click.option("--replaced-by", default="", metavar="IBI", help="The item that replaces it.")
 @click.option("--with-metadata", is_flag=True, help="Delete its metadata too.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@yes_option
 @archive_options
 @json_option
 def delete(  # noqa: PLR0913  # one argument an option
@@ -211,8 +211,7 @@ def delete(  # noqa: PLR0913  # one argument an option
     Example: ibi archive delete IBI --reason "Deposited twice" --replaced-by OTHER
     """
     item = archive.ask("GET", _item(ibi))
-    if not yes and sys.stdin is not None and sys.stdin.isatty():
-        click.confirm(f"Delete {item['rep'] or item['ibip']} for ever?", abort=True, err=True)
+    confirm(f"Delete {item['rep'] or item['ibip']} for ever?", yes=yes)
     body = {"reason": reason, "replaced_by": replaced_by, "with_metadata": with_metadata}
     answer = archive.ask("POST", f"{_item(ibi)}/deletion", body)
     show(answer, f"deleted {answer['rep'] or answer['ibip']}", as_json=as_json)

@@ -12,6 +12,7 @@ import click
 from ibi.archive.cli.options import archive_options
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveError, ArchiveRefusedError, printable
+from ibi.foundation.cli.confirmation import confirm, yes_option
 from ibi.foundation.cli.options import is_terminal, json_option, show
 from ibi.model.clock import SECOND
 from ibi.model.pace import Backoff
@@ -37,6 +38,7 @@ _AT_A_LOOK: Final = 50
     help="A token of the other archive, of the scope receive.",
 )
 @click.option("--wait/--no-wait", default=True, help="Wait for their end.  [default: wait]")
+@yes_option
 @archive_options
 @json_option
 def transfer(  # noqa: PLR0913  # one argument an option
@@ -46,6 +48,7 @@ def transfer(  # noqa: PLR0913  # one argument an option
     to: str,
     to_token: str,
     wait: bool,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Transfer the Originals of the items IBI to another archive; a Copy of each stays here.
@@ -55,7 +58,10 @@ def transfer(  # noqa: PLR0913  # one argument an option
 
     Example: ibi archive transfer IBI --to http://archive.example.org --to-token TOKEN
     """
-    begun = _begun(archive, list(dict.fromkeys(items)), to, to_token)
+    wanted = list(dict.fromkeys(items))
+    what = f"the Original of {wanted[0]}" if len(wanted) == 1 else f"{len(wanted)} Originals"
+    confirm(f"Transfer {what} to {to}? Copies stay here.", yes=yes)
+    begun = _begun(archive, wanted, to, to_token)
     ended = _followed(archive, begun) if wait else begun
     for each in ended:
         if each["state"] != "undone":

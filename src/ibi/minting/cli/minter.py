@@ -9,6 +9,8 @@ from typing import Final
 import click
 
 from ibi.errors import MintingRequestError, shown
+from ibi.foundation.cli.confirmation import confirm as confirm_act
+from ibi.foundation.cli.confirmation import yes_option
 from ibi.foundation.cli.instance_commands import SHOWN_ONCE
 from ibi.foundation.cli.options import json_lines_option, refuse_closed_output, show
 from ibi.foundation.processes.server import address_of, listening_at, run
@@ -83,7 +85,7 @@ def status(settings: MinterSettings, *, as_json: bool) -> None:
 
 @minter.command()
 @subsystem_options
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 def confirm(settings: MinterSettings, *, yes: bool) -> None:
     """Confirm that the clock is right and the ledger the newest, and go on after now.
 
@@ -94,8 +96,7 @@ def confirm(settings: MinterSettings, *, yes: bool) -> None:
     """
     with minter_of(settings, existing=True) as opened:
         now = instant_of(opened.now()).iso8601
-        if not yes:
-            click.confirm(f"The clock says {now}. Is that right?", abort=True, err=True)
+        confirm_act(f"The clock says {now}. Is that right?", yes=yes)
         opened.confirm()
     click.echo(f"confirmed: labels go on after {now}")
 

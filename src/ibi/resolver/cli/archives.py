@@ -11,6 +11,8 @@ import click
 
 from ibi.client.resolver import RemoteResolver, archive_path
 from ibi.errors import ResolverRefusedError, printable
+from ibi.foundation.cli.confirmation import confirm as confirm_act
+from ibi.foundation.cli.confirmation import yes_option
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.system.mailbox import messages
 from ibi.resolver.cli.program import resolver_options
@@ -136,10 +138,12 @@ def rotate(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 
 @click.command(epilog=f"Example: ibi resolver revoke {_SERVICE}")
 @click.argument("service")
+@yes_option
 @resolver_options
 @json_option
-def revoke(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
+def revoke(resolver: RemoteResolver, service: str, *, yes: bool, as_json: bool) -> None:
     """Revoke the key of SERVICE, and exclude it."""
+    confirm_act(f"Revoke the key of {printable(service)}, and exclude it?", yes=yes)
     answer = resolver.act(service, "revoke")
     show(answer, f"revoked {answer['service_ibi']}", as_json=as_json)
 
@@ -156,9 +160,11 @@ def exclude(resolver: RemoteResolver, service: str, *, as_json: bool) -> None:
 
 @click.command(epilog=f"Example: ibi resolver remove {_SERVICE}")
 @click.argument("service")
+@yes_option
 @resolver_options
-def remove(resolver: RemoteResolver, service: str) -> None:
+def remove(resolver: RemoteResolver, service: str, *, yes: bool) -> None:
     """Remove SERVICE: it is not registered any more."""
+    confirm_act(f"Remove {printable(service)}, with its key and its seniority?", yes=yes)
     resolver.ask("DELETE", archive_path(service))
     click.echo(f"removed {service}")
 

@@ -9,6 +9,7 @@ import click
 
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import printable
+from ibi.foundation.cli.confirmation import confirm, yes_option
 from ibi.foundation.cli.options import json_option, show
 from ibi.resolver.cli.program import resolver_options
 
@@ -62,10 +63,15 @@ def _state(conflict: dict[str, Any]) -> str:
     "--owner", required=True, metavar="SERVICE", help="The archive that has the Original."
 )
 @click.option("--note", default="", metavar="TEXT", help="The reason.")
+@yes_option
 @resolver_options
 @json_option
-def settle(resolver: RemoteResolver, label: str, *, owner: str, note: str, as_json: bool) -> None:
+def settle(  # noqa: PLR0913  # one argument an option
+    resolver: RemoteResolver, label: str, *, owner: str, note: str, yes: bool, as_json: bool
+) -> None:
     """Settle which archive has the Original of LABEL, an item or the number of a conflict."""
+    question = f"Send the readers of {printable(label)} to {printable(owner)} alone?"
+    confirm(question, yes=yes)
     path = f"conflicts/{quote(label, safe='')}/settlement"
     settled = resolver.ask("POST", path, {"owner": owner, "note": note})
     show(settled, f"settled {settled['label']} for {settled['owner']}", as_json=as_json)
