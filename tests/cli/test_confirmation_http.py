@@ -168,8 +168,8 @@ def _conflicts(resolver: ResolverServer) -> list[object]:
 
 def test_conceding_is_confirmed(place: Place, tmp_path: Path) -> None:
     with ArchiveServer(tmp_path) as archive, ArchiveDouble() as other:
-        label = archive.deposit({"a.txt": b"a"})["rep"]
-        other.hold(label)
+        item = archive.deposit({"a.txt": b"a"})
+        other.hold(item["rep"], ibi=f"rep {item['rep']} ibip {item['ibip']}")
         place.resolver.include(other)
         assert archive.stop() == 0
         settings = read_archive(archive.data)
