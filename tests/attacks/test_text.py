@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ibi import IbiError, LabelError, PersistentUrl, ReadingError, describe, parse
-from ibi.identifier.language import Language, LanguagePreference
+from ibi.identifier.language import Language
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.verbs import read_modifiers, read_verblist
 from tests.conformance import strings
 from tests.support.extent import tried

@@ -6,7 +6,7 @@ import pytest
 
 from ibi import Ibip, Language, PersistentUrl, PersistentUrlError, RepositoryName
 from ibi.errors import ModifierOrderError
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.verbs import (
     COMPOSITIONS,
     GetLastEdition,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ibi.identifier.label import Label
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.verbs import GetLastEdition, GetMetadata, GetTranslation, Verb
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
@@ -105,16 +105,15 @@ def _in_best_language(
     """
     short = {each: related for each, related in candidates.items() if len(each.steps) <= step}
     steps = {each: each.steps[step] for each in candidates if len(each.steps) > step}
-    languages = {
+    languages = [
         each.language
         for each in steps.values()
         if isinstance(each, GetTranslation) and each.language is not None
-    }
+    ]
     wanted = (
         preference if verb.language is None else LanguagePreference((str(verb.language).lower(),))
     )
-    # RFC 4647, 3.4. If only the language of another country is offered, the archive has no better.
-    best = wanted.look_up(sorted(languages, key=str))
+    best = wanted.look_up(languages)
     if best is not None:
         in_best = GetTranslation(best)
         return short | {each: candidates[each] for each, at in steps.items() if at == in_best}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from ibi.errors import ResolverRequestError
 from ibi.identifier.label import Label, parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetTranslation, Verb
 from ibi.wire.requests import UrlRequest

@@ -74,10 +74,19 @@ TRANSLATIONS = MemoryAnswerSource(TRANSLATED, BRAZILIAN, IBERIAN)
 @pytest.mark.parametrize(
     ("modifiers", "relations"),
     [
-        ("+", [".translation(en)", ".translation(pt-BR)", ".translation(pt-PT)"]),
+        # Of two countries without a general one, the language alone leads to the first deposited.
+        (
+            "+",
+            [
+                ".translation(en)",
+                ".translation(pt)",
+                ".translation(pt-BR)",
+                ".translation(pt-PT)",
+            ],
+        ),
         ("+(pt-PT)", [".translation(pt-PT)"]),
-        ("+(pt)", [".translation(pt-BR)"]),  # of some country
-        ("+(pt-AO)", [".translation(pt-BR)"]),
+        ("+(pt)", [".translation(pt)"]),
+        ("+(pt-AO)", [".translation(pt)"]),
         ("+(en-US)", [".translation(en)"]),  # in general
         ("+(fr)", []),
     ],
@@ -95,6 +104,23 @@ def test_a_language_in_general_comes_before_that_of_some_country() -> None:
     )
     listed = asked(shelf, "+(pt-PT)")
     assert urls(listed) == {".translation(pt)": "2022/01.01.00.00/doc/a.pdf"}
+
+
+@pytest.mark.parametrize("modifiers", ["+(pt)", "+(pt-AO)", "+"])
+def test_of_two_countries_the_first_deposited_stands_for_the_language(modifiers: str) -> None:
+    first, second = ((PORTUGAL, forms(1)), (BR, forms(2)))
+    for translations in ((first, second), (second, first)):
+        item = replace(TRANSLATED, translations=translations)
+        listed = asked(MemoryAnswerSource(item, BRAZILIAN, IBERIAN), modifiers)
+        assert urls(listed)[".translation(pt)"] == "2021/01.01.00.00/doc/a.pdf"
+
+
+def test_a_country_alone_needs_no_general_language() -> None:
+    item = replace(TRANSLATED, translations=((BR, forms(1)),))
+    listed = asked(MemoryAnswerSource(item, BRAZILIAN), "+")
+    assert list(map(str, listed.related)) == [".translation(en)", ".translation(pt-BR)"]
+    listed = asked(MemoryAnswerSource(item, BRAZILIAN), "+(pt-PT)")
+    assert list(map(str, listed.related)) == [".translation(pt-BR)"]
 
 
 def test_an_item_without_a_language_is_its_own_translation_where_none_is_named() -> None:
@@ -119,6 +145,7 @@ def test_where_the_way_ends_elsewhere_the_last_item_known_is_named() -> None:
     listed = asked(MemoryAnswerSource(TRANSLATED, described, page), "+:")
     assert urls(listed) == {
         ".translation(en)": "",  # has no metadata
+        ".translation(pt)": "",  # is the next
         ".translation(pt-BR)": "",  # is elsewhere
         ".translation(pt-PT).metadata": "2024/01.01.00.00/doc/metadata",
     }
@@ -244,4 +271,4 @@ def test_a_service_that_runs_elsewhere_is_passed_through_the_archive() -> None:
 
 def test_the_relations_of_verbs_are_those_of_the_answer() -> None:
     found = relations_of(TRANSLATIONS, IDENTITY, TRANSLATED, read_modifiers("+(pt)!")[0])
-    assert list(map(str, found)) == [".translation(pt-BR).lastedition"]
+    assert list(map(str, found)) == [".translation(pt).lastedition"]

@@ -400,6 +400,13 @@ def test_translation_without_parameter(name: str) -> None:
     assert decision.served.related.url == expected
 
 
+@pytest.mark.parametrize("languages", ["pt", "pt-PT", "en;q=0.1,pt;q=0.9", "de,pt,en"])
+def test_a_translation_for_one_country_serves_all_readers_of_its_language(languages: str) -> None:
+    decision = decide(question("+", languages=languages), heard(translated(A, "fr", "pt-BR")))
+    assert isinstance(decision, Redirect)
+    assert decision.served.related.url == url_of(A, "pt-BR")
+
+
 def test_the_best_translation_may_be_elsewhere() -> None:
     answer = translated(A, "fr", elsewhere=("pt",))
     decision = decide(question("+", languages="pt,fr;q=0.5"), heard(answer))

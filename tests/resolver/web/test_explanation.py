@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.item import State
 from ibi.resolver.rules.decision import Why, decide
 from ibi.resolver.rules.evidence import Evidence

@@ -17,7 +17,7 @@ from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
 from ibi.resolver.ports.store import Challenge

@@ -9,7 +9,7 @@ from typing import Final
 
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.label import parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.identifier.label import parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType, State

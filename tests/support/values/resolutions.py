@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ibi.identifier.label import parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import State

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -9,6 +10,7 @@ from typing import Final, Protocol
 
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
+from ibi.identifier.language_preference import nearest
 from ibi.identifier.verbs import (
     COMPOSITIONS,
     GetLastEdition,
@@ -126,10 +128,9 @@ def _steps(
                 # A resolver that another archive led to a metadata item asks for its format here.
                 yield verb, RelatedItem(start.forms, item, name)
         case GetTranslation(language=wanted):
-            known = dict(item.translations)
-            for language in fitting(wanted, {item.language, *known}):
-                forms = known.get(language) if language is not None else None
-                # Its own language counts as a translation, unless the item says otherwise.
+            offered = offers(item)
+            for language in fitting(wanted, offered):
+                forms = offered[language]
                 other = forms and RelatedItem(forms, held(knowledge, forms), start.format)
                 yield GetTranslation(language), other or start
 
@@ -150,16 +151,33 @@ def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> Rela
     return reached
 
 
+def offers(item: Item) -> dict[Language | None, Forms | None]:
+    """Return the languages in which an item is offered, each with its labels; None is the item.
+
+    Its own language counts as a translation, unless the item says otherwise. The order is that of
+    the labels in time, so that the first deposited comes first. Where a language is offered for
+    several countries and not without one, the language alone leads to the first of them: pairs are
+    written in the order of their names, and a resolver could not see which one that is.
+    """
+    known: dict[Language | None, Forms | None] = {item.language: None, **dict(item.translations)}
+    ordered = sorted(known, key=lambda each: (known[each] or item.forms).label.instant)
+    offered = {language: known[language] for language in ordered}
+    countries = Counter(each.code for each in ordered if each is not None and each.country)
+    for language in ordered:
+        if language is not None and countries[language.code] > 1:
+            offered.setdefault(Language(language.code), offered[language])
+    return offered
+
+
 def fitting(
-    wanted: Language | None, offered: Collection[Language | None]
+    wanted: Language | None, offered: Iterable[Language | None]
 ) -> Sequence[Language | None]:
     """Return the languages of translations that match a verb; None is an unknown language.
 
     A verb without a parameter matches all: the resolver chooses. A verb with a parameter matches
-    the same tag, else the same language without a region, else the same language of some region.
+    the nearest.
     """
     if wanted is None:
         return sorted(offered, key=str)
-    same = [each for each in offered if each is not None and each.code == wanted.code]
-    # Sorted as text, a language without a region comes before the same language with one.
-    return [wanted] if wanted in same else sorted(same, key=str)[:1]
+    best = nearest(str(wanted), [each for each in offered if each is not None])
+    return [] if best is None else [best]

@@ -25,7 +25,7 @@ from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView
 from ibi.foundation.web.header_values import link
 from ibi.foundation.web.problems import Problem
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
 

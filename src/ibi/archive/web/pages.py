@@ -15,7 +15,7 @@ from ibi.archive.web.views import (
 )
 from ibi.foundation.pages.links import Links
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS

@@ -29,7 +29,7 @@ from ibi.errors import FileNameError, LabelError, LicenceError, PersistentUrlErr
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import SECURITY_POLICY, STYLE_SHEET, style_sheet
 from ibi.identifier.label import Label
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetMetadata, GetTranslation
 from ibi.metadata.formats import FORMATS

@@ -11,7 +11,7 @@ from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.archive.rules.access import MayRead, anyone
 from ibi.archive.rules.answer import Identity, answer
 from ibi.identifier.label import Label, longest_match
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import Item

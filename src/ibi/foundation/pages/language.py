@@ -15,7 +15,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from ibi.errors import LanguageError
-from ibi.identifier.language import Language, LanguagePreference
+from ibi.identifier.language import Language
+from ibi.identifier.language_preference import LanguagePreference
 
 ENGLISH: Final = Language("en")
 OFFERED: Final = (ENGLISH, Language("pt"), Language("pt", "BR"))

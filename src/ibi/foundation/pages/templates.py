@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from ibi.foundation.pages.formats import Formats
 from ibi.foundation.pages.language import CHOICES, page_language, translations
 from ibi.foundation.pages.links import Links
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from ibi.identifier.label import Label
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules.decision import Widen, decide

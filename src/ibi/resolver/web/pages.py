@@ -7,7 +7,7 @@ from typing import Final
 from ibi.errors import printable
 from ibi.foundation.pages.links import ResolverLinks
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.web.views import (
     ArchivesView,
     ChallengeView,

@@ -20,7 +20,7 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ArchiveState
 from ibi.resolver.registry.registry import Registry

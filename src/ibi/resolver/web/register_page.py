@@ -30,7 +30,7 @@ from ibi.foundation.web.problems import problem_of
 from ibi.foundation.web.request_body import body_of
 from ibi.foundation.web.routing import PathRoute
 from ibi.identifier.label import Label, parse
-from ibi.identifier.language import LanguagePreference
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge
