@@ -358,14 +358,14 @@ def test_example_7_12_criarparurl_for_a_list_of_files(path: str) -> None:
 
 
 def test_criarparurl_may_choose_by_the_address_of_the_user() -> None:
-    """By licence, the item or its metadata.
+    """By its readers, the item or its metadata.
 
     Section 7.2: "um Arquivo pode, por razão de licença de uso de um determinado item de
     informação, querer que uma URL persistente aponte para o item de informação ou para seus
     metadados, dependendo do IP do usuário."
     """
-    licensed = replace(FINAL_REPORT, readers=("150.163.0.0/16",))
-    shelf = MemoryAnswerSource(licensed, FINAL_REPORT_METADATA)
+    limited = replace(FINAL_REPORT, readers=("150.163.0.0/16",))
+    shelf = MemoryAnswerSource(limited, FINAL_REPORT_METADATA)
     inside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("150.163.2.175",)), "")
     assert inside == pairs(SHELF_16D, MTC_M16D, REPORT, "")
     outside = pairs(shelf, MTC_M16D, replace(REPORT, clients=("192.0.2.1",)), "")

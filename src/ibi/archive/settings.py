@@ -78,7 +78,7 @@ class ArchiveSettings:
     requests_a_second: int = 100
     """Requests a second to the API for one token, with bursts of five times as many."""
     trusted_proxies: list[str] = field(default_factory=list)
-    """Networks whose X-Forwarded-For is trusted: some licences depend on the client address."""
+    """Networks whose X-Forwarded-For is trusted: who may read may depend on the client address."""
     allowed_networks: list[str] = field(default_factory=list)
     """Private networks to whose archives this one may connect."""
     digest: bool = True

@@ -14,7 +14,7 @@
     ├── CheckCharacterError                a label and its check character do not match
     ├── AccessError                        the caller lacks a right
     │   ├── UnauthenticatedError           the token is missing or unknown
-    │   ├── LicenceError                   files that only other networks may read
+    │   ├── ReadersError                   files that only other networks may read
     │   └── ForbiddenError                 the token lacks a scope
     ├── KeyTextError (also a ValueError)   not a registration key or urlkey (004, Table 5.1)
     ├── MessageError (also a ValueError)   a request or answer of the protocol is not valid
@@ -67,7 +67,7 @@ The facts are fields of the error. Its class builds the message, once, so that a
 page and a problem document all print the same sentence.
 """
 
-from ibi.errors.access import AccessError, ForbiddenError, LicenceError, UnauthenticatedError
+from ibi.errors.access import AccessError, ForbiddenError, ReadersError, UnauthenticatedError
 from ibi.errors.archive import (
     ArchiveError,
     ArchiveRefusedError,
@@ -160,7 +160,6 @@ __all__ = [
     "LedgerRestoredError",
     "LedgerUnavailableError",
     "LegacyLabelError",
-    "LicenceError",
     "MailError",
     "MessageError",
     "MetadataError",
@@ -175,6 +174,7 @@ __all__ = [
     "PersistentUrlError",
     "PrefixHeldError",
     "ProofError",
+    "ReadersError",
     "ReadingError",
     "RegistrationKeyError",
     "RelationError",

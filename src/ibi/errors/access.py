@@ -1,4 +1,4 @@
-"""Errors of access: the caller lacks a token, a scope or a licence."""
+"""Errors of access: the caller lacks a token or a scope, or reads from a network that may not."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class UnauthenticatedError(AccessError):
         return "A valid token is needed: send it as 'Authorization: Bearer TOKEN'."
 
 
-class LicenceError(AccessError):
-    """The files of an item may be read only from the networks of its licensee.
+class ReadersError(AccessError):
+    """The files of an item may be read only from the networks of its readers.
 
     `described_at` is the address of its public page, empty if there is none.
     """
@@ -28,7 +28,7 @@ class LicenceError(AccessError):
         super().__init__(label, described_at)
 
     def __str__(self) -> str:
-        text = f"The files of {self.label} can be read from the network of its licensee only."
+        text = f"The files of {self.label} can be read from the networks of its readers only."
         page = f" Its description is public: {self.described_at}"
         return text + page if self.described_at else text
 

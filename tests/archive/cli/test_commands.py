@@ -812,7 +812,7 @@ COMMANDS = [
     *("edition", "translation", "delete", "link", "unlink", "links", "reserve", "reserved"),
     *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),
     *("export", "key", "import"),
-    *("stats", "history", "token", "token add", "token list", "token remove", "license"),
+    *("stats", "history", "token", "token add", "token list", "token remove", "readers"),
 ]
 
 

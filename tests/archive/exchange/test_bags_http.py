@@ -121,7 +121,7 @@ def test_what_is_the_original_here_is_refused_and_the_others_come(
     done(taker, "import", str(tmp_path / "bag"))
 
 
-def test_a_licensed_item_is_exported_by_who_has_a_token(
+def test_a_limited_item_is_exported_by_who_has_a_token(
     giver: ArchiveServer, taker: ArchiveServer, tmp_path: Path
 ) -> None:
     label = giver.deposit({"secret.txt": b"for some"}, readers=["10.0.0.0/8"])["rep"]
@@ -129,7 +129,7 @@ def test_a_licensed_item_is_exported_by_who_has_a_token(
     done(giver, "export", label, str(tmp_path / "bag"))
     done(taker, "import", str(tmp_path / "bag"))
     assert stored(taker, label) == {"secret.txt": b"for some"}
-    assert taker.get(f"/col/{label}/doc/secret.txt").status == 403  # the licence came too
+    assert taker.get(f"/col/{label}/doc/secret.txt").status == 403  # its readers came too
 
 
 def test_an_interrupted_export_is_gone_on_with(giver: ArchiveServer, tmp_path: Path) -> None:

@@ -106,11 +106,11 @@ def test_private_list_is_for_tokens(archive: ArchiveServer, source: HttpPeerArch
         knowing.close()
 
 
-def test_licensed_files_are_for_tokens(archive: ArchiveServer, source: HttpPeerArchive) -> None:
+def test_limited_files_are_for_tokens(archive: ArchiveServer, source: HttpPeerArchive) -> None:
     label = archive.deposit({"a": b"a"}, readers=["192.0.2.0/24"])["rep"]
     item, files = read_manifest(source.manifest(label))
     assert (item.readers, files) == (("192.0.2.0/24",), ())
-    with pytest.raises(ArchiveRefusedError, match="licensee"):
+    with pytest.raises(ArchiveRefusedError, match="its readers only"):
         read(source, label, "a")
     knowing = HttpPeerArchive(archive.address, LOOPBACK, archive.local_token)
     assert len(read_manifest(knowing.manifest(label))[1]) == 1

@@ -29,7 +29,7 @@ from tests.support.doubles.answer_source import KEY, MemoryAnswerSource, issue_k
 
 FORMS = Forms.of("arq.br/item/2020/01.01.00.00")
 PAGE = Forms.of("arq.br/item/2020/01.01.00.01")
-LICENSED = Item(
+LIMITED = Item(
     forms=FORMS,
     target="a.pdf",
     metadata=PAGE,
@@ -131,15 +131,15 @@ def test_there_is_a_bound_on_networks() -> None:
     ],
 )
 def test_who_may_read(address: str, expected: bool) -> None:  # noqa: FBT001
-    assert may_read(LICENSED, (address,)) == expected
-    assert reads_from(address)(LICENSED) == expected
-    everybodys = replace(LICENSED, readers=())
+    assert may_read(LIMITED, (address,)) == expected
+    assert reads_from(address)(LIMITED) == expected
+    everybodys = replace(LIMITED, readers=())
     assert may_read(everybodys, (address,))
     assert may_read(everybodys, ())
 
 
-def test_who_is_not_told_of_is_nobody_even_where_all_are_licensed() -> None:
-    every = replace(LICENSED, readers=("0.0.0.0/0", "::/0"))
+def test_who_is_not_told_of_is_nobody_even_where_all_may_read() -> None:
+    every = replace(LIMITED, readers=("0.0.0.0/0", "::/0"))
     assert may_read(every, (OUTSIDE,))
     assert may_read(every, ("2001:db8::1",))
     assert not may_read(every, ("0.0.0.0",))
@@ -154,7 +154,7 @@ def test_who_is_not_told_of_is_nobody_even_where_all_are_licensed() -> None:
         # The client and its proxy, as section 8.1 prints them.
         (("172.16.44.200", "150.163.68.1"), True),
         (("172.16.44.200", OUTSIDE), False),
-        # The proxy of a resolver that is in a licensed network is not the reader.
+        # The proxy of a resolver that is in a network of readers is not the reader.
         ((OUTSIDE, "150.163.68.1"), False),
         (("172.16.44.200", OUTSIDE, "150.163.68.1"), False),
         (("0.0.0.0", INSIDE), False),
@@ -164,20 +164,20 @@ def test_proxies_count_only_where_the_reader_cannot_be_told_apart(
     addresses: tuple[str, ...],
     expected: bool,  # noqa: FBT001
 ) -> None:
-    assert may_read(LICENSED, addresses) == expected
+    assert may_read(LIMITED, addresses) == expected
 
 
 def test_a_network_that_cannot_be_read_lets_nobody_in() -> None:
-    damaged = replace(LICENSED, readers=("10.0.0.0/8x", "everybody", "192.0.2.0/24"))
+    damaged = replace(LIMITED, readers=("10.0.0.0/8x", "everybody", "192.0.2.0/24"))
     assert not may_read(damaged, ("10.0.0.1",))
     assert may_read(damaged, ("192.0.2.1",))
-    assert not may_read(replace(LICENSED, readers=("",)), (INSIDE,))
+    assert not may_read(replace(LIMITED, readers=("",)), (INSIDE,))
 
 
 @given(st.ip_addresses(), st.lists(st.tuples(st.ip_addresses(), st.integers(0, 32)), max_size=5))
 def test_the_rule_is_that_of_networks(address: object, drawn: list[tuple[object, int]]) -> None:
     given = [ip_network(f"{each}/{bits}", strict=False) for each, bits in drawn]
-    item = replace(LICENSED, readers=networks([str(each) for each in given]))
+    item = replace(LIMITED, readers=networks([str(each) for each in given]))
     reader = ip_address(str(address))
     inside = any(reader in each for each in given if each.version == reader.version)
     assume(not (getattr(reader, "ipv4_mapped", None) or reader.is_unspecified))
@@ -187,7 +187,7 @@ def test_the_rule_is_that_of_networks(address: object, drawn: list[tuple[object,
 # Answers.
 
 IDENTITY = Identity("http://archive.example", Forms.of("arq.br/service/2020/01.01.00.00"))
-SHELF = MemoryAnswerSource(LICENSED, DESCRIBING, files={LICENSED: ["b.csv"]})
+SHELF = MemoryAnswerSource(LIMITED, DESCRIBING, files={LIMITED: ["b.csv"]})
 FOLDER = f"http://archive.example/col/{FORMS.label}/doc/"
 METADATA = f"http://archive.example/col/{PAGE.label}/doc/metadata"
 
@@ -224,9 +224,9 @@ def test_metadata_and_the_list_of_files_are_for_everybody(modifiers: str) -> Non
     assert not depends_on_reader(asked(INSIDE, modifiers), SHELF.find)
 
 
-def test_each_related_item_has_its_own_licence() -> None:
-    free = replace(LICENSED, forms=Forms.of("arq.br/item/2021/01.01.00.00"), readers=())
-    shelf = MemoryAnswerSource(replace(LICENSED, next_edition=free.forms), free, DESCRIBING)
+def test_each_related_item_has_its_own_readers() -> None:
+    free = replace(LIMITED, forms=Forms.of("arq.br/item/2021/01.01.00.00"), readers=())
+    shelf = MemoryAnswerSource(replace(LIMITED, next_edition=free.forms), free, DESCRIBING)
     request = UrlRequest((OUTSIDE,), FORMS.label, read_modifiers("!")[0])
     listed = answer(shelf, IDENTITY, request, issue_key)
     assert listed is not None
@@ -253,7 +253,7 @@ def test_whoever_knows_the_reader_better_decides() -> None:
 def test_an_item_of_which_nothing_is_said_is_offered_to_nobody_else() -> None:
     request = UrlRequest((OUTSIDE,), FORMS.label)
     listed = answer(
-        MemoryAnswerSource(replace(LICENSED, metadata=None)), IDENTITY, request, issue_key
+        MemoryAnswerSource(replace(LIMITED, metadata=None)), IDENTITY, request, issue_key
     )
     assert listed is not None
     assert listed.related == {}

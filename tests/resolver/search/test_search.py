@@ -377,9 +377,9 @@ def test_an_item_is_forgotten_when_its_claimants_change_and_at_no_other_time() -
     run_scene(work)
 
 
-# Licences: an archive may answer by the address of a reader.
+# Readers: an archive may answer by the address of a reader.
 
-LICENSED, OTHERS = ("150.163.2.0",), ("192.0.2.0",)
+INSIDER, OTHERS = ("150.163.2.0",), ("192.0.2.0",)
 
 
 def by_client(name: str, *, told: bool = True) -> Callable[[UrlRequest], Reply]:
@@ -388,7 +388,7 @@ def by_client(name: str, *, told: bool = True) -> Callable[[UrlRequest], Reply]:
     def answer(request: UrlRequest) -> Reply:
         heard = original(name)
         assert heard.listed is not None
-        if request.clients != LICENSED:
+        if request.clients != INSIDER:
             offered = heard.listed.related[Relation()]
             page = replace(offered, url=url_of(name, "page"), content=ContentType.METADATA)
             listed = replace(heard.listed, related={Relation(): page})
@@ -407,7 +407,7 @@ def test_who_joins_a_search_does_not_get_what_was_for_another() -> None:
     async def work(scene: SearchScene) -> None:
         scene.archives.sayings = {"a": by_client("a")}
         scene.archives.held = {"a"}
-        askers = [OTHERS, LICENSED, OTHERS, LICENSED, OTHERS]
+        askers = [OTHERS, INSIDER, OTHERS, INSIDER, OTHERS]
         readers = [
             asyncio.create_task(scene.resolving.resolve(question(), asker)) for asker in askers
         ]
@@ -446,7 +446,7 @@ def test_each_search_of_ones_own_is_paid_for() -> None:
         first = asyncio.create_task(scene.resolving.resolve(question(), OTHERS))
         await until(lambda: len(scene.archives.requests) == len(NAMES))
         second = asyncio.create_task(
-            scene.resolving.resolve(question(), LICENSED, charge=lambda: spent.append("one"))
+            scene.resolving.resolve(question(), INSIDER, charge=lambda: spent.append("one"))
         )
         scene.archives.free.set()
         await asyncio.gather(first, second)
@@ -466,16 +466,16 @@ def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  
         kept = memory.keep(found, HERE, memory.version, found.began)
         assert found.only_for == OTHERS
         assert memory.recall(question(), OTHERS, found.began) is kept
-        assert memory.recall(question(), LICENSED, found.began) is None
-        licensed = await scene.resolving.resolve(question(), LICENSED)
-        assert licensed.only_for == (LICENSED if told else ())
-        memory.keep(licensed, HERE, memory.version, licensed.began)
-        again = memory.recall(question(), LICENSED, licensed.began)
+        assert memory.recall(question(), INSIDER, found.began) is None
+        insider = await scene.resolving.resolve(question(), INSIDER)
+        assert insider.only_for == (INSIDER if told else ())
+        memory.keep(insider, HERE, memory.version, insider.began)
+        again = memory.recall(question(), INSIDER, insider.began)
         assert isinstance(again, CachedRedirect)
         assert again.url.endswith(b"doc")
         memory.forget(ITEM.label.canonical)
         assert memory.recall(question(), OTHERS, found.began) is None
-        assert memory.recall(question(), LICENSED, found.began) is None
+        assert memory.recall(question(), INSIDER, found.began) is None
 
     run_scene(work)
 

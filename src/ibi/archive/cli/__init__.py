@@ -13,7 +13,7 @@ _MODULES: Final = {
     "ibi.archive.cli.concede": ("concede",),
     "ibi.archive.cli.deposit": ("deposit", "revise"),
     "ibi.archive.cli.items": (
-        "list", "show", "files", "describe", "edition", "translation", "delete", "license",
+        "list", "show", "files", "describe", "edition", "translation", "delete", "readers",
     ),
     "ibi.archive.cli.administration": (
         "link", "unlink", "links", "reserve", "reserved", "token",

@@ -1,4 +1,4 @@
-"""`ibi archive show`, `describe`, `edition`, `translation`, `delete`, `license`: items."""
+"""`ibi archive show`, `describe`, `edition`, `translation`, `delete`, `readers`: items."""
 
 from __future__ import annotations
 
@@ -217,13 +217,13 @@ def delete(  # noqa: PLR0913  # one argument an option
     show(answer, f"deleted {answer['rep'] or answer['ibip']}", as_json=as_json)
 
 
-@click.command("license")
+@click.command("readers")
 @click.argument("items", metavar="IBI...", nargs=-1, required=True)
 @click.option("--network", "networks", multiple=True, metavar="N", help="10.0.0.0/8, 2001:db8::/32")
 @click.option("--everybody", is_flag=True, help="Allow all networks.")
 @archive_options
 @json_option
-def license_items(
+def readers(
     archive: RemoteArchive,
     items: tuple[str, ...],
     *,
@@ -235,14 +235,14 @@ def license_items(
 
     They replace all earlier networks of the items. The metadata of an item stay public.
 
-    Example: ibi archive license IBI --network 10.0.0.0/8 --network 2001:db8::/32
+    Example: ibi archive readers IBI --network 10.0.0.0/8 --network 2001:db8::/32
     """
     if bool(networks) == everybody:
         raise click.UsageError(
             "Say who may read them: --network N, as often as needed, or --everybody."
         )
-    readers = list(read_networks(networks))  # before the first item is changed
+    allowed = list(read_networks(networks))  # before the first item is changed
     for ibi in items:
-        item = archive.ask("PATCH", f"items/{quote(ibi, safe='')}", {"readers": readers})
+        item = archive.ask("PATCH", f"items/{quote(ibi, safe='')}", {"readers": allowed})
         label = item["rep"] or item["ibip"]
         show(item, f"{label}\t{' '.join(item.get('readers', [])) or 'everybody'}", as_json=as_json)

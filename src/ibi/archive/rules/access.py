@@ -39,7 +39,7 @@ _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 
 
 def networks(texts: Sequence[str]) -> tuple[str, ...]:
-    """Read the networks of a licence, each in its one spelling and once."""
+    """Read the networks of readers, each in its one spelling and once."""
     if len(texts) > MOST_NETWORKS:
         msg = f"{len(texts)} networks are too many for one item: {MOST_NETWORKS} are the most."
         raise ArchiveRequestError(msg)
@@ -75,16 +75,16 @@ def may_read(item: Item, addresses: Sequence[str]) -> bool:
     """Return whether a reader may read the files of an item.
 
     Addresses are the reader's, then those of the proxies on the way. They are checked in order:
-    the first one in a licensed network grants access; the first public one in no licensed network
+    the first one in a network of readers grants access; the first public one in none
     denies it, because the addresses after it belong to proxies and not to the reader.
     """
     if not item.readers:
         return True
-    licensed = _networks(item.readers)
+    allowed = _networks(item.readers)
     for address in map(_address, addresses):
         if address is None or address.is_unspecified:  # the address was not disclosed
             return False
-        if any(address in network for network in licensed):
+        if any(address in network for network in allowed):
             return True
         if not address.is_private:
             return False

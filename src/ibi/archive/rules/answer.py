@@ -232,8 +232,8 @@ def _related(
         return Related(reached.forms)
     url, content = _url(knowledge, identity, request, reached.format, item)
     if url and not request.file_list and not may_read(item):
-        # "A critério do Arquivo": the licence decides, by the IP address of the user, between the
-        # URL of the item and that of its metadata (004, 7.2, CriarParUrl).
+        # "A critério do Arquivo": the networks of its readers decide, by the IP address of the
+        # user, between the URL of the item and that of its metadata (004, 7.2, CriarParUrl).
         url, content = _page(knowledge, identity, item)
     if not url:
         return Related(reached.forms)

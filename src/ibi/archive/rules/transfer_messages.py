@@ -26,7 +26,7 @@ class TransferOffer:
     source: str
     """The address of the sender."""
     ticket: str
-    """A secret that lets the receiver read the item at the sender, whatever its licence."""
+    """A secret that lets the receiver read the item at the sender, whoever may read it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

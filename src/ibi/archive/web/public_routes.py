@@ -25,7 +25,7 @@ from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
-from ibi.errors import FileNameError, LabelError, LicenceError, PersistentUrlError, UnknownError
+from ibi.errors import FileNameError, LabelError, PersistentUrlError, ReadersError, UnknownError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import SECURITY_POLICY, STYLE_SHEET, style_sheet
 from ibi.identifier.label import Label
@@ -121,7 +121,7 @@ class PublicRoutes:
         pages: ItemPages,
         readers: ReaderAccess,
     ) -> None:
-        """Serve an archive; `readers` decides on access to the files of licensed items."""
+        """Serve an archive; `readers` decides on access to files."""
         self._archive = archive
         self._service = service
         self._urls = urls
@@ -191,7 +191,7 @@ class PublicRoutes:
         look = await self._look(lambda: self._archive.get_described(label))
         if "text/html" in request.headers.get("accept", ""):
             return self._pages.limited(look, request)
-        raise LicenceError(label.spelling, self._described_at(look.item))
+        raise ReadersError(label.spelling, self._described_at(look.item))
 
     def _described_at(self, item: Item) -> str:
         metadata = item.metadata
@@ -339,9 +339,9 @@ class PublicRoutes:
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
-        is_licensed = await self._look(lambda: self._urls.is_licensed(chosen))
+        is_limited = await self._look(lambda: self._urls.is_limited(chosen))
         url = with_pairs(chosen.url, wanted.passed_on)
-        return redirect(url, varies=varies, public=not is_licensed)
+        return redirect(url, varies=varies, public=not is_limited)
 
     async def _absent(self, found: UrlList, request: Request) -> Response:
         """Answer with a tombstone, or with the items from which the wanted one may be found."""

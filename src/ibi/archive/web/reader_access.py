@@ -1,4 +1,4 @@
-"""Access of readers to licensed items: by the address of the connection, or by a secret.
+"""Access to items whose readers are limited: by the address of the connection, or by a secret.
 
 No header about the address of a client is trusted, except that of a proxy that the administrator
 named (threats, row 16).

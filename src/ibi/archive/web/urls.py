@@ -106,8 +106,8 @@ class ArchiveUrls:
             return self.choose(further, again, preference, may_read)
         return choice.related if isinstance(choice, Served) else None
 
-    def is_licensed(self, related: Related) -> bool:
-        """Return whether the chosen item is licensed, so that other readers get another answer."""
+    def is_limited(self, related: Related) -> bool:
+        """Return whether the chosen item has limited readers: others get another answer."""
         forms = related.forms
         held = self.items.find(forms.label.canonical) if forms else None
         return held is not None and bool(held.item.readers)

@@ -17,7 +17,7 @@ UNKNOWN_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # archives get it instead of a
 _MAX_PROXIES: Final = 16
 _MAX_CACHED: Final = 256
 _BITS: Final = {4: 24, 6: 48}
-"""Bits of the network of a reader: as much of an address as the licence of an institution needs."""
+"""Bits of the network of a reader: as much of an address as limits by network need."""
 
 
 class ClientAddresses:

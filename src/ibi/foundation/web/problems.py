@@ -24,7 +24,6 @@ from ibi.errors import (
     KeyReusedError,
     KeyTextError,
     LedgerError,
-    LicenceError,
     MailError,
     MessageError,
     MinterClosedError,
@@ -34,6 +33,7 @@ from ibi.errors import (
     PersistentUrlError,
     PrefixHeldError,
     ProofError,
+    ReadersError,
     ReadingError,
     RegistrationKeyError,
     RequestError,
@@ -64,10 +64,10 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     ),
     (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", "The token is not for this"),
     (
-        LicenceError,
+        ReadersError,
         HTTPStatus.FORBIDDEN,
-        "not-licensed",
-        "The files of this item can be read from the network of its licensee only",
+        "limited-readers",
+        "The files of this item can be read from the networks of its readers only",
     ),
     (
         KeyReusedError,
@@ -172,7 +172,7 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         headers["Retry-After"] = str(retry_after)
     if status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
-    if isinstance(error, LicenceError):
+    if isinstance(error, ReadersError):
         headers["Vary"] = "Accept, Authorization"
     problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
     return problem, headers

@@ -23,17 +23,17 @@ from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
-LICENSED, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
-READERS: Final = [f"{LICENSED}/32", "150.163.0.0/16", "2001:db8:1::/48"]
+INSIDER, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
+READERS: Final = [f"{INSIDER}/32", "150.163.0.0/16", "2001:db8:1::/48"]
 INSIDE, OUTSIDE = "150.163.2.175", "8.8.8.8"
-SECRET: Final = b"what only licensees read"
+SECRET: Final = b"what only some may read"
 ETAG: Final = f'"{hashlib.sha256(SECRET).hexdigest()}"'
-ONLY: Final = "can be read from the network of its licensee only"
+ONLY: Final = "can be read from the networks of its readers only"
 
 
 @dataclass(frozen=True)
 class Holding:
-    """An archive behind a proxy, and an item of it that is licensed."""
+    """An archive behind a proxy, and an item of it whose readers are limited."""
 
     archive: ArchiveServer
     item: dict[str, Any]
@@ -65,14 +65,14 @@ def holding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holding]:
 
 
 def test_whoever_is_in_a_network_reads_the_files(holding: Holding) -> None:
-    answer = holding.get(LICENSED)
+    answer = holding.get(INSIDER)
     assert (answer.status, answer.body) == (200, SECRET)
     assert answer.headers["etag"] == ETAG
     assert "private" in answer.headers["cache-control"]
     assert "public" not in answer.headers["cache-control"]
-    assert holding.get(LICENSED, method="HEAD").status == 200
-    assert holding.get(LICENSED, Range="bytes=5-8").body == SECRET[5:9]
-    assert holding.get(LICENSED, If_None_Match=ETAG).status == 304
+    assert holding.get(INSIDER, method="HEAD").status == 200
+    assert holding.get(INSIDER, Range="bytes=5-8").body == SECRET[5:9]
+    assert holding.get(INSIDER, If_None_Match=ETAG).status == 304
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_whoever_is_in_a_network_reads_the_files(holding: Holding) -> None:
         {"If_None_Match": ETAG},
         {"If_Match": '"other"'},
         {"If_Modified_Since": "Fri, 01 Jan 2038 00:00:00 GMT"},
-        {"X_Forwarded_For": LICENSED},
+        {"X_Forwarded_For": INSIDER},
         {"Authorization": "Bearer ibi_wrong"},
         {"Authorization": "Basic aWJpOmliaQ=="},
     ],
@@ -105,12 +105,12 @@ def test_others_get_no_byte_and_no_sign_of_it(
 
 def test_others_are_told_why_as_a_problem_and_as_a_page(holding: Holding) -> None:
     problem = holding.get(STRANGER).json()
-    assert problem["type"] == "urn:ibi:problem:not-licensed"
+    assert problem["type"] == "urn:ibi:problem:limited-readers"
     assert ONLY in problem["title"]
     assert f"{holding.archive.address}/{holding.item['metadata']['ibip']}" in problem["detail"]
     for language, words in (
-        ("en", "can be read from the network of its licensee only"),
-        ("pt-BR", "só podem ser lidos a partir da rede do seu licenciado"),
+        ("en", "can be read from the networks of its readers only"),
+        ("pt-BR", "só podem ser lidos a partir das redes dos seus leitores"),
     ):
         page = holding.get(STRANGER, Accept=HTML, Accept_Language=language)
         assert (page.status, page.headers["cache-control"]) == (403, "no-store")
@@ -125,13 +125,13 @@ def test_nobody_learns_which_files_there_are_by_asking(holding: Holding) -> None
     there = holding.get(STRANGER, holding.item["url"].replace("a.txt", "b/c.txt"))
     absent = holding.get(STRANGER, holding.item["url"].replace("a.txt", "d.txt"))
     assert (there.status, there.json()) == (absent.status, absent.json())
-    assert holding.get(LICENSED, holding.item["url"].replace("a.txt", "d.txt")).status == 404
+    assert holding.get(INSIDER, holding.item["url"].replace("a.txt", "d.txt")).status == 404
 
 
 @pytest.mark.parametrize(
     ("forwarded", "status"),
     [
-        (LICENSED, 200),
+        (INSIDER, 200),
         (INSIDE, 200),
         ("2001:db8:1:2::3", 200),
         (f"::ffff:{INSIDE}", 200),
@@ -164,20 +164,20 @@ def test_a_token_reads_the_files_from_wherever_it_comes(holding: Holding, scope:
 def test_a_persistent_url_leads_each_reader_where_he_may_read(holding: Holding) -> None:
     for path in (f"/{holding.item['ibip']}", f"/{holding.item['rep']}/b/c.txt"):
         for _ in range(2):
-            inside, outside = holding.get(LICENSED, path), holding.get(STRANGER, path)
+            inside, outside = holding.get(INSIDER, path), holding.get(STRANGER, path)
             assert inside.headers["location"].startswith(holding.item["url"].removesuffix("a.txt"))
             assert outside.headers["location"] == holding.metadata
             for answer in (inside, outside):
                 assert answer.headers["cache-control"] == "private, no-store"
     folder = f"/col/{holding.item['rep']}/doc/"
-    assert holding.get(LICENSED, folder).headers["location"] == holding.item["url"]
+    assert holding.get(INSIDER, folder).headers["location"] == holding.item["url"]
     assert holding.get(STRANGER, folder).headers["location"] == holding.metadata
     behind = holding.get(PROXY, f"/{holding.item['ibip']}", X_Forwarded_For=INSIDE)
     assert behind.headers["location"] == holding.item["url"]
 
 
 def test_what_describes_an_item_is_for_everybody(holding: Holding) -> None:
-    limited = b"The files can be read from the network of the licensee only."
+    limited = b"The files can be read from the networks of the readers only."
     for path in (
         holding.metadata,
         f"/displaydoccontent.cgi/{holding.item['ibip']}?displaytype=FileList",
@@ -198,7 +198,7 @@ def test_items_for_everybody_do_not_say_that_they_are_limited(holding: Holding) 
     assert holding.get(STRANGER, item["url"]).body == b"free"
     assert "public" in holding.get(STRANGER, item["url"]).headers["cache-control"]
     page = holding.get(STRANGER, f"/col/{item['metadata']['rep']}/doc/metadata", Accept=HTML)
-    assert b"licensee" not in page.body
+    assert b"of the readers only" not in page.body
     assert "readers" not in item
     # Whoever brings a token that is no longer good reads what everybody reads.
     assert holding.get(STRANGER, item["url"], Authorization="Bearer ibi_gone").status == 200
@@ -281,7 +281,7 @@ def test_accesses_are_counted_whatever_was_chosen(
 # The API and the command.
 
 
-def test_the_api_sets_and_takes_away_a_licence(holding: Holding) -> None:
+def test_the_api_sets_and_takes_away_readers(holding: Holding) -> None:
     archive = holding.archive
     label = archive.deposit({"a.txt": b"a"})["rep"]
     answer = archive.api(
@@ -296,15 +296,15 @@ def test_the_api_sets_and_takes_away_a_licence(holding: Holding) -> None:
         limited = {"readers": [f"{STRANGER}/32"]}
         assert archive.api("PATCH", f"items/{label}", limited).status == 200
         assert holding.get(STRANGER, url).status == 200
-        assert holding.get(LICENSED, url).status == 403
+        assert holding.get(INSIDER, url).status == 403
         assert archive.api("PATCH", f"items/{label}", {"readers": everybody}).status == 200
-        assert holding.get(LICENSED, url).status == 200
+        assert holding.get(INSIDER, url).status == 200
 
 
 @pytest.mark.parametrize(
     "readers", [["campus"], ["10.1.2.3/8"], ["10.0.0.0/8", ""], ["10.0.0.0/8"] * 1001]
 )
-def test_what_is_no_licence_is_refused_and_changes_nothing(
+def test_what_is_no_network_is_refused_and_changes_nothing(
     holding: Holding, readers: list[str]
 ) -> None:
     archive, label = holding.archive, holding.item["rep"]
@@ -314,7 +314,7 @@ def test_what_is_no_licence_is_refused_and_changes_nothing(
     assert archive.api("POST", "deposits", wanted).status == 400
 
 
-def test_what_has_no_files_here_has_no_licence(holding: Holding) -> None:
+def test_what_has_no_files_here_has_no_readers(holding: Holding) -> None:
     archive = holding.archive
     service = archive.deposit(service="http://elsewhere.example/run")
     changed = archive.api("PATCH", f"items/{service['rep']}", {"readers": READERS})
@@ -331,7 +331,7 @@ def on(archive: ArchiveServer, command: str, *arguments: str) -> Done:
     return Shell(archive.folder).call("archive", command, *arguments, "--data", str(archive.data))
 
 
-def test_the_command_sets_and_takes_away_licences(holding: Holding, tmp_path: Path) -> None:
+def test_the_command_sets_and_takes_away_readers(holding: Holding, tmp_path: Path) -> None:
     archive = holding.archive
     (tmp_path / "a.txt").write_bytes(b"a")
     deposited = on(
@@ -340,15 +340,15 @@ def test_the_command_sets_and_takes_away_licences(holding: Holding, tmp_path: Pa
     one = deposited.stdout.split("\t")[0]
     assert archive.item(one)["readers"] == ["10.0.0.0/8"]
     two = archive.deposit({"a.txt": b"a"})["rep"]
-    done = on(archive, "license", one, two, "--network", LICENSED, "--network", "2001:db8::/32")
+    done = on(archive, "readers", one, two, "--network", INSIDER, "--network", "2001:db8::/32")
     assert done.stdout.splitlines() == [
-        f"{label}\t{LICENSED}/32 2001:db8::/32" for label in (one, two)
+        f"{label}\t{INSIDER}/32 2001:db8::/32" for label in (one, two)
     ]
-    assert LICENSED in on(archive, "show", one).stdout
-    done = on(archive, "license", one, "--everybody")
+    assert INSIDER in on(archive, "show", one).stdout
+    done = on(archive, "readers", one, "--everybody")
     assert done.stdout == f"{one}\teverybody\n"
     assert "readers" not in archive.item(one)
-    shown = on(archive, "license", two, "--network", "10.0.0.0/8", "--json")
+    shown = on(archive, "readers", two, "--network", "10.0.0.0/8", "--json")
     assert json.loads(shown.stdout)["readers"] == ["10.0.0.0/8"]
     history = archive.api("GET", f"history?item={two}").json()["history"]
     assert history[-1]["detail"] == {"readers": ["10.0.0.0/8"]}
@@ -358,7 +358,7 @@ def test_the_command_sets_and_takes_away_licences(holding: Holding, tmp_path: Pa
     "options", [(), ("--everybody", "--network", "10.0.0.0/8"), ("--network", "campus")]
 )
 def test_the_command_wants_to_know_who(holding: Holding, options: tuple[str, ...]) -> None:
-    done = on(holding.archive, "license", holding.item["rep"], *options)
+    done = on(holding.archive, "readers", holding.item["rep"], *options)
     assert done.returncode != 0
     assert done.stderr
     assert holding.archive.item(holding.item["rep"])["readers"] == READERS

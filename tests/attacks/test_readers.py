@@ -1,9 +1,9 @@
-"""Threats, row 16: a false client IP to get a licensed file.
+"""Threats, row 16: a false client IP to get a limited file.
 
-A stranger says in every way that there is that he reads from the licensed network: by headers, by
-the protocol's own parameter, in odd spellings of the address and odd forms of the request, and by
-way of a proxy that is believed. No byte of the file stands anywhere else, so that one is enough to
-see that it was served.
+A stranger says in every way that there is that he reads from a network of its readers: by headers,
+by the protocol's own parameter, in odd spellings of the address and odd forms of the request, and
+by way of a proxy that is believed. No byte of the file stands anywhere else, so that one is enough
+to see that it was served.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.servers.attacked_archive import attacked
 from tests.support.waiting import PATIENCE
 
 COUNT: Final = 1_000 if FULL else 100
-LICENSED, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
+INSIDER, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
 OUTSIDE: Final = "8.8.8.8"
 
 # Bytes that no text in UTF-8 has.
@@ -51,22 +51,22 @@ ClientAddresses.reader = told
 """
 
 SPELLINGS: Final = (
-    LICENSED,
-    f" {LICENSED} ",
-    f"\t{LICENSED}",
-    f'"{LICENSED}"',
-    f"[{LICENSED}]",
-    f"{LICENSED}:80",
-    f"{LICENSED}/32",
-    f"::ffff:{LICENSED}",
-    f"[::ffff:{LICENSED}]",
-    f'"[::ffff:{LICENSED}]:80"',
+    INSIDER,
+    f" {INSIDER} ",
+    f"\t{INSIDER}",
+    f'"{INSIDER}"',
+    f"[{INSIDER}]",
+    f"{INSIDER}:80",
+    f"{INSIDER}/32",
+    f"::ffff:{INSIDER}",
+    f"[::ffff:{INSIDER}]",
+    f'"[::ffff:{INSIDER}]:80"',
     "::ffff:7f00:2",
     "0:0:0:0:0:ffff:7f00:0002",
-    f"::{LICENSED}",
-    f"64:ff9b::{LICENSED}",
+    f"::{INSIDER}",
+    f"64:ff9b::{INSIDER}",
     "2002:7f00:2::",
-    f"::ffff:{LICENSED}%lo",
+    f"::ffff:{INSIDER}%lo",
     "127.0.0.02",
     "127.000.000.002",
     "0177.0.0.2",
@@ -77,17 +77,17 @@ SPELLINGS: Final = (
     "127.0.2",
     "１２７.0.0.2",
     "127%2e0%2e0%2e2",
-    f"{LICENSED}\x00",
-    f"{LICENSED}.",
+    f"{INSIDER}\x00",
+    f"{INSIDER}.",
     "localhost",
-    f"{LICENSED}, {STRANGER}",
-    f"{STRANGER}, {LICENSED}",
-    f"{LICENSED},{LICENSED},{LICENSED}",
-    f"{LICENSED}, {PROXY}",
-    f"unknown, {LICENSED}",
-    f",{LICENSED},",
-    ", ".join([LICENSED] * 200),
-    f"{OUTSIDE} {LICENSED}",
+    f"{INSIDER}, {STRANGER}",
+    f"{STRANGER}, {INSIDER}",
+    f"{INSIDER},{INSIDER},{INSIDER}",
+    f"{INSIDER}, {PROXY}",
+    f"unknown, {INSIDER}",
+    f",{INSIDER},",
+    ", ".join([INSIDER] * 200),
+    f"{OUTSIDE} {INSIDER}",
 )
 NAMES: Final = (
     *("X-Forwarded-For", "x-forwarded-for", "X-FORWARDED-FOR", "X_Forwarded_For", "X-Forwarded"),
@@ -151,10 +151,10 @@ class Form:
 
 def targets() -> Iterator[str]:
     """Write the address of the file in all ways."""
-    parameter = f"clientinformation.ipaddress={LICENSED}"
+    parameter = f"clientinformation.ipaddress={INSIDER}"
     yield from ("{}", "{}?", "{}?choice=", "{}?choice=oai_dc", "{}?lang=pt", "{}?" + parameter)
-    yield from (f"{{}}?ip={LICENSED}&x-forwarded-for={LICENSED}", "http://{host}{}", "//{host}{}")
-    yield from (f"http://{LICENSED}{{}}", f"http://{LICENSED}:80@{{host}}{{}}", "HTTP://{host}{}")
+    yield from (f"{{}}?ip={INSIDER}&x-forwarded-for={INSIDER}", "http://{host}{}", "//{host}{}")
+    yield from (f"http://{INSIDER}{{}}", f"http://{INSIDER}:80@{{host}}{{}}", "HTTP://{host}{}")
     yield from ("/{}", "//{}", "/.{}", "/./{}", "/x/..{}", "{}/", "{}.", "{}/.", "{}/../a.bin")
     yield from ("{}%00", "{};x", "{};jsessionid=1", "{}#x", "{}%20", "{}%2e", "{}\\")
     yield from ("/%63%6f%6c/../{}", "/col//{label}/doc/a.bin", "/col/{label}/doc/a.bin")
@@ -178,17 +178,17 @@ def targets() -> Iterator[str]:
 
 
 def spoofs() -> Iterator[tuple[str, ...]]:
-    """Write header lines that name the licensed address."""
+    """Write header lines that name the address of a reader."""
     for name, (number, spelling) in itertools.product(NAMES, enumerate(SPELLINGS)):
         template = TEMPLATES[number % len(TEMPLATES)] if name not in NAMES[:4] else "{}"
         value = template.replace("{}", spelling)
         yield (f"{name}: {value}",)
     for name in NAMES[:8]:
-        yield f"{name}: {LICENSED}", f"{name}: {STRANGER}"
-        yield f"{name}: {STRANGER}", f"{name}: {LICENSED}"
-        yield (f"{name}: {STRANGER},\r\n {LICENSED}",)  # a line that is folded
-        yield (f"{name} : {LICENSED}",)
-        yield tuple(f"{each}: {LICENSED}" for each in NAMES)
+        yield f"{name}: {INSIDER}", f"{name}: {STRANGER}"
+        yield f"{name}: {STRANGER}", f"{name}: {INSIDER}"
+        yield (f"{name}: {STRANGER},\r\n {INSIDER}",)  # a line that is folded
+        yield (f"{name} : {INSIDER}",)
+        yield tuple(f"{each}: {INSIDER}" for each in NAMES)
 
 
 def forms() -> list[Form]:
@@ -197,17 +197,17 @@ def forms() -> list[Form]:
     named, places = list(spoofs()), list(targets())
     drawn.shuffle(named)
     found = [Form(target="{}", headers=spoof) for spoof in named[:300]]
-    found += [Form(target=place, headers=(f"X-Forwarded-For: {LICENSED}",)) for place in places]
+    found += [Form(target=place, headers=(f"X-Forwarded-For: {INSIDER}",)) for place in places]
     for method, version in itertools.product(
         ("GET", "HEAD", "OPTIONS", "POST", "PUT", "TRACE", "PROPFIND", "get", "CONNECT"),
         ("1.1", "1.0", "0.9", "2.0"),
     ):
-        headers = (f"X-Forwarded-For: {LICENSED}", f"Forwarded: for={LICENSED}")
+        headers = (f"X-Forwarded-For: {INSIDER}", f"Forwarded: for={INSIDER}")
         found.append(Form(method=method, target="{}", version=version, headers=headers))
     for before in (
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-        f"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {LICENSED}\r\n\r\n".encode(),
-        f"PROXY TCP4 {LICENSED} {STRANGER} 56324 80\r\n".encode(),
+        f"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {INSIDER}\r\n\r\n".encode(),
+        f"PROXY TCP4 {INSIDER} {STRANGER} 56324 80\r\n".encode(),
         b"\r\n\r\nQUIT\n!\x11\x00\x0c\x7f\x00\x00\x02\x7f\x00\x00\x01\x30\x39\x00\x50",
         b"\r\n\r\n",
     ):
@@ -247,7 +247,7 @@ def sent(archive: ArchiveServer, source: str, octets: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def licensed(
+def limited(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[ArchiveServer, dict[str, Any]]]:
     archive = ArchiveServer(tmp_path_factory.mktemp("archive"))
@@ -257,7 +257,7 @@ def licensed(
 
 
 def deposited(archive: ArchiveServer) -> dict[str, Any]:
-    return archive.deposit({"a.bin": SECRET}, readers=[f"{LICENSED}/32"])
+    return archive.deposit({"a.bin": SECRET}, readers=[f"{INSIDER}/32"])
 
 
 def served(answer: bytes) -> bool:
@@ -265,10 +265,10 @@ def served(answer: bytes) -> bool:
     return any(sign in answer for sign in SIGNS)
 
 
-def test_no_false_address_gets_a_licensed_file(
-    licensed: tuple[ArchiveServer, dict[str, Any]],
+def test_no_false_address_gets_a_limited_file(
+    limited: tuple[ArchiveServer, dict[str, Any]],
 ) -> None:
-    archive, item = licensed
+    archive, item = limited
     wanted = forms()[:COUNT]
     assert len(set(wanted)) == COUNT
     answers = {form: sent(archive, form.source, form.written(archive, item)) for form in wanted}
@@ -277,14 +277,14 @@ def test_no_false_address_gets_a_licensed_file(
     assert len(refused) > COUNT / 2
     assert all(answers.values())
     # Who is there reads it all the while.
-    assert read_from(LICENSED, archive.address, item["url"]).body == SECRET
+    assert read_from(INSIDER, archive.address, item["url"]).body == SECRET
     assert "unforeseen" not in archive.log()
 
 
 def test_what_the_protocol_is_told_only_chooses_a_page(
-    licensed: tuple[ArchiveServer, dict[str, Any]],
+    limited: tuple[ArchiveServer, dict[str, Any]],
 ) -> None:
-    archive, item = licensed
+    archive, item = limited
     for spelling in SPELLINGS if FULL else SPELLINGS[:3]:
         query = (
             "servicesubject=urlRequest&parsedibiurl.ibi="
@@ -293,14 +293,14 @@ def test_what_the_protocol_is_told_only_chooses_a_page(
         )
         answer = read_from(STRANGER, archive.address, f"/{archive.service}?{query}")
         assert not served(answer.body)
-    # By the true address of a licensee the URL is that of the file, and leads a stranger nowhere.
+    # By the true address of a reader the URL is that of the file, and leads a stranger nowhere.
     assert (
         item["url"].encode()
         in read_from(
             STRANGER,
             archive.address,
             f"/{archive.service}?servicesubject=urlRequest&parsedibiurl.ibi={item['ibip']}"
-            f"&clientinformation.ipaddress={LICENSED}",
+            f"&clientinformation.ipaddress={INSIDER}",
         ).body
     )
     assert read_from(STRANGER, archive.address, item["url"]).status == 403
