@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,10 +17,12 @@ from ibi.errors import (
     IbiError,
     LabelError,
     LanguageError,
+    NotHeldError,
     StateError,
     UnknownError,
 )
 from ibi.identifier.label import parse
+from ibi.identifier.language import Language
 from ibi.model.change import ItemChange
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
@@ -79,8 +82,38 @@ def test_an_item_has_one_next_edition_and_it_is_said_before_files_are_sent(
 
 
 def test_an_edition_of_what_is_held_elsewhere_knows_it(small: SmallArchive) -> None:
-    label = small.label(edition_of=ELSEWHERE)
+    with unchanged(small), pytest.raises(NotHeldError, match="linked to no resolver"):
+        small.open({}, edition_of=ELSEWHERE)
+    label = small.label(edition_of=ELSEWHERE, unchecked=True)
     assert item(small, label).previous_edition == Forms.of(ELSEWHERE)
+
+
+def test_a_translation_of_what_is_held_elsewhere_needs_its_language(small: SmallArchive) -> None:
+    wanted: dict[str, Any] = {"language": "pt", "translation_of": ELSEWHERE}
+    with unchanged(small), pytest.raises(NotHeldError):
+        small.open({}, **wanted)
+    with unchanged(small), pytest.raises(StateError, match="--translated-from"):
+        small.open({}, **wanted, unchecked=True)
+    with unchanged(small), pytest.raises(StateError, match="is in pt itself"):
+        small.open({}, **wanted, translated_from="pt", unchecked=True)
+    with unchanged(small), pytest.raises(ArchiveRequestError, match="of which item"):
+        small.open({}, translated_from="en")
+    label = small.label(**wanted, translated_from="en", unchecked=True)
+    assert item(small, label).translations == ((Language.parse("en"), Forms.of(ELSEWHERE)),)
+
+
+def test_a_slip_of_the_pen_is_told_with_the_label_that_is_here(small: SmallArchive) -> None:
+    label = small.label()
+    rep, ibip = (str(each) for each in item(small, label).forms)
+    for slip, meant in (
+        (rep[:-1] + ("4" if rep[-1] != "4" else "6"), rep),
+        (rep.replace("archive", "arhcive"), rep),
+        (rep.replace("archive", "archives"), rep),
+        (ibip[:-1] + ("4" if ibip[-1] != "4" else "6"), ibip),
+    ):
+        with unchanged(small), pytest.raises(NotHeldError, match="Did you mean") as refused:
+            small.open({}, edition_of=slip)
+        assert meant in refused.value.suggestions
 
 
 def test_editions_are_amended_on_both_sides(small: SmallArchive) -> None:

@@ -28,7 +28,9 @@
     │   ├── ChecksumError (also a ValueError)   the bytes received differ from the bytes sent
     │   ├── TooLargeError                  the content exceeds a limit of the archive
     │   ├── UnknownError                   the archive has no such item, file or deposit
+    │   │   └── NotHeldError               no archive that is known has the item either
     │   ├── StateError                     the state of an item or deposit forbids the operation
+    │   │   ├── HeldElsewhereError         another archive has the item with this label
     │   │   ├── InProgressError            another operation on the same object is in progress
     │   │   └── DeletedError               the item was deleted
     │   ├── TooManyRequestsError           a client exceeds its rate limit
@@ -77,9 +79,11 @@ from ibi.errors.archive import (
     ChecksumError,
     DeletedError,
     FileNameError,
+    HeldElsewhereError,
     InProgressError,
     InstanceHeldError,
     MetadataError,
+    NotHeldError,
     StateError,
     StorageError,
     StorageFullError,
@@ -148,6 +152,7 @@ __all__ = [
     "DeletedError",
     "FileNameError",
     "ForbiddenError",
+    "HeldElsewhereError",
     "IbiError",
     "IbipError",
     "InProgressError",
@@ -168,6 +173,7 @@ __all__ = [
     "MintingError",
     "MintingRequestError",
     "ModifierOrderError",
+    "NotHeldError",
     "NotOnRecordError",
     "OverloadError",
     "PairListError",

@@ -73,8 +73,40 @@ class UnknownError(ArchiveError):
         return f"There is no {self.thing} {shown(self.name)} in this archive."
 
 
+class NotHeldError(UnknownError):
+    """Neither this archive nor, as far as its resolvers know, another one has the item.
+
+    `reason` says what is known instead; `suggestions` are labels of items that exist.
+    """
+
+    def __init__(self, name: str, reason: str, suggestions: tuple[str, ...] = ()) -> None:
+        self.reason, self.suggestions = reason, suggestions
+        super().__init__("item", name)
+        self.args = (name, reason, suggestions)
+
+    def __str__(self) -> str:
+        sentence = f"There is no item {shown(self.name)}: {self.reason}."
+        if self.suggestions:
+            sentence += f" Did you mean {' or '.join(self.suggestions)}?"
+        return f"{sentence} If the label is right nevertheless, insist with --unchecked."
+
+
 class StateError(ArchiveError):
     """The state of an item or deposit forbids the operation."""
+
+
+class HeldElsewhereError(StateError):
+    """Another archive has the item with this label, or had it until it was deleted there."""
+
+    def __init__(self, label: str, service: str, address: str, state: str) -> None:
+        self.label, self.service, self.address, self.state = label, service, address, state
+        super().__init__(label, service, address, state)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label} is held by another archive: {self.state} at {self.address} "
+            f"(archive {self.service})."
+        )
 
 
 class InProgressError(StateError):

@@ -25,6 +25,15 @@ def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
     return click.option("--unpack", is_flag=True, help="Unpack zip and tar files.")(command)
 
 
+_RELAYED = (
+    "language",
+    "service",
+    "label",
+    "edition_of",
+    "translation_of",
+    "translated_from",
+)
+"""Options that are fields of the request, under the same name."""
 _EXAMPLES = """\b
 Examples:
   ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
@@ -50,6 +59,10 @@ Examples:
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
+@click.option("--translated-from", default="", metavar="xx[-XX]", help="The language of that item.")
+@click.option(
+    "--unchecked", is_flag=True, help="Accept an item to be related to that is not known."
+)
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
 @click.option(
     "--network", "networks", multiple=True, metavar="N", help="A network that may read the files."
@@ -66,6 +79,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
     names: tuple[str, ...],
     private_list: bool,
     networks: tuple[str, ...],
+    unchecked: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
 ) -> None:
@@ -80,10 +94,8 @@ def deposit(  # noqa: PLR0913  # one argument an option
         "further_names": list(names),
         "list_public": not private_list,
         "readers": list(networks),
-        **{
-            name: options[name]
-            for name in ("language", "service", "label", "edition_of", "translation_of")
-        },
+        **({"unchecked": True} if unchecked else {}),
+        **{name: options[name] for name in _RELAYED},
     }
     answer = _send(archive, wanted, sources, unpack=unpack)
     facts = _facts(archive, answer) if as_json else {}

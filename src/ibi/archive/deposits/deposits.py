@@ -18,8 +18,10 @@ import msgspec
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.pull import is_pull
 from ibi.archive.deposits.unpack import Unpacking, unpack
+from ibi.archive.holder_check import HolderCheck, unknown_language
 from ibi.archive.ports.catalogue import Deposit, StoredItem
 from ibi.archive.ports.file_store import Sink, Staged
+from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.rules import editions, item_transitions, translations
 from ibi.archive.rules.deposit_request import DepositRequest, NewItem, Revision, read, target_of
 from ibi.archive.rules.file_path import FilePaths, check_path
@@ -27,6 +29,7 @@ from ibi.archive.rules.incoming_item import is_import
 from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
+from ibi.identifier.language import Language
 from ibi.model.change import ItemChange
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item
@@ -40,9 +43,17 @@ LIFE: Final = 7 * DAY
 class Deposits:
     """The deposits of one archive."""
 
-    def __init__(self, archive: Archive, unpacking: Unpacking) -> None:
-        """Deposit into an archive; `unpacking` extracts zip and tar files."""
+    def __init__(
+        self, archive: Archive, unpacking: Unpacking, holders: HolderCheck | None = None
+    ) -> None:
+        """Deposit into an archive; `unpacking` extracts zip and tar files.
+
+        `holders` knows the items of other archives; without it, none are known.
+        """
         self._archive = archive
+        self._holders = holders or HolderCheck(
+            archive.catalogue.items, NoResolvers(), archive.clock
+        )
         self._unpacking = unpacking
         self._deposits = archive.catalogue.deposits
         self._items = archive.catalogue.items
@@ -52,7 +63,10 @@ class Deposits:
 
     def open(self, request: DepositRequest, who: str) -> Deposit:
         """Open a deposit; raise now if its request cannot be fulfilled."""
-        self._check(read(request))
+        wanted = read(request)
+        self._check(wanted)
+        if isinstance(wanted, NewItem):
+            request = self._checked_elsewhere(request, wanted)
         deposit = Deposit(
             uuid.uuid4().hex,
             self._archive.clock.wall(),
@@ -61,6 +75,25 @@ class Deposits:
         )
         self._deposits.open(deposit)
         return deposit
+
+    def _checked_elsewhere(self, request: DepositRequest, wanted: NewItem) -> DepositRequest:
+        """Check what linked resolvers know; return the request with what was learned."""
+        for name in wanted.further_names:
+            self._holders.check_name(name)
+        if wanted.edition_of is not None and not wanted.unchecked:
+            self._holders.check_exists(wanted.edition_of)
+        translated = wanted.translation_of
+        if translated is None or self._items.find(translated.canonical) is not None:
+            return request
+        if wanted.translated_from is None:
+            if wanted.unchecked:
+                raise unknown_language(translated)
+            language = self._holders.language_elsewhere(translated)
+            _check_languages(wanted, language)
+            return msgspec.structs.replace(request, translated_from=str(language))
+        if not wanted.unchecked:
+            self._holders.check_exists(translated)
+        return request
 
     def _check(self, wanted: NewItem | Revision) -> None:
         if isinstance(wanted, Revision):
@@ -75,9 +108,12 @@ class Deposits:
             if held is not None:
                 editions.check_last(held.item, self._archive.find)
         if wanted.translation_of is not None and wanted.language is not None:
-            item = self._archive.get_live(wanted.translation_of).item
-            item_transitions.check_editable(item)
-            translations.check_free(item, wanted.language)
+            held = self._items.find(wanted.translation_of.canonical)
+            if held is not None:
+                item_transitions.check_editable(held.item)
+                translations.check_free(held.item, wanted.language)
+            elif wanted.translated_from is not None:
+                _check_languages(wanted, wanted.translated_from)
 
     def _check_free(self, name: Label) -> None:
         if self._items.find(name.canonical) is not None:
@@ -246,7 +282,10 @@ class Deposits:
             editions.join(draft, self._forms(draft, wanted.edition_of), item.forms)
         if wanted.translation_of is not None and wanted.language is not None:
             original = self._forms(draft, wanted.translation_of)
-            translations.join(draft, original, wanted.language, item.forms)
+            if draft.find(original) is not None:
+                translations.join(draft, original, wanted.language, item.forms)
+            elif wanted.translated_from is not None:
+                translations.join(draft, item.forms, wanted.translated_from, original)
         return draft.find(item.forms) or item
 
     @staticmethod
@@ -285,6 +324,13 @@ class Deposits:
             archive.change("revise", who, label, [change], now, detail=detail, deposit=deposit.id)
         )
         return label
+
+
+def _check_languages(wanted: NewItem, original: Language) -> None:
+    """Raise if an item and its translation would be in the same language."""
+    if wanted.language == original:
+        msg = f"{wanted.translation_of} is in {original} itself: a translation is not."
+        raise StateError(msg)
 
 
 def _kept(held: StoredItem, after: Iterable[str]) -> str:

@@ -54,11 +54,15 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
         item = replace(item, list_public=amendment.list_public)
     if not isinstance(amendment.readers, UnsetType):
         item = replace(item, readers=_readers(item, amendment.readers or []))
-    if not isinstance(amendment.further_names, UnsetType):
-        names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
-        new = [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
-        item = replace(item, further_names=(*item.further_names, *new))
-    return item
+    return replace(item, further_names=(*item.further_names, *new_names(item, amendment)))
+
+
+def new_names(item: Item, amendment: Amendment) -> list[Label]:
+    """Return the further names that the item does not have yet."""
+    if isinstance(amendment.further_names, UnsetType):
+        return []
+    names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
+    return [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
 
 
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:

@@ -35,6 +35,10 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     further_names: list[str] = []
     edition_of: str = ""
     translation_of: str = ""
+    translated_from: str = ""
+    """The language of the item that this one is a translation of; read from it if it is known."""
+    unchecked: bool = False
+    """Whether `edition_of` and `translation_of` may be labels of items that are not known."""
     item: str = ""
     remove: list[str] = []
 
@@ -53,6 +57,8 @@ class NewItem:
     further_names: tuple[Label, ...] = ()
     edition_of: Label | None = None
     translation_of: Label | None = None
+    translated_from: Language | None = None
+    unchecked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +86,9 @@ def read(request: DepositRequest) -> NewItem | Revision:
     if request.translation_of and not request.language:
         msg = "A translation needs a language: say which."
         raise ArchiveRequestError(msg)
+    if request.translated_from and not request.translation_of:
+        msg = "Only a translation is translated from a language: say of which item it is one."
+        raise ArchiveRequestError(msg)
     return NewItem(
         record=record_from(request.metadata),
         language=Language.parse(request.language) if request.language else None,
@@ -93,6 +102,10 @@ def read(request: DepositRequest) -> NewItem | Revision:
         ),
         edition_of=_label(request.edition_of),
         translation_of=_label(request.translation_of),
+        translated_from=(
+            Language.parse(request.translated_from) if request.translated_from else None
+        ),
+        unchecked=request.unchecked,
     )
 
 

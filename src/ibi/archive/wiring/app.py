@@ -36,6 +36,7 @@ from ibi.archive.wiring.capabilities import (
     Capability,
     build_audits,
     build_copies,
+    build_holders,
     build_tasks,
     build_transfers,
     copies_capability,
@@ -68,7 +69,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     including = IncludingResolver(links.all(), instance.on_link)
     announcer = _announcer(instance, links, service, (including.observe, metrics.observe_link))
     urls = build_urls(settings, catalogue, service, including.address)
-    deposits = Deposits(instance.archive, unpack)
+    holders = build_holders(instance, service)
+    deposits = Deposits(instance.archive, unpack, holders)
     auditing = build_audits(instance, log_damage)
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)
@@ -77,7 +79,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
-        items_capability(instance, urls),
+        items_capability(instance, urls, holders),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),
         long_work,

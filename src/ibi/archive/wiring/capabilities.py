@@ -19,9 +19,11 @@ from ibi.archive.exchange.bag_import import BagImporter
 from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.fixity.audit_schedule import AuditSchedule
 from ibi.archive.fixity.damage_log import DamageLog
+from ibi.archive.holder_check import HolderCheck
 from ibi.archive.housekeeping import UsedKeyCleanup
 from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
+from ibi.archive.peers.holder_finder import LinkedResolvers
 from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
@@ -62,13 +64,28 @@ class Capability:
     """Functions that are called at the start and then every hour."""
 
 
-def items_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
+def build_holders(instance: Instance, service: Forms) -> HolderCheck:
+    """Return the checks of labels against what other archives have."""
+    guard = OutboundGuard(instance.settings.allowed_networks)
+    finder = LinkedResolvers(
+        partial(_resolvers, instance), service, lambda address: HttpPeerArchive(address, guard)
+    )
+    return HolderCheck(instance.catalogue.items, finder, instance.clock)
+
+
+def _resolvers(instance: Instance) -> list[str]:
+    """Return the addresses of the resolvers that the archive is linked to."""
+    links = CatalogueLinks(instance.catalogue.links)
+    return [link.resolver for link in links.all() if link.state != "leaving"]
+
+
+def items_capability(instance: Instance, urls: ArchiveUrls, holders: HolderCheck) -> Capability:
     """Build the API of items, history and statistics."""
     archive = instance.archive
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
         apis=(
-            ItemsApi(archive, urls),
+            ItemsApi(archive, urls, holders),
             HoldingsApi(archive),
             HistoryApi(archive),
             StatisticsApi(archive),
@@ -166,16 +183,14 @@ def log_damage(damage: Damage) -> None:
 def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
     """Return the copies of an archive, and the tasks that work on them."""
     settings = instance.settings
-    links = CatalogueLinks(instance.catalogue.links)
     guard = OutboundGuard(settings.allowed_networks)
-
-    def resolvers() -> list[str]:
-        return [link.resolver for link in links.all() if link.state != "leaving"]
 
     def connected(address: str) -> HttpPeerArchive:
         return HttpPeerArchive(address, guard)
 
-    copies = Copies(instance.archive, OriginalFinder(resolvers), settings.address)
+    copies = Copies(
+        instance.archive, OriginalFinder(partial(_resolvers, instance)), settings.address
+    )
     return copies, CopyTasks(copies, connected, connected)
 
 

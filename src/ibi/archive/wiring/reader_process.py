@@ -9,6 +9,8 @@ from typing import NoReturn
 from starlette.applications import Starlette
 
 from ibi.archive.archive import Archive
+from ibi.archive.holder_check import HolderCheck
+from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.transfer_messages import TICKET_SETTING, ReadTickets
 from ibi.archive.rules.url_keys import UrlKeys
@@ -87,7 +89,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     pages = build_pages(settings, urls)
     metrics = ArchiveMetrics()
     apis = (
-        ItemsApi(archive, urls),
+        # Changes are forwarded to the writer, so no other archive is looked for here.
+        ItemsApi(archive, urls, HolderCheck(catalogue.items, NoResolvers(), clock)),
         HoldingsApi(archive),
         DigestEndpoint(DigestLog(catalogue.digest), published=settings.digest),
         archive_status(catalogue.items, metrics, metadata.version("ibi")),

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import Archive, ItemWithMetadata
-from ibi.archive.rules.amendment import Amendment
+from ibi.archive.holder_check import HolderCheck
+from ibi.archive.rules.amendment import Amendment, new_names
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.uploads import path_after
@@ -34,10 +35,11 @@ _XML: Final = ("application/xml", "text/xml")
 class ItemsApi:
     """Handlers of the operations on items."""
 
-    def __init__(self, archive: Archive, urls: ArchiveUrls) -> None:
-        """Act on an archive."""
+    def __init__(self, archive: Archive, urls: ArchiveUrls, holders: HolderCheck) -> None:
+        """Act on an archive; `holders` knows the items of other archives."""
         self._archive = archive
         self._urls = urls
+        self._holders = holders
 
     async def list(self, request: AuthorizedRequest) -> Response:
         """List items in the order of their numbers."""
@@ -72,8 +74,12 @@ class ItemsApi:
         return await self._amended(label, amendment, request.caller)
 
     async def _amended(self, label: Label, amendment: Amendment, who: str) -> Response:
-        amended = await asyncio.to_thread(self._archive.amend, label, amendment, who)
-        return await self._shown(amended)
+        return await self._shown(await asyncio.to_thread(self._amend, label, amendment, who))
+
+    def _amend(self, label: Label, amendment: Amendment, who: str) -> ItemWithMetadata:
+        for name in new_names(self._archive.get_described(label).item, amendment):
+            self._holders.check_name(name)
+        return self._archive.amend(label, amendment, who)
 
     async def files(self, request: AuthorizedRequest) -> Response:
         """List the files of an item."""
