@@ -149,7 +149,7 @@ class Federation:
             "--allow-network", "127.0.0.0/8", "--json",
         )  # fmt: skip
         with (at / "resolver.toml").open("a", encoding="utf-8") as settings:
-            settings.write("searches_a_second = 1000000\n")
+            settings.write("messages_a_second = 1000000\n")
         self._server.start()
         for number in range(ARCHIVES):
             archive = Archive(folder, number)

@@ -178,7 +178,7 @@ def _federation(folder: Path, control: int) -> Iterator[int]:
         made = [*command, "init", "--data", str(data), "--address", f"http://{at}", "--listen", at]
         subprocess.run([*made, "--allow-network", "127.0.0.0/8"], check=True, capture_output=True)  # noqa: S603
         with (data / "resolver.toml").open("a", encoding="utf-8") as settings:
-            settings.write('searches_a_second = 1000000\ntrusted_proxies = ["127.0.0.0/8"]\n')
+            settings.write('messages_a_second = 1000000\ntrusted_proxies = ["127.0.0.0/8"]\n')
         _register(data, json.loads((folder / "ports.json").read_bytes()))
         with running([*command, "serve", "--data", str(data)], port):
             while not (data / "serving").exists():

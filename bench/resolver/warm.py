@@ -253,7 +253,7 @@ def _federation(folder: Path, labels: Path) -> Iterator[tuple[int, int]]:
         "--listen", place, "--allow-network", "127.0.0.0/8",
     )  # fmt: skip
     with (resolver / "resolver.toml").open("a", encoding="utf-8") as settings:
-        settings.write(f"known = {2 * IDENTIFIERS}\nsearches_a_second = 1000000\n")
+        settings.write(f"known = {2 * IDENTIFIERS}\nmessages_a_second = 1000000\n")
     serving = _script("preloaded_resolver", str(labels), "resolver", "serve")
     having = _script("any_archive", str(archive_port), _SERVICE, str(labels))
     with (

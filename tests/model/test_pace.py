@@ -55,6 +55,18 @@ def test_a_bucket_gives_its_burst_at_once_and_its_rate_in_the_long_run() -> None
     assert [buckets.take("a", NOW + 9 * SECOND) for _ in range(4)] == [0, 0, 0, SECOND // 2]
 
 
+def test_more_than_a_bucket_holds_is_taken_from_a_full_one_and_owed() -> None:
+    buckets = TokenBuckets(rate=2, burst=4, max_keys=10)
+    assert buckets.take("a", NOW, cost=1) == 0
+    assert buckets.take("a", NOW, cost=10) == SECOND // 2
+    later = NOW + SECOND // 2
+    assert buckets.take("a", later, cost=10) == 0
+    # Six tokens are owed: three seconds, in which nothing can be taken.
+    assert buckets.take("a", later, cost=0) == 3 * SECOND
+    assert buckets.take("a", later + 3 * SECOND, cost=0) == 0
+    assert buckets.take("a", later + 3 * SECOND, cost=1) == SECOND // 2
+
+
 def test_the_bucket_that_was_used_longest_ago_is_forgotten_first() -> None:
     buckets = TokenBuckets(rate=1, burst=1, max_keys=2)
     assert [buckets.take(key, NOW) for key in "abc"] == [0, 0, 0]

@@ -82,12 +82,17 @@ class TokenBuckets:
         """When the bucket of each key will be full again."""
 
     def take(self, key: Hashable, now: int, cost: int = 1) -> int:
-        """Take tokens and return 0, or take none and return how long until there are enough."""
-        full_at = max(now, self._full_at.get(key, now)) + cost * SECOND // self._rate
-        missing = full_at - now - self._room
+        """Take tokens and return 0, or take none and return how long until there are enough.
+
+        A cost greater than the burst needs a full bucket, and leaves a debt: the next tokens can be
+        taken after it was refilled. So the rate holds in the long run whatever is taken at once.
+        """
+        before = max(now, self._full_at.get(key, now))
+        price = cost * SECOND // self._rate
+        missing = before + min(price, self._room) - now - self._room
         if missing > 0:
             return missing
-        self._full_at[key] = full_at
+        self._full_at[key] = before + price
         self._full_at.move_to_end(key)
         if len(self._full_at) > self._max_keys:
             self._full_at.popitem(last=False)

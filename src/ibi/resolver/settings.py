@@ -75,8 +75,9 @@ class ResolverSettings:
     digest_names: int = 50_000_000
     """Names that an archive may list in its digest; an archive with more counts as publishing
     none."""
-    searches_a_second: int = 50
-    """Searches a second of one client's network, with bursts of ten times that."""
+    messages_a_second: int = 200
+    """Messages to archives a second that searches for one client's network may cost, with bursts of
+    ten times that."""
     requests_a_second: int = 100
     """API requests a second of one token."""
     smtp: str = ""
@@ -140,7 +141,7 @@ def _check(settings: ResolverSettings) -> None:
             ("absent_seconds", 0 <= settings.absent_seconds <= _MAX_SECONDS, "seconds, up to 60"),
             ("digest_seconds", 1 <= settings.digest_seconds <= _HOUR, "seconds, from 1 to 3600"),
             ("digest_names", settings.digest_names >= 0, "0 or more"),
-            ("searches_a_second", settings.searches_a_second >= 1, "1 or more"),
+            ("messages_a_second", settings.messages_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),

@@ -117,7 +117,9 @@ def test_no_archive_is_asked_twice_and_the_others_have_a_grace_of_their_own(
     progress.pass_time(LATE)
     assert not progress.evidence().in_grace
     # One was included since, and another left.
-    assert progress.widen("abcx", LATE, has_readers=has_readers) == ("a", "c", "x")
+    others = progress.held_back("abcx")
+    assert others == ("a", "c", "x")
+    progress.widen(others, LATE, has_readers=has_readers)
     assert progress.evidence().in_grace is is_patient
     assert progress.evidence().awaited == set("abcx")
     assert progress.next_ask() is NextAsk.NONE_LEFT

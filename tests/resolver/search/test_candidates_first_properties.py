@@ -165,7 +165,7 @@ def _searched(
 def _widen_if_needed(progress: SearchProgress, now: float) -> None:
     step = progress.next_ask()
     if step in {NextAsk.OTHERS, NextAsk.OTHERS_FOR_RECORD}:
-        progress.widen(ARCHIVES, now, has_readers=step is NextAsk.OTHERS)
+        progress.widen(progress.held_back(ARCHIVES), now, has_readers=step is NextAsk.OTHERS)
 
 
 def searched(

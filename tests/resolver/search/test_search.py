@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from ibi.errors import OverloadError
+from ibi.errors import OverloadError, TooManyRequestsError
 from ibi.identifier.label import parse
 from ibi.identifier.verbs import read_modifiers
 from ibi.model.archive_record import ArchiveRecord
@@ -442,15 +442,100 @@ def test_each_search_of_ones_own_is_paid_for() -> None:
     async def work(scene: SearchScene) -> None:
         scene.archives.sayings = {"a": by_client("a")}
         scene.archives.held = {"a"}
-        spent: list[str] = []
+        spent: list[int] = []
         first = asyncio.create_task(scene.resolving.resolve(question(), OTHERS))
         await until(lambda: len(scene.archives.requests) == len(NAMES))
         second = asyncio.create_task(
-            scene.resolving.resolve(question(), INSIDER, charge=lambda: spent.append("one"))
+            scene.resolving.resolve(question(), INSIDER, charge=spent.append)
         )
         scene.archives.free.set()
         await asyncio.gather(first, second)
-        assert spent == ["one"]
+        assert spent == [0, len(NAMES)]
+
+    run_scene(work)
+
+
+class Budget:
+    """What one reader may still cause, in messages."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def charge(self, messages: int) -> None:
+        """Take messages, or refuse."""
+        if messages > self.left:
+            raise TooManyRequestsError(7)
+        self.left -= messages
+
+
+def test_messages_are_charged_before_they_are_sent_and_else_not_sent() -> None:
+    async def work(scene: SearchScene) -> None:
+        scene.digests.digests = {"a": {ITEM.label}, "b": set(), "c": set()}
+        scene.archives.sayings = {"a": says(original("a"))}
+        rich = Budget(10)
+        found = await scene.resolving.resolve(question(), CLIENTS, charge=rich.charge)
+        assert winner(found) == "a"
+        await until(lambda: not len(scene.searching))
+        assert rich.left == 10 - len(scene.archives.requests)
+        # All others have to be asked for what was not found at first, and where it is required.
+        for required, left in ((True, 1), (False, 2)):
+            asked = question(required=required)
+            if not required:
+                scene.archives.sayings.clear()
+            scene.archives.requests.clear()
+            poor = Budget(left)
+            with pytest.raises(TooManyRequestsError) as refused:
+                await scene.resolving.resolve(asked, CLIENTS, charge=poor.charge)
+            assert refused.value.retry_after == 7
+            await until(lambda: not len(scene.searching))
+            assert len(scene.archives.requests) == 1
+            assert poor.left == left - 1
+        scene.digests.readable = False
+        nobody = Budget(len(NAMES) - 1)
+        scene.archives.requests.clear()
+        with pytest.raises(TooManyRequestsError):
+            await scene.resolving.resolve(question(), CLIENTS, charge=nobody.charge)
+        await until(lambda: not len(scene.searching))
+        assert not scene.archives.requests
+        assert nobody.left == len(NAMES) - 1
+
+    run_scene(work)
+
+
+def test_a_reader_that_joins_pays_for_what_only_that_reader_needs() -> None:
+    async def work(scene: SearchScene) -> None:
+        scene.digests.digests = {"a": {ITEM.label}, "b": set(), "c": set()}
+        scene.archives.sayings = {"a": says(original("a"))}
+        scene.archives.held = {"a"}
+        one, other, third = Budget(9), Budget(9), Budget(1)
+        first = asyncio.create_task(scene.resolving.resolve(question(), CLIENTS, charge=one.charge))
+        await until(lambda: len(scene.archives.requests) == 1)
+        poor = scene.resolving.resolve(question(required=True), CLIENTS, charge=third.charge)
+        second = asyncio.create_task(
+            scene.resolving.resolve(question(required=True), CLIENTS, charge=other.charge)
+        )
+        await until(lambda: len(scene.archives.requests) == len(NAMES))
+        scene.archives.free.set()
+        assert {winner(await first), winner(await second)} == {"a"}
+        assert (one.left, other.left) == (8, 7)
+        with pytest.raises(TooManyRequestsError):
+            await poor
+
+    run_scene(work)
+
+
+def test_messages_that_no_reader_needs_are_not_sent_if_no_reader_may_cause_them() -> None:
+    async def work(scene: SearchScene) -> None:
+        scene.chance = 0.0
+        scene.digests.digests = {"a": {ITEM.label}, "b": set(), "c": set()}
+        scene.archives.sayings = {"a": says(original("a"))}
+        for left, asked in ((2, 1), (3, 3)):
+            scene.archives.requests.clear()
+            budget = Budget(left)
+            await scene.resolving.resolve(question(), CLIENTS, charge=budget.charge)
+            await until(lambda: not len(scene.searching))
+            assert len(scene.archives.requests) == asked
+            assert budget.left == left - asked
 
     run_scene(work)
 

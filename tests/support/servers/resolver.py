@@ -38,7 +38,7 @@ class ResolverServer(ProgramServer):
         given += ["--name", "Resolvedor de prova", "--allow-network", "127.0.0.0/8"]
         self.made = self._make(*given, *options)
         self.token = self.made["token"]
-        self.set(requests_a_second=rate, searches_a_second=rate, archive_seconds=ARCHIVE_SECONDS)
+        self.set(requests_a_second=rate, messages_a_second=rate, archive_seconds=ARCHIVE_SECONDS)
 
     def ibi(self, *arguments: str) -> CompletedProcess[str]:
         """Run a command on this resolver, as somebody at its machine does."""

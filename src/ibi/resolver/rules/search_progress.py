@@ -187,16 +187,16 @@ class SearchProgress:
         self._await(first, now)
         return first
 
-    def widen(
-        self, included: Iterable[str], now: float, *, has_readers: bool = True
-    ) -> tuple[str, ...]:
-        """Return the archives that were held back, which are asked from now on."""
-        others = tuple(name for name in included if name not in self._first)
+    def held_back(self, included: Iterable[str]) -> tuple[str, ...]:
+        """Return the archives that were not asked yet, of all that are included."""
+        return tuple(name for name in included if name not in self._first)
+
+    def widen(self, others: Iterable[str], now: float, *, has_readers: bool = True) -> None:
+        """Await the archives that were held back, which are asked from now on."""
         self._held = False
         self._await(others, now)
         if not has_readers:
             self.grace_ends = now
-        return others
 
     def _await(self, names: Iterable[str], now: float) -> None:
         self._awaited.update(names)

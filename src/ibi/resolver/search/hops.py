@@ -11,6 +11,7 @@ from ibi.resolver.rules.decision import (
     Hop,
     NotFound,
     Redirect,
+    Unsure,
     Wait,
     Widen,
     decide,
@@ -19,7 +20,7 @@ from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.redirect_target import is_personal
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.search.pool import SearchPool
-from ibi.resolver.search.search import Search
+from ibi.resolver.search.search import Charge, Search
 from ibi.wire.question import Question
 
 MAX_HOPS: Final = 32
@@ -29,8 +30,9 @@ MAX_SECONDS: Final = 15.0
 """Seconds after which no further hop is made."""
 
 
-def _free() -> None:
-    """Charge nothing for a search."""
+def _free(messages: int) -> None:
+    """Charge nothing for messages."""
+    del messages
 
 
 async def _no_catch_up() -> None:
@@ -52,15 +54,16 @@ class HopResolver:
         question: Question,
         clients: tuple[str, ...],
         *,
-        charge: Callable[[], None] = _free,
+        charge: Charge = _free,
         quota_key: str = "",
         ask_all: bool = False,
     ) -> Resolution:
-        """Resolve a question; `charge` is called before each search that is begun for it.
+        """Resolve a question; `charge` is called with the number of messages before they are sent.
 
-        `quota_key` is the client that the searches count against: each has only a part of all. With
-        `ask_all`, nothing is decided before every archive was asked and has replied, so that the
-        whole search can be explained.
+        It raises TooManyRequestsError if the reader may not cause so many. `quota_key` is the
+        client that the searches count against: each has only a part of all. With `ask_all`, nothing
+        is decided before every archive was asked and has replied, so that the whole search can be
+        explained.
         """
         began = asyncio.get_running_loop().time()
         steps: list[ResolutionStep] = []
@@ -89,7 +92,7 @@ class HopResolver:
         self,
         question: Question,
         clients: tuple[str, ...],
-        charge: Callable[[], None],
+        charge: Charge,
         quota_key: str,
         *,
         ask_all: bool,
@@ -122,17 +125,17 @@ class HopResolver:
         self,
         question: Question,
         clients: tuple[str, ...],
-        charge: Callable[[], None],
+        charge: Charge,
         quota_key: str,
         *,
         ask_all: bool,
         alone: bool = False,
     ) -> Search:
-        search = self._pool.join(question, clients if alone else (), ask_all=ask_all)
+        search = self._pool.join(question, clients if alone else (), charge, ask_all=ask_all)
         if search is not None:
             return search
-        charge()
-        return self._pool.begin(question, clients, quota_key, alone=alone, ask_all=ask_all)
+        charge(0)  # no search is begun for a client that owes messages
+        return self._pool.begin(question, clients, charge, quota_key, alone=alone, ask_all=ask_all)
 
 
 async def _decided(
@@ -145,6 +148,12 @@ async def _decided(
         while True:
             evidence = search.evidence()
             decision = decide(question, evidence)
+            if search.refusal is not None and (
+                ask_all
+                or isinstance(decision, Widen)
+                or (search.ended and isinstance(decision, Unsure))
+            ):
+                raise search.refusal
             if search.ended or not (ask_all or isinstance(decision, Wait | Widen)):
                 return evidence, decision
             await search.more()

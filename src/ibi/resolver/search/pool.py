@@ -20,7 +20,7 @@ from ibi.resolver.rules.search_progress import LocationIndex
 from ibi.resolver.search.archive_queries import ArchiveAsker
 from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
-from ibi.resolver.search.search import Search, SearchParts
+from ibi.resolver.search.search import Charge, Search, SearchParts
 from ibi.wire.question import Question, SearchKey
 
 MAX_SEARCHES: Final = 256
@@ -72,23 +72,32 @@ class SearchPool:
         return self._registry.version
 
     def join(
-        self, question: Question, clients: tuple[str, ...] = (), *, ask_all: bool = False
-    ) -> Search | None:
-        """Join the running search for the same, if an archive is still awaited; else return None.
-
-        With clients, join the search that was begun for them alone. If the question needs the
-        archives that are held back, or with `ask_all`, they are asked too.
-        """
-        search = self._running.get((question.search, clients))
-        if search is None or not search.awaits or search.version != self._registry.version:
-            return None
-        search.listen(question, ask_all=ask_all)
-        return search
-
-    def begin(
         self,
         question: Question,
         clients: tuple[str, ...],
+        charge: Charge,
+        *,
+        ask_all: bool = False,
+    ) -> Search | None:
+        """Join the running search for the same, if an archive is still awaited; else return None.
+
+        A search that its readers could not pay for is not joined. With clients, join the search
+        that was begun for them alone. If the question needs the archives that are held back, or
+        with `ask_all`, they are asked too.
+        """
+        search = self._running.get((question.search, clients))
+        if search is None or not search.awaits or search.refusal is not None:
+            return None
+        if search.version != self._registry.version:
+            return None
+        search.listen(question, charge, ask_all=ask_all)
+        return search
+
+    def begin(  # noqa: PLR0913  # the arguments of a search
+        self,
+        question: Question,
+        clients: tuple[str, ...],
+        charge: Charge,
         quota_key: str = "",
         *,
         alone: bool = False,
@@ -103,7 +112,7 @@ class SearchPool:
         if len(self._running) >= MAX_SEARCHES:
             self._evict()
         search = Search(self._parts, question, clients)
-        search.listen(question, ask_all=ask_all)
+        search.listen(question, charge, ask_all=ask_all)
         key = (question.search, clients if alone else ())
         self._running[key] = search
         self.begun += 1

@@ -2,6 +2,10 @@
 
 `ibi.resolver.rules.search_progress` decides which archives it asks next. A search runs to its end
 after its readers have left, because a rival claim may come late.
+
+Every message to an archive, and at least one for each search, is charged to a reader before it is
+sent: to the last of those that joined the search and may still cause so many, because that one may
+need what others do not. If there is none, the messages are not sent.
 """
 
 from __future__ import annotations
@@ -9,7 +13,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from ibi.errors import TooManyRequestsError
 from ibi.identifier.instant import Instant
 from ibi.model.archive_record import UrlKey
 from ibi.model.clock import SECOND
@@ -33,6 +39,9 @@ from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
+
+Charge: TypeAlias = Callable[[int], None]
+"""Charges a number of messages to a reader; raises TooManyRequestsError if they are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,9 @@ class Search:
         """Whether a reader may wait for it: then it does not rest."""
         self.readers = 0
         """How many readers wait."""
+        self.refusal: TooManyRequestsError | None = None
+        """Why archives are not asked that a reader needs: no reader may cause so many messages."""
+        self._payers: list[Charge] = []
         self._parts = parts
         self._registry = registry
         self._homes = registry.homes(question.label)
@@ -96,8 +108,9 @@ class Search:
         """Wait until there is more evidence."""
         await asyncio.shield(self._change)
 
-    def listen(self, question: Question, *, ask_all: bool = False) -> None:
+    def listen(self, question: Question, charge: Charge, *, ask_all: bool = False) -> None:
         """Add a reader's question; `ask_all` if no archive may be held back from them."""
+        self._payers.append(charge)
         self._progress.add_question(question, ask_all=ask_all)
         self.has_readers = True
         self._parts.idle.discard(self)
@@ -117,6 +130,9 @@ class Search:
             known = await self._beginning()
             names = self._progress.start(known, self._registry.by_name, self._loop.time())
             first = self._on_record(names)
+            self.refusal = self._pay(max(1, self._messages(first)))
+            if self.refusal is not None:
+                return
             self._restart_grace()
             self._consider()
             self._notify()
@@ -126,6 +142,22 @@ class Search:
                     await self._ask_each(group, self._others)
         finally:
             self._end()
+
+    def _messages(self, archives: Mapping[str, RegisteredArchive]) -> int:
+        """Return how many of the archives are sent a message."""
+        return sum(self._parts.asker.refusal(each) is None for each in archives.values())
+
+    def _pay(self, messages: int) -> TooManyRequestsError | None:
+        """Charge messages to a reader; return why none may cause them."""
+        refusal = None
+        for charge in reversed(self._payers) if messages > 0 else ():
+            try:
+                charge(messages)
+            except TooManyRequestsError as fault:
+                refusal = fault
+            else:
+                return None
+        return refusal
 
     async def _beginning(self) -> Beginning:
         owner, owner_off, is_on_record = await self._owner()
@@ -190,7 +222,7 @@ class Search:
             return
         step = self._progress.next_ask()
         if step is NextAsk.OTHERS:
-            self._widen()
+            self._widen_for_readers()
         elif step is NextAsk.NONE_LEFT:
             self._asks_others.set_result(False)
         elif step is not NextAsk.UNDECIDED:
@@ -199,18 +231,30 @@ class Search:
     def _consider_idly(self, *, for_record: bool) -> None:
         """Decide whether to ask the archives that no reader needs, with rests in between."""
         archives, idle = len(self._registry.by_name), len(self._parts.idle)
-        if asks_others_anyway(self._parts.lot(), archives, idle, for_record=for_record):
+        is_chosen = asks_others_anyway(self._parts.lot(), archives, idle, for_record=for_record)
+        others = self._held_back() if is_chosen else {}
+        if is_chosen and self._pay(self._messages(others)) is None:
             self.has_readers = False
             self._parts.idle.add(self)
-            self._widen()
+            self._widen(others)
         else:
             self._asks_others.set_result(False)
 
-    def _widen(self) -> None:
-        names = self._progress.widen(
-            self._registry.by_name, self._loop.time(), has_readers=self.has_readers
-        )
-        self._others = self._on_record(names)
+    def _held_back(self) -> dict[str, RegisteredArchive]:
+        return self._on_record(self._progress.held_back(self._registry.by_name))
+
+    def _widen_for_readers(self) -> None:
+        others = self._held_back()
+        self.refusal = self._pay(self._messages(others))
+        if self.refusal is None:
+            self._widen(others)
+        else:
+            self._asks_others.set_result(False)
+            self._notify()
+
+    def _widen(self, others: dict[str, RegisteredArchive]) -> None:
+        self._others = others
+        self._progress.widen(others, self._loop.time(), has_readers=self.has_readers)
         self._restart_grace()
         self._asks_others.set_result(True)
         self._notify()

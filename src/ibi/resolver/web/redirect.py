@@ -108,7 +108,7 @@ class RedirectEndpoint:
         return await self._resolving.resolve(
             question,
             disclosed,
-            charge=lambda: self._budget.admit(quota_key),
+            charge=lambda messages: self._budget.admit(quota_key, messages),
             quota_key=quota_key,
             ask_all=ask_all,
         )

@@ -23,7 +23,7 @@ class ResolverInstance:
         self.is_one_of_several = workers > 1
         self.settings = replace(
             settings,
-            searches_a_second=max(1, settings.searches_a_second // workers),
+            messages_a_second=max(1, settings.messages_a_second // workers),
             requests_a_second=max(1, settings.requests_a_second // workers),
         )
         self.clock = SystemClock()

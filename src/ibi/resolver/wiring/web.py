@@ -87,7 +87,7 @@ def build_endpoints(
 ) -> Endpoints:
     """Build the redirects of readers, and the inclusion of archives."""
     settings, clock, leases = base.settings, base.clock, workers.leases
-    rate = settings.searches_a_second
+    rate = settings.messages_a_second
     redirects = RedirectEndpoint(
         settings.address,
         searches.resolver,
