@@ -3,11 +3,18 @@
 The parser collects header lines without end, from any client and without a token. The server waits
 for the rest of a request, and for the client to read the answer, without end. h11, node and nginx
 all stop between 8 and 64 kB, and nginx after 60 seconds in which a client read nothing.
+
+RFC 9112, section 3.2: "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1
+request message that lacks a Host header field and to any request message that contains more than
+one Host header field line or a Host header field with an invalid field value." The parser accepts
+all three.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from typing import Final
 
 from uvicorn._types import ASGI3Application, ASGIReceiveCallable, Scope
@@ -31,13 +38,35 @@ _TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
+# RFC 3986: Host = uri-host [ ":" port ], where a URI of http has a host that is not empty.
+_HOST: Final = re.compile(
+    rb"(?:\[[0-9A-Za-z:.~_-]{2,255}\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2}){1,255})"
+    rb"(?::[0-9]{0,5})?"
+)
+_AROUND_A_FIELD: Final = len(b": \r\n")
+_BAD_HOST: Final = "Exactly one valid Host header field is expected."
+
+
+def is_host_valid(values: Sequence[bytes], *, is_required: bool = True) -> bool:
+    """Return whether the values of the Host fields of a request are one valid host, or none."""
+    if not values:
+        return not is_required
+    return len(values) == 1 and _HOST.fullmatch(values[0].strip(b" \t")) is not None
+
+
+class _RefusedHeadError(Exception):
+    """A head that is refused while it is parsed; the parser stops."""
 
 
 class BoundedHttp(HttpToolsProtocol):
     """Closes a connection whose request does not end, or whose client does not read the answer."""
 
     _head: int | None = 0
-    """Bytes of a head that has not ended; None outside of one."""
+    """Bytes of a head that has not ended, by whole segments; None outside of one."""
+    _parsed: int = 0
+    """Bytes of the target and the fields of the head that is being parsed."""
+    _is_too_large: bool = False
+    _has_bad_host: bool = False
     _body: int = 0
     """Bytes of a body since its time was last restarted."""
     _is_between: bool = True
@@ -80,15 +109,33 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_message_begin()
         self._is_between = False
         self._head = 0
+        self._parsed = 0
         self._expect(HEAD_SECONDS)
+
+    def on_url(self, url: bytes) -> None:
+        """Process a part of the target."""
+        self._count(len(url))
+        super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Process a header, but ignore trailers."""
         if self._head is not None:
+            self._count(len(name) + len(value) + _AROUND_A_FIELD)
             super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        """Stop the parser if a head is too large, even if all of it came in one segment."""
+        self._parsed += size
+        if self._parsed > LARGEST_HEAD:
+            self._is_too_large = True
+            raise _RefusedHeadError
 
     def on_headers_complete(self) -> None:
         """Stop counting: the body has a limit of its own, and a time in which it must come."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if not is_host_valid(hosts, is_required=self.parser.get_http_version() != "1.0"):
+            self._has_bad_host = True
+            raise _RefusedHeadError
         self._head = None
         self._body = 0
         self._expect(BODY_SECONDS)
@@ -118,16 +165,22 @@ class BoundedHttp(HttpToolsProtocol):
         if not self._ended:  # otherwise most bytes belong to the message before
             self._head += len(data)
         if self._timer is not None and self._head > LARGEST_HEAD:
-            if self._is_idle():  # otherwise it would be sent in the middle of another answer
-                self.transport.write(_TOO_LARGE)
-            self.transport.close()
+            self._refuse_large_head()
+
+    def _refuse_large_head(self) -> None:
+        if self._is_idle():  # otherwise it would be sent in the middle of another answer
+            self.transport.write(_TOO_LARGE)
+        self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer that this is not HTTP, but not in the middle of another answer."""
+        """Answer that a request is not valid, but not in the middle of another answer."""
+        if self._is_too_large:
+            self._refuse_large_head()
+            return
         cycle: RequestResponseCycle | None = self.cycle
         begun = cycle is not None and (cycle.response_started or bool(self.pipeline))
         if self._is_idle() or not begun:
-            super().send_400_response(msg)
+            super().send_400_response(_BAD_HOST if self._has_bad_host else msg)
         else:
             self.transport.close()
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from ibi.foundation.web.bounded_http import BoundedHttp
+from ibi.foundation.web.bounded_http import BoundedHttp, is_host_valid
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 
 LONGEST_TARGET: Final = 1024
@@ -36,6 +36,7 @@ _PLAIN: Final = re.compile(
 _DECIDING: Final = re.compile(
     rb"\r\n(?:content-length|transfer-encoding|expect|upgrade|proxy-connection):", re.IGNORECASE
 )
+_HOSTS: Final = re.compile(rb"\r\nhost:([^\r]*)", re.IGNORECASE)
 _CONNECTION: Final = re.compile(rb"\r\nconnection:([^\r]*)", re.IGNORECASE)
 _STAYS: Final = b" keep-alive"
 _FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
@@ -186,6 +187,8 @@ class FastRedirectHttp(BoundedHttp):
 
     def _is_plain(self, rest: bytes) -> bool:
         if _PLAIN.fullmatch(rest) is None or _DECIDING.search(rest) is not None:
+            return False
+        if not is_host_valid(_HOSTS.findall(rest)):
             return False
         if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
             return False
