@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError, ReadingError
+from ibi.errors import LanguageError, PersistentUrlError, ReadingError
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, reopened, scheme_and_host, stripped
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, LabelPlace, bounded, locate, lost
 from ibi.identifier.language import Language
 from ibi.identifier.verbs import (
-    COMPOSITIONS,
+    MAX_VERBS,
     GetMetadata,
     Verb,
     is_composition,
+    misplaced,
     read_modifiers,
     read_verblist,
     united,
@@ -173,14 +174,8 @@ def _read_tail(cleaned: Cleaned, place: LabelPlace, *, strict: bool) -> Persiste
     pairs = _read_query(text, query, at + len(path) + len(mark), strict=strict)
     verbs = united(modifiers, pairs.verbs)
     if not is_composition(verbs):
-        found = "".join(verb.modifier for verb in verbs)
-        raise ModifierOrderError(
-            text,
-            part="the order of modifiers and verbs",
-            position=pairs.verblist_at if is_composition(modifiers) else place.end,
-            expected=f"one of {' '.join(COMPOSITIONS)}",
-            found=found,
-        )
+        position = pairs.verblist_at if is_composition(modifiers) else place.end
+        raise misplaced(text, position, "".join(verb.modifier for verb in verbs))
     return PersistentUrl(
         place.label,
         verbs,
@@ -240,6 +235,8 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
             verblist_at = start + len(name) + 1
             more, files = _read_verbs(text, value, verblist_at)
             verbs, file_list = verbs + more, file_list or files
+            if len(verbs) > MAX_VERBS:
+                raise misplaced(text, verblist_at, value)
         elif known == _REQUIRED_STATUS:
             if _decoded(value).lower() != "original":
                 raise _error(text, name, start + len(name) + 1, "Original", value)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ibi.errors import LanguageError, PersistentUrlError
+from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError
 from ibi.identifier.language import Language
 
 
@@ -93,11 +93,23 @@ _FORMAT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 _VERBS_EXPECTED: Final = "GetTranslation, GetLastEdition, GetMetadata or GetFileList"
 
 
+MAX_MODIFIERS: Final = max(map(len, COMPOSITIONS))
+"""The number of modifiers in the longest composition."""
+MAX_VERBS: Final = 4 * MAX_MODIFIERS
+"""The largest number of verbs in lists of verbs; repeated ones count, though they mean nothing."""
+
+
 def read_modifiers(text: str, start: int = 0) -> tuple[tuple[Verb, ...], int]:
-    """Parse the modifiers that begin at `start`, in any order; return them and where they end."""
+    """Parse the modifiers that begin at `start`, in any order; return them and where they end.
+
+    Raises ModifierOrderError for more of them than any composition has, without parsing the rest.
+    """
     verbs: list[Verb] = []
+    begin = start
     match = _MODIFIER.match(text, start)
     while match:
+        if len(verbs) == MAX_MODIFIERS:
+            raise misplaced(text, begin, text[begin : match.end()])
         symbol, parameter = match.groups()
         verbs.append(_verb(text, symbol, parameter, match.start(2)))
         start = match.end()
@@ -108,12 +120,16 @@ def read_modifiers(text: str, start: int = 0) -> tuple[tuple[Verb, ...], int]:
 def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
     """Parse a list of verbs, in any order; return them and whether GetFileList is among them.
 
-    Verbs are separated by "+", or by a blank, which a form decoder makes of it.
+    Verbs are separated by "+", or by a blank, which a form decoder makes of it. Raises
+    ModifierOrderError for more than MAX_VERBS, without parsing the rest.
     """
     verbs: list[Verb] = []
     file_list = False
     position = 0
-    for spelled in text.replace(" ", "+").split("+") if text else ():
+    spellings = text.replace(" ", "+").split("+", MAX_VERBS) if text else []
+    for number, spelled in enumerate(spellings):
+        if number == MAX_VERBS:
+            raise misplaced(text, position, spelled)
         match = _VERB.fullmatch(spelled)
         name = match[1].lower() if match else ""
         if match and name == "getfilelist" and match[2] is None:
@@ -126,6 +142,17 @@ def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
             )
         position += len(spelled) + 1
     return tuple(verbs), file_list
+
+
+def misplaced(text: str, position: int, found: str) -> ModifierOrderError:
+    """Return the error of modifiers and verbs that are no composition."""
+    return ModifierOrderError(
+        text,
+        part="the order of modifiers and verbs",
+        position=position,
+        expected=f"one of {' '.join(COMPOSITIONS)}",
+        found=found,
+    )
 
 
 def united(modifiers: tuple[Verb, ...], verblist: tuple[Verb, ...]) -> tuple[Verb, ...]:
