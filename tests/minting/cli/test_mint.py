@@ -210,7 +210,7 @@ def test_what_is_no_database_is_no_ledger_and_stays_as_it_is(shell: Shell, tmp_p
     letter = tmp_path / "letter"
     letter.write_text("Dear Sir or Madam, " * 100)
     refused = shell.refused("mint", "--host", HOST, "--ledger", str(letter))
-    assert "it is not a ledger, but some other file" in refused
+    assert "it is not an SQLite database, but a text" in refused
     assert letter.read_text() == "Dear Sir or Madam, " * 100
 
 

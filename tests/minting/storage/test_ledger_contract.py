@@ -451,6 +451,15 @@ def another_file(folder: Path) -> Path:
     return folder / "notes.txt"
 
 
+def bytes_of(name: str, content: bytes) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(content.ljust(5000, content[-1:]))
+        return path
+
+    return make
+
+
 def no_disk(_: Path) -> Path:
     return Path("/proc/ibi/ledger.sqlite")
 
@@ -460,7 +469,16 @@ def no_disk(_: Path) -> Path:
     [
         (under_a_file, "its folder is a file"),
         (a_folder, "it cannot be opened there"),
-        (another_file, "it is not a ledger, but some other file"),
+        (another_file, "it is not an SQLite database, but a text"),
+        (bytes_of("a.pdf", b"%PDF-1.7 x"), "it is not an SQLite database, but a PDF"),
+        (bytes_of("a.zip", b"PK\x03\x04"), "it is not an SQLite database, but a zip file"),
+        (bytes_of("a.gz", b"\x1f\x8b\x08"), "it is not an SQLite database, but a gzip file"),
+        (bytes_of("a", b"\xfe\xff"), "it is not an SQLite database, but a file of another kind"),
+        (bytes_of("b", b"a\0"), "it is not an SQLite database, but a file of another kind"),
+        (
+            bytes_of("c", b"SQLite format 3\0\xff"),
+            "it is not an SQLite database, but a damaged or encrypted one",
+        ),
         (no_disk, "no such file or directory"),
     ],
 )

@@ -159,6 +159,8 @@ class Sqlite:
             with suppress(OSError):
                 if shutil.disk_usage(self._path.parent).free < _MIN_FREE:
                     return "the disk is full"
+        if isinstance(failure, apsw.NotADBError):
+            return f"it is not an SQLite database, but {_kind_of(self._path)}"
         return _reason(failure)
 
     def _abandon(self) -> None:
@@ -234,10 +236,41 @@ _REASONS: Final[dict[type[Any], str]] = {
     apsw.IOError: "the disk reports an error",
     apsw.CantOpenError: "it cannot be opened there",
     apsw.ReadOnlyError: "it may not be written",
-    apsw.NotADBError: "it is not a ledger, but some other file",
     apsw.CorruptError: "it is damaged",
     apsw.PermissionsError: "it may not be opened",
 }
+
+
+_KINDS: Final = {
+    b"SQLite format 3\0": "a damaged or encrypted one",
+    b"%PDF-": "a PDF",
+    b"PK": "a zip file",
+    b"\x1f\x8b": "a gzip file",
+    b"PGDMP": "a dump of PostgreSQL",
+    b"\x7fELF": "a program",
+    b"\x89PNG": "an image",
+    b"\xff\xd8\xff": "an image",
+}
+"""Kinds of files by their first bytes."""
+_FIRST_BYTES: Final = 4096
+
+
+def _kind_of(path: Path) -> str:
+    """Return what a file is instead of a database, as far as its first bytes tell."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_FIRST_BYTES)
+    except OSError:
+        return "a file that cannot be read"
+    for beginning, kind in _KINDS.items():
+        if first.startswith(beginning):
+            return kind
+    try:
+        first.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        if fault.end < len(first):  # otherwise the last character is cut off
+            return "a file of another kind"
+    return "a file of another kind" if b"\0" in first else "a text"
 
 
 def _reason(failure: Exception) -> str:
