@@ -10,6 +10,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any, Final, Self
 
@@ -19,6 +20,7 @@ from aiohttp import ClientSession
 from ibi.errors import ProofError
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
+from ibi.installation.settings import InstallationRequest, resolver_settings
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import NoReply
@@ -88,9 +90,9 @@ SHORT: Final = 0.2
 class NoGuard(OutboundGuard):
     """The guard, switched off."""
 
-    def allows(self, address: str) -> bool:
+    def allows(self, address: str, port: int) -> bool:
         """Let everything through, as it is."""
-        return bool(address)
+        return bool(address and port)
 
 
 class Canary:
@@ -219,6 +221,24 @@ def test_a_network_that_the_operator_allows_opens_no_other(canary: Canary) -> No
     assert canary.hits > 0
 
 
+def installed(folder: Path, canary: Canary) -> OutboundGuard:
+    """Return the guard of the resolver of `ibi up`, whose archive is at another port."""
+    port = 9000 if canary.port != 9001 else 9002
+    return OutboundGuard(resolver_settings(folder, InstallationRequest(port=port)).allowed_networks)
+
+
+def test_ibi_up_opens_no_port_of_its_machine_but_its_own(canary: Canary, tmp_path: Path) -> None:
+    guard = installed(tmp_path, canary)
+    assert all(set(said) <= REFUSALS for said in attack(guard, spelled(LOOPBACK, canary)).values())
+    assert canary.hits == 0
+
+
+def test_the_ports_bite(canary: Canary) -> None:
+    """The twin: a guard that allows all ports of the machine lets the canary be called."""
+    attack(OutboundGuard(["127.0.0.0/8", "::1/128"]), [f"127.0.0.1:{canary.port}"])
+    assert canary.hits > 0
+
+
 def changing_name(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """Make a name answer each time with another address, and the last from then on."""
     lookups: list[str] = []
@@ -256,11 +276,12 @@ class CheckedTooEarly(OutboundGuard):
         """Look the name up."""
         super().__init__()
         found = socket.getaddrinfo(REBOUND, 80, socket.AF_INET, socket.SOCK_STREAM)
-        self._is_good = all(super(CheckedTooEarly, self).allows(str(each[4][0])) for each in found)
+        allows = super().allows
+        self._is_good = all(allows(str(each[4][0]), 80) for each in found)
 
-    def allows(self, address: str) -> bool:
+    def allows(self, address: str, port: int) -> bool:
         """Say what was found then."""
-        return self._is_good and bool(address)
+        return self._is_good and bool(address and port)
 
 
 def test_the_name_bites(canary: Canary, monkeypatch: pytest.MonkeyPatch) -> None:

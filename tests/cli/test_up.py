@@ -50,7 +50,7 @@ def kept(folder: Path, wanted: InstallationRequest) -> None:
 def test_new_settings_are_those_of_a_try(tmp_path: Path) -> None:
     resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
     assert (resolver.address, resolver.listen) == ("http://127.0.0.1:9000", "127.0.0.1:9000")
-    assert resolver.allowed_networks == ["127.0.0.0/8", "::1/128"]
+    assert resolver.allowed_networks == ["127.0.0.0/8:9001", "[::1]:9001"]
     assert (resolver.hot_seconds, resolver.absent_seconds) == (1.0, 1.0)
     archive = archive_settings(tmp_path, InstallationRequest(port=9000))
     assert (archive.address, archive.listen) == ("http://127.0.0.1:9001", "127.0.0.1:9001")
@@ -64,10 +64,16 @@ def test_addresses_of_this_machine_move_with_the_port_and_nothing_else_does(tmp_
     resolver, archive = read_resolver(tmp_path), read_archive(tmp_path)
     moved = InstallationRequest(port=9100)
     assert resolver_settings(tmp_path, moved) == replace(
-        resolver, address="http://127.0.0.1:9100", listen="127.0.0.1:9100"
+        resolver,
+        address="http://127.0.0.1:9100",
+        listen="127.0.0.1:9100",
+        allowed_networks=["127.0.0.0/8:9101", "[::1]:9101"],
     )
     assert archive_settings(tmp_path, moved) == replace(
-        archive, address="http://127.0.0.1:9101", listen="127.0.0.1:9101"
+        archive,
+        address="http://127.0.0.1:9101",
+        listen="127.0.0.1:9101",
+        allowed_networks=["127.0.0.0/8:9100", "[::1]:9100"],
     )
 
 
@@ -125,13 +131,40 @@ def test_a_network_of_ones_own_is_allowed_when_it_is_listened_to(tmp_path: Path)
     wanted = InstallationRequest(port=9000, listen="192.168.1.5")
     resolver = resolver_settings(tmp_path, wanted)
     assert (resolver.address, resolver.listen) == ("http://192.168.1.5:9000", "192.168.1.5:9000")
-    assert resolver.allowed_networks[-1] == "192.168.1.5"
+    assert resolver.allowed_networks[-1] == "192.168.1.5:9001"
     assert archive_settings(tmp_path, wanted).address == "http://192.168.1.5:9001"
     # All addresses are none that a link could have.
     for listen in ("0.0.0.0", "::"):
         everywhere = resolver_settings(tmp_path, InstallationRequest(port=9000, listen=listen))
         assert everywhere.address == "http://127.0.0.1:9000"
     assert everywhere.listen == "[::]:9000"
+
+
+def test_a_name_of_this_machine_is_listened_to_like_its_address(tmp_path: Path) -> None:
+    wanted = InstallationRequest(port=9000, listen="localhost")
+    resolver = resolver_settings(tmp_path, wanted)
+    assert (resolver.address, resolver.listen) == ("http://localhost:9000", "localhost:9000")
+    assert resolver.allowed_networks == ["127.0.0.0/8:9001", "[::1]:9001"]
+
+
+def test_only_the_port_of_the_other_program_is_allowed_on_this_machine(tmp_path: Path) -> None:
+    # As earlier versions wrote it, with a network and a port that the operator added.
+    (tmp_path / "resolver.toml").write_text(
+        'name = "x"\naddress = "http://127.0.0.1:8800"\n'
+        'allowed_networks = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "127.0.0.1:7000"]\n',
+        encoding="utf-8",
+    )
+    resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
+    assert resolver.allowed_networks == [
+        *("10.0.0.0/8", "127.0.0.1:7000", "127.0.0.0/8:9001", "[::1]:9001")
+    ]
+    # All of this machine is allowed if the operator says so.
+    (tmp_path / "resolver.toml").write_text(
+        'name = "x"\naddress = "http://127.0.0.1:8800"\nallowed_networks = ["127.0.0.0/8"]\n',
+        encoding="utf-8",
+    )
+    resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
+    assert resolver.allowed_networks == ["127.0.0.0/8", "127.0.0.0/8:9001", "[::1]:9001"]
 
 
 def test_an_archive_of_another_making_gets_what_a_link_needs(tmp_path: Path) -> None:
@@ -145,7 +178,7 @@ def test_an_archive_of_another_making_gets_what_a_link_needs(tmp_path: Path) -> 
     assert (archive.address, archive.port) == ("http://127.0.0.1:9001", 8801)
     assert (archive.ip, archive.administrator) == ("127.0.0.1", "admin@localhost")
     resolver = resolver_settings(tmp_path, InstallationRequest(port=9000))
-    assert resolver.allowed_networks == ["10.0.0.0/8", "127.0.0.0/8", "::1/128"]
+    assert resolver.allowed_networks == ["10.0.0.0/8", "127.0.0.0/8:9001", "[::1]:9001"]
     assert resolver.hot_seconds == 10.0
 
 
@@ -203,7 +236,7 @@ def test_the_key_is_kept_and_the_link_follows_the_address(installation: Path, po
     other = reserved_port(2)
     with opened(installation, InstallationRequest(port=other)) as started:
         moved = link_of(started, installation)
-        assert started.tokens == {}
+        assert started.made == ()
     assert moved.resolver == f"http://127.0.0.1:{other}"
     assert moved.key == first.key
 

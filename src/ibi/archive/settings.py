@@ -13,8 +13,10 @@ import msgspec
 from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
+    DESTINATIONS,
     MAX_WORKERS,
     NETWORKS,
+    are_destinations,
     are_networks,
     is_address,
     is_mail_address,
@@ -80,7 +82,7 @@ class ArchiveSettings:
     trusted_proxies: list[str] = field(default_factory=list)
     """Networks whose X-Forwarded-For is trusted: who may read may depend on the client address."""
     allowed_networks: list[str] = field(default_factory=list)
-    """Private networks to whose archives this one may connect."""
+    """Private networks to which this archive may connect, at all ports or at one."""
     digest: bool = True
     """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
     copies_hours: int = 24
@@ -165,7 +167,7 @@ def _check(settings: ArchiveSettings) -> None:
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("storage_delivery", settings.storage_delivery in DELIVERIES, " or ".join(DELIVERIES)),
             ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
-            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
+            ("allowed_networks", are_destinations(settings.allowed_networks), DESTINATIONS),
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),

@@ -15,7 +15,7 @@ from ibi.client.archive import RemoteArchive
 from ibi.foundation.cli.options import data_option, refuse_closed_output
 from ibi.foundation.processes.server import address_of, interrupt_on_sigterm, run_together
 from ibi.foundation.settings_file import usual_place
-from ibi.foundation.system.instance_lock import token_of
+from ibi.foundation.system.instance_lock import TOKEN_FILE, token_of
 from ibi.identifier.limits import MAX_PORT
 from ibi.installation.demo import Demo
 from ibi.installation.programs import Installation, opened
@@ -54,7 +54,7 @@ Examples:
 @click.option(
     "--listen", default="", metavar="ADDRESS", help="Where to serve HTTP.  [default: 127.0.0.1]"
 )
-@click.option("--verbose", is_flag=True, help="Log every request to standard error.")
+@click.option("--verbose", is_flag=True, help="Log requests to standard error.")
 def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -> None:
     """Run a resolver and an archive that is linked to it, until SIGINT or SIGTERM.
 
@@ -94,7 +94,7 @@ class _Start:
                 "Labels are minted under archive.localhost and 127.0.0.1: good for a try only, "
                 "because every machine can mint the same."
             )
-        if self._installation.tokens:
+        if self._installation.made:
             self._welcome()
         if self._wants_demo:
             _say("\nOpen in a browser:")
@@ -123,9 +123,10 @@ class _Start:
         """Print, once, what was created and what to try."""
         command = _command()
         data = "" if self._is_usual else f" --data {shlex.quote(str(self._installation.folder))}"
-        _say(f"\nMade in {self._installation.folder}. Tokens that may do everything, kept there:")
-        for folder, secret in self._installation.tokens.items():
-            _say(f"  {secret}  {folder / 'token'}")
+        # Not the tokens: standard error is often a log, which others read and which is kept.
+        _say(f"\nMade in {self._installation.folder}. Tokens that may do everything are in:")
+        for folder in self._installation.made:
+            _say(f"  {folder / TOKEN_FILE}")
         _say(f"\nPages: {self._resolver}/ and {self._archive}/. In another terminal, try:")
         _say(
             f"  echo 'Hello, world.' > hello.txt; {command} archive deposit hello.txt "

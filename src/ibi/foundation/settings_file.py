@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from ipaddress import ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
@@ -33,6 +33,9 @@ MAX_WORKERS: Final = 64
 """The largest number of worker processes of a service."""
 NETWORKS: Final = "a list of networks, as 10.0.0.0/8"
 """The expected value of a list of networks, in error texts."""
+DESTINATIONS: Final = "a list of networks, as 10.0.0.0/8 or, for one port, 127.0.0.1:8801"
+"""The expected value of a list of destinations, in error texts."""
+_DESTINATION: Final = re.compile(r"(?:\[([0-9a-fA-F:./]+)\]|([0-9./]+)):([0-9]{1,5})")
 
 
 def usual_place(name: str) -> Path:
@@ -143,5 +146,28 @@ def are_networks(texts: list[str]) -> bool:
     """Return whether all texts are networks, each written as its first address and its bits."""
     try:
         return all(ip_network(text) for text in texts)
+    except ValueError:
+        return False
+
+
+def destination(text: str) -> tuple[IPv4Network | IPv6Network, int | None]:
+    """Parse NETWORK or NETWORK:PORT, with [...] around a network of IPv6 that has a port.
+
+    Returns the network, and the port or None for all ports; raises ValueError if it is neither.
+    """
+    match = _DESTINATION.fullmatch(text)
+    if match is None:
+        return ip_network(text), None
+    port = int(match[3])
+    if not 1 <= port <= MAX_PORT:
+        msg = f"{shown(text)} has no valid port."
+        raise ValueError(msg)
+    return ip_network(match[1] or match[2]), port
+
+
+def are_destinations(texts: list[str]) -> bool:
+    """Return whether all texts are networks, each for all ports or for one."""
+    try:
+        return all(destination(text) for text in texts)
     except ValueError:
         return False

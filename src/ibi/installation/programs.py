@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +50,8 @@ class Installation:
     links: CatalogueLinks
     link: Link
     """The link of the archive to the resolver, as it was before the start."""
-    tokens: Mapping[Path, str]
-    """The tokens of instances that were just made, by the folder in which each is stored."""
+    made: tuple[Path, ...]
+    """The folders of the instances that were just made; each has a token in it."""
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
         listeners = [stack.enter_context(listening_at(each.listen)) for each in settings]
         resolver = stack.enter_context(closing(ResolverInstance(settings[0])))
         archive = stack.enter_context(closing(Instance(settings[1])))
-        tokens = {**_complete_resolver(resolver), **_complete_archive(archive)}
+        new = (*_complete_resolver(resolver), *_complete_archive(archive))
         link = asyncio.run(_linked(resolver, archive))
         for place, listener in zip(places, listeners, strict=True):
             stack.enter_context(instance_lock.serving(place, address_of(listener)))
@@ -82,7 +82,7 @@ def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
             announcer,
             CatalogueLinks(archive.catalogue.links),
             link,
-            tokens,
+            new,
         )
 
 
@@ -96,30 +96,26 @@ def _refuse_an_instance(folder: Path) -> None:
             raise RequestError(msg)
 
 
-def _complete_resolver(resolver: ResolverInstance) -> dict[Path, str]:
-    """Make what is missing of a resolver; return its token if it is new."""
+def _complete_resolver(resolver: ResolverInstance) -> list[Path]:
+    """Make what is missing of a resolver; return its folder if it is new."""
     folder = resolver.settings.folder
-    tokens: dict[Path, str] = {}
-    if not (folder / RESOLVER_FILE).exists():
-        tokens[folder] = local_token(
-            folder, resolver.store.tokens, resolver.clock, resolver_scopes.SCOPES
-        )
+    new = not (folder / RESOLVER_FILE).exists()
+    if new:
+        local_token(folder, resolver.store.tokens, resolver.clock, resolver_scopes.SCOPES)
     _keep(folder / RESOLVER_FILE, written(resolver.settings))
-    return tokens
+    return [folder] if new else []
 
 
-def _complete_archive(archive: Instance) -> dict[Path, str]:
-    """Make what is missing of an archive; return its token if it is new."""
+def _complete_archive(archive: Instance) -> list[Path]:
+    """Make what is missing of an archive; return its folder if it is new."""
     folder, settings = archive.settings.folder, archive.settings
-    tokens: dict[Path, str] = {}
-    if not (folder / ARCHIVE_FILE).exists():
+    new = not (folder / ARCHIVE_FILE).exists()
+    if new:
         record = record_from({"titles": [settings.name], "types": ["Service"]})
         archive.archive.create_service(record, settings.administrator)
-        tokens[folder] = local_token(
-            folder, archive.catalogue.tokens, archive.clock, archive_scopes.SCOPES
-        )
+        local_token(folder, archive.catalogue.tokens, archive.clock, archive_scopes.SCOPES)
     _keep(folder / ARCHIVE_FILE, written(settings))
-    return tokens
+    return [folder] if new else []
 
 
 def _keep(path: Path, text: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,7 +17,7 @@ from ibi.archive.settings import (
     read_archive,
 )
 from ibi.errors import RequestError, shown
-from ibi.foundation.settings_file import is_address
+from ibi.foundation.settings_file import is_address, place_to_listen
 from ibi.installation.host_probe import addresses_of
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
 
@@ -28,6 +27,7 @@ ProgramName: TypeAlias = Literal["archive", "resolver"]
 LOCAL_IP: Final = "127.0.0.1"
 _ADMINISTRATOR: Final = "admin@localhost"
 _LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
+"""All ports of this machine, which earlier versions allowed: any local program could be reached."""
 _PORT_IN_LABELS: Final = 80
 """The port in labels of a trial installation, whichever port it is served at."""
 _FRESH: Final = 1.0
@@ -85,7 +85,7 @@ def resolver_settings(folder: Path, wanted: InstallationRequest) -> ResolverSett
             found,
             address=_address(found.address, wanted.resolver_address, local),
             listen=wanted.resolver_listen,
-            allowed_networks=_networks(found.allowed_networks, wanted.reached_at),
+            allowed_networks=_networks(found, wanted.reached_at, wanted.port, +1),
         )
     )
 
@@ -108,7 +108,7 @@ def archive_settings(folder: Path, wanted: InstallationRequest) -> ArchiveSettin
             address=_address(found.address, wanted.archive_address, local),
             listen=wanted.archive_listen,
             administrator=found.administrator or _ADMINISTRATOR,
-            allowed_networks=_networks(found.allowed_networks, wanted.reached_at),
+            allowed_networks=_networks(found, wanted.reached_at, wanted.port + 1, -1),
         )
     )
 
@@ -182,12 +182,26 @@ def _address(found: str, wanted: str, local: str) -> str:
     return local if _is_loopback(host) or host.endswith("localhost") else found
 
 
-def _networks(found: Sequence[str], reached_at: str) -> list[str]:
-    """Return the networks of archives that are not public, including those of this machine."""
-    own = [*_LOOPBACK]
-    if not _is_loopback(reached_at):
-        own.append(reached_at)
-    return [*found, *(each for each in own if each not in found)]
+def _networks(
+    found: ArchiveSettings | ResolverSettings, reached_at: str, port: int, step: int
+) -> list[str]:
+    """Return the destinations that are not public, with those of the other program.
+
+    Its port is `step` after the port of the program itself; it may have been another one before.
+    """
+    before = _own(reached_at, place_to_listen(found.listen)[1] + step)
+    own = _own(reached_at, port + step)
+    kept = [each for each in found.allowed_networks if each not in {*before, *own}]
+    if set(_LOOPBACK) <= set(kept):
+        kept = [each for each in kept if each not in _LOOPBACK]
+    return [*kept, *own]
+
+
+def _own(reached_at: str, port: int) -> list[str]:
+    own = [f"127.0.0.0/8:{port}", f"[::1]:{port}"]
+    for address in addresses_of(reached_at):
+        own += [] if _is_loopback(address) else [f"{_bracketed(address)}:{port}"]
+    return own
 
 
 def _is_loopback(text: str) -> bool:

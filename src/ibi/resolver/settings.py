@@ -9,8 +9,10 @@ from typing import Final, Literal
 from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
+    DESTINATIONS,
     MAX_WORKERS,
     NETWORKS,
+    are_destinations,
     are_networks,
     is_address,
     is_mail_address,
@@ -55,7 +57,7 @@ class ResolverSettings:
     trusted_proxies: list[str] = field(default_factory=list)
     """Networks of proxies whose X-Forwarded-For is trusted."""
     allowed_networks: list[str] = field(default_factory=list)
-    """Private networks in which archives are allowed."""
+    """Private networks in which archives are allowed, at all ports or at one."""
     gateways: dict[str, str] = field(default_factory=_gateways)
     """URLs to which identifiers of other systems are redirected; an empty text closes one."""
     open_registration: bool = False
@@ -132,7 +134,7 @@ def _check(settings: ResolverSettings) -> None:
             ),
             ("database", settings.database, "a file, or a postgresql:// URL"),
             ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
-            ("allowed_networks", are_networks(settings.allowed_networks), NETWORKS),
+            ("allowed_networks", are_destinations(settings.allowed_networks), DESTINATIONS),
             ("gateways", _are_gateways(settings.gateways), "http(s) URLs by doi, hdl, ark and urn"),
             ("archive_seconds", 0 < settings.archive_seconds <= _MAX_SECONDS, "seconds, up to 60"),
             ("hot_seconds", 0 <= settings.hot_seconds <= _MAX_SECONDS, "seconds, up to 60"),

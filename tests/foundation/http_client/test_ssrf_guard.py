@@ -82,14 +82,14 @@ def looked_up(guard: OutboundGuard, name: str, family: int = socket.AF_UNSPEC) -
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_what_everybody_can_reach_is_public(address: str) -> None:
-    assert OutboundGuard().allows(address)
-    assert OutboundGuard().allows(address)
+    assert OutboundGuard().allows(address, 80)
+    assert OutboundGuard().allows(address, 80)
 
 
 @pytest.mark.parametrize("address", [*NOT_PUBLIC, *NO_ADDRESSES])
 def test_the_rest_is_not(address: str) -> None:
-    assert not OutboundGuard().allows(address)
-    assert not OutboundGuard().allows(address)
+    assert not OutboundGuard().allows(address, 80)
+    assert not OutboundGuard().allows(address, 80)
 
 
 @given(ip_addresses())
@@ -97,7 +97,7 @@ def test_what_python_calls_special_is_not_public(address: IPv4Address | IPv6Addr
     is_special = not address.is_global or address.is_multicast or address.is_reserved
     leads_to_4 = any(address in ip_network(prefix) for prefix in LEADS_TO_4)
     if is_special and not leads_to_4:
-        assert not OutboundGuard().allows(str(address))
+        assert not OutboundGuard().allows(str(address), 80)
 
 
 def test_what_python_calls_global_is_not_enough() -> None:
@@ -120,14 +120,38 @@ def test_what_python_calls_global_is_not_enough() -> None:
 )
 def test_the_operator_may_name_networks(network: str, inside: str, outside: str) -> None:
     guard = OutboundGuard([network])
-    assert guard.allows(inside)
-    assert not guard.allows(outside)
-    assert guard.allows("8.8.8.8")
+    assert guard.allows(inside, 80)
+    assert not guard.allows(outside, 80)
+    assert guard.allows("8.8.8.8", 80)
 
 
-def test_a_network_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="10"):
-        OutboundGuard(["10.0.0.1/8"])
+@pytest.mark.parametrize(
+    ("allowed", "inside", "outside"),
+    [
+        ("127.0.0.1:8801", "127.0.0.1", "127.0.0.2"),
+        ("127.0.0.0/8:8801", "127.0.1.1", "128.0.0.1"),
+        ("127.0.0.1:8801", "::ffff:127.0.0.1", "::1"),
+        ("[::1]:8801", "::1", "127.0.0.1"),
+        ("[fd00::/64]:8801", "fd00::2", "fd00:0:0:1::2"),
+    ],
+)
+def test_the_operator_may_name_one_port_of_a_network(
+    allowed: str, inside: str, outside: str
+) -> None:
+    guard = OutboundGuard([allowed])
+    assert guard.allows(inside, 8801)
+    assert not any(guard.allows(inside, port) for port in (80, 880, 8800, 8802))
+    assert guard.allows(outside, 8801) == OutboundGuard().allows(outside, 8801)
+    assert guard.allows("8.8.8.8", 80)
+
+
+@pytest.mark.parametrize(
+    "network",
+    ["10.0.0.1/8", "10.0.0.0/8:0", "10.0.0.0/8:65536", "10.0.0.0/8:", "::1:x", "[::1]", "[x]:1"],
+)
+def test_a_network_that_is_none_is_refused(network: str) -> None:
+    with pytest.raises(ValueError, match=r"network|port|address|host bits"):
+        OutboundGuard([network])
 
 
 def test_no_socket_is_made_for_an_address_that_is_not_allowed() -> None:

@@ -64,8 +64,8 @@ def new_instance(program: Program[Any], settings: InstanceSettings) -> Iterator[
         keep(folder / program.settings_file, written(settings))
 
 
-def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> str:
-    """Make a token for commands on this machine, store it in the folder, and return it.
+def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> None:
+    """Make a token for commands on this machine, and store it in the folder.
 
     It replaces all others: the tokens of an attempt that was killed become invalid.
     """
@@ -73,7 +73,6 @@ def local_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -
         store.remove_token(token.name)
     secret = Tokens(store, clock, scopes).add("local", scopes.highest)
     instance_lock.keep_token(folder, secret)
-    return secret
 
 
 def first_token(folder: Path, store: TokenStore, clock: Clock, scopes: Scopes) -> str:

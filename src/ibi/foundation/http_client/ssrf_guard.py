@@ -13,10 +13,12 @@ import errno
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final, TypeAlias
 
 from aiohttp.abc import AbstractResolver, ResolveResult
+
+from ibi.foundation.settings_file import destination
 
 Address: TypeAlias = IPv4Address | IPv6Address
 _Place: TypeAlias = tuple[int, int, int, str, tuple[Any, ...]]
@@ -73,20 +75,22 @@ class OutboundGuard:
     """Allows public addresses, and networks that the operator names."""
 
     def __init__(self, allowed_networks: Sequence[str] = ()) -> None:
-        """Take the allowed networks, written as 10.0.0.0/8."""
-        self._allowed = tuple(map(ip_network, allowed_networks))
+        """Take the allowed networks: 10.0.0.0/8 for all ports, 127.0.0.1:8801 for one."""
+        self._allowed = tuple(map(destination, allowed_networks))
 
-    def allows(self, address: str) -> bool:
-        """Return whether connections to an IP address are allowed."""
+    def allows(self, address: str, port: int) -> bool:
+        """Return whether connections to a port of an IP address are allowed."""
         read = _read(address)
         if read is None:
             return False
-        return _is_public(read) or any(_unmapped(read) in network for network in self._allowed)
+        return _is_public(read) or any(
+            only in {None, port} and _unmapped(read) in network for network, only in self._allowed
+        )
 
     def socket_to(self, place: _Place) -> socket.socket:
         """Return a socket for one address; PermissionError if the address is not allowed."""
         family, kind, protocol, _, address = place
-        if not self.allows(address[0]):
+        if not self.allows(address[0], address[1]):
             raise _refusal()
         return socket.socket(family, kind, protocol)
 
@@ -115,7 +119,7 @@ class GuardedResolver(AbstractResolver):
                 flags=socket.AI_NUMERICHOST,
             )
             for kind, _, protocol, _, address in places
-            if self._guard.allows(str(address[0]))
+            if self._guard.allows(str(address[0]), port)
         ]
         if not found:
             raise _refusal()

@@ -14,7 +14,8 @@ from ibi.foundation.system.safe_open import storage_error
 
 _LOCK: Final = "lock"
 _SERVING: Final = "serving"
-_TOKEN: Final = "token"  # noqa: S105  # the name of a file
+TOKEN_FILE: Final = "token"  # noqa: S105  # the name of a file
+"""The file with the token for commands on this machine."""
 
 
 @contextmanager
@@ -66,7 +67,7 @@ def serving_at(folder: Path) -> str:
 
 def keep_token(folder: Path, secret: str) -> None:
     """Write the token into a file that only the owner of the folder can read."""
-    path = folder / _TOKEN
+    path = folder / TOKEN_FILE
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(secret + "\n")
@@ -75,5 +76,5 @@ def keep_token(folder: Path, secret: str) -> None:
 def token_of(folder: Path) -> str:
     """Return the token in the folder; empty if there is none, or it is not readable."""
     with suppress(OSError):
-        return (folder / _TOKEN).read_text(encoding="utf-8").strip()
+        return (folder / TOKEN_FILE).read_text(encoding="utf-8").strip()
     return ""

@@ -1,4 +1,7 @@
-"""The access log: one line for each request. It contains no address of a reader."""
+"""The access log: one line for each request that reaches the application.
+
+It contains no address of a reader. What a resolver's fast path answers is only counted.
+"""
 
 from __future__ import annotations
 
