@@ -91,6 +91,10 @@ class _Worker(Server):
     def _cut_off(self) -> None:
         for task in list(self.server_state.tasks):
             task.cancel()
+        if self._loop is not None:  # not at once: the tasks answer that the service stops
+            self._loop.call_later(PARTING, self._abort_connections)
+
+    def _abort_connections(self) -> None:
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 

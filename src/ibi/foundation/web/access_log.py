@@ -5,6 +5,7 @@ It contains no address of a reader. What a resolver's fast path answers is only 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from http import HTTPStatus
@@ -48,6 +49,9 @@ class AccessLog:
 
         try:
             await self._app(scope, receive, noting)
+        except asyncio.CancelledError:
+            status = status or HTTPStatus.SERVICE_UNAVAILABLE  # the server sends it
+            raise
         except BaseException:
             status = status or HTTPStatus.INTERNAL_SERVER_ERROR  # an outer middleware sends it
             raise

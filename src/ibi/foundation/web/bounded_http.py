@@ -17,10 +17,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from uvicorn._types import ASGI3Application, ASGIReceiveCallable, Scope
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from ibi.foundation.web import sendfile
+from ibi.foundation.web.problems import cut_off
 from ibi.foundation.web.sendfile import FileSender
 
 LARGEST_HEAD: Final = 65_536
@@ -198,15 +199,18 @@ class BoundedHttp(HttpToolsProtocol):
         if self._is_parting and not self.pipeline:
             cycle.keep_alive = False
         files = self._files
-        if files is None:
-            super()._start_asgi_task(cycle, app)
-            return
-        cycle.scope["extensions"] = {sendfile.EXTENSION: {}}
+        if files is not None:
+            cycle.scope["extensions"] = {sendfile.EXTENSION: {}}
 
-        async def with_files(scope: Scope, receive: ASGIReceiveCallable, _: object) -> None:
-            await app(scope, receive, files.sending(cycle))
+        async def run(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+            try:
+                await app(scope, receive, send if files is None else files.sending(cycle))
+            except asyncio.CancelledError:  # by a stop of the service alone
+                if cycle.response_started:
+                    raise
+                await cut_off()(scope, receive, send)  # type: ignore[arg-type]  # the same protocol
 
-        super()._start_asgi_task(cycle, with_files)
+        super()._start_asgi_task(cycle, run)
 
     def pause_writing(self) -> None:
         """Wait for the client to read, but not for ever."""

@@ -233,3 +233,15 @@ async def on_bug(_: Request, error: Exception) -> Response:
     _LOG.error("unforeseen error", exc_info=error)
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     return _answer(Problem("urn:ibi:problem:unforeseen", "Unforeseen error", status), {})
+
+
+def cut_off() -> Response:
+    """Answer a request that the stop of the service interrupts."""
+    problem = Problem(
+        "urn:ibi:problem:stopping",
+        "The service is stopping",
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The service stopped before the request was complete. Try again when it runs.",
+        RETRY_AFTER,
+    )
+    return _answer(problem, {"Retry-After": str(RETRY_AFTER)})
