@@ -142,6 +142,10 @@ def test_secrets_that_others_may_read(patient: Path) -> None:
     assert wrong(patient) == {("archive", "folder"): "failure"}
     assert "chmod 600" in findings(patient)["archive", "folder"]["advice"]
     (patient / "archive" / "token").chmod(0o600)
+    (patient / "archive" / "catalogue.sqlite").chmod(0o644)
+    assert wrong(patient) == {("archive", "folder"): "failure"}
+    assert "catalogue.sqlite" in findings(patient)["archive", "folder"]["text"]
+    (patient / "archive" / "catalogue.sqlite").chmod(0o600)
     (patient / "resolver").chmod(0o755)
     assert wrong(patient) == {("resolver", "folder"): "warning"}
 

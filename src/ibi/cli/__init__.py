@@ -11,6 +11,7 @@ import click
 
 from ibi.foundation.cli.exit_status import conclude
 from ibi.foundation.cli.lazy_group import LazyGroup
+from ibi.foundation.system.private_files import private_umask
 
 _MODULES: Final = {
     "ibi.archive.cli": ("archive",),
@@ -54,4 +55,5 @@ def main() -> None:
             # Characters that the terminal's encoding lacks are escaped.
             stream.reconfigure(errors="backslashreplace")
     colour = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
-    conclude(lambda: ibi.main(prog_name="ibi", standalone_mode=False, color=colour))
+    with private_umask():
+        conclude(lambda: ibi.main(prog_name="ibi", standalone_mode=False, color=colour))

@@ -66,7 +66,8 @@ def _folder(part: ProgramName, folder: Path) -> Iterator[Finding]:
     if not host_probe.is_writable(folder):
         yield Finding(part, "folder", "failure", f"{folder} may not be written", "change its owner")
         return
-    open_ = [name for name in _SECRETS if (host_probe.mode_of(folder / name) or 0) & _OTHERS]
+    names = (*_SECRETS, *sorted(path.name for path in folder.glob("*.sqlite*")))
+    open_ = [name for name in names if (host_probe.mode_of(folder / name) or 0) & _OTHERS]
     if open_:
         paths = " ".join(str(folder / name) for name in open_)
         text = f"others may read {' and '.join(open_)}"

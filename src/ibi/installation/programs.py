@@ -25,6 +25,7 @@ from ibi.foundation.cli.instance_folder import keep, made
 from ibi.foundation.processes.server import ServedApp, address_of, listening_at
 from ibi.foundation.settings_file import written
 from ibi.foundation.system import instance_lock
+from ibi.foundation.system.private_files import close_writable
 from ibi.installation.settings import InstallationRequest, archive_settings, resolver_settings
 from ibi.metadata.json_record import record_from
 from ibi.resolver.registry.registration_key import matches
@@ -58,6 +59,8 @@ class Installation:
 def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
     """Open the installation in a folder, made if absent; InstanceHeldError if it is served."""
     _refuse_an_instance(folder)
+    if folder.is_dir():
+        close_writable(folder, (f"archive/{ARCHIVE_FILE}", f"resolver/{RESOLVER_FILE}"))
     places = (folder / "resolver", folder / "archive")
     with ExitStack() as stack:
         for place in places:

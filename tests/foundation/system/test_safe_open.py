@@ -23,7 +23,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     fsync_folder(tmp_path)
     with os.fdopen(open_beneath(tmp_path, ["a", "b", "ç"]), "rb") as file:
         assert file.read() == b"data"
-    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
 def test_nothing_is_written_twice(tmp_path: Path) -> None:

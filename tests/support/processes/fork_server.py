@@ -108,6 +108,7 @@ def fork(  # noqa: PLR0913  # what a process is started with
     *,
     folder: Path | None = None,
     stdin: int | None = None,
+    umask: int = 0o022,
 ) -> ForkedProcess:
     """Run `ibi` with arguments in a folder; its log goes to an open file, its output to a pipe.
 
@@ -118,12 +119,12 @@ def fork(  # noqa: PLR0913  # what a process is started with
     status, told = os.pipe()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = (min(hard, most_files or soft), hard)
-    request = json.dumps([arguments, dict(environment), str(folder or Path.cwd()), files]).encode()
+    request = json.dumps([arguments, dict(environment), str(folder or Path.cwd()), files, umask])
     forge = _forge(os.getpid())
     nothing = os.open(os.devnull, os.O_RDONLY)
     try:
         given = nothing if stdin is None else stdin
-        socket.send_fds(forge, [request], [given, writing, log, told])
+        socket.send_fds(forge, [request.encode()], [given, writing, log, told])
         pid = int(forge.recv(64))
     finally:
         os.close(nothing)
@@ -137,12 +138,20 @@ def run(
     environment: Mapping[str, str],
     folder: Path | None = None,
     stdin: bytes = b"",
+    umask: int = 0o022,
 ) -> CompletedProcess[str]:
     """Run `ibi` with arguments to its end in a folder, with something on its standard input."""
     with TemporaryFile() as given, TemporaryFile() as errors:
         given.write(stdin)
         given.seek(0)
-        process = fork(arguments, environment, errors.fileno(), folder=folder, stdin=given.fileno())
+        process = fork(
+            arguments,
+            environment,
+            errors.fileno(),
+            folder=folder,
+            stdin=given.fileno(),
+            umask=umask,
+        )
         said = b"".join(iter(lambda: process.stdout.read(65_536), b""))
         process.stdout.close()
         code = process.wait()
@@ -211,7 +220,8 @@ def _reap(ends: dict[int, int]) -> None:
 
 def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
     """Be the command."""
-    arguments, environment, folder, files = json.loads(request)
+    arguments, environment, folder, files, umask = json.loads(request)
+    os.umask(umask)
     resource.setrlimit(resource.RLIMIT_NOFILE, files)
     os.chdir(folder)
     is_twin = environment.get("PYTHONPATH") != os.environ.get("PYTHONPATH")

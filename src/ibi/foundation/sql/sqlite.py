@@ -15,6 +15,7 @@ import apsw
 
 from ibi.errors import LedgerUnavailableError
 from ibi.foundation.sql.database import Execute
+from ibi.foundation.system.private_files import close_database, create_private
 
 T = TypeVar("T")
 
@@ -129,8 +130,9 @@ class Sqlite:
         flags = apsw.SQLITE_OPEN_READWRITE
         if not self._made:
             # Only the first time: a file that disappears later must not be created anew.
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            flags |= apsw.SQLITE_OPEN_CREATE
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private(self._path)
+            close_database(self._path)
         connection = apsw.Connection(self.name, flags, vfs=self._vfs)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT)
@@ -201,6 +203,7 @@ class SqliteReader(Sqlite):
 
 def enable_wal(path: str, patience: float) -> None:
     """Switch a file to write-ahead logging, permanently; create it if absent."""
+    create_private(Path(path))
     with closing(apsw.Connection(path)) as connection:
         _enable_wal(connection, patience)
 

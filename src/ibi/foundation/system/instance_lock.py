@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ibi.errors import InstanceHeldError
+from ibi.foundation.system.private_files import close_folder, create_private
 from ibi.foundation.system.safe_open import storage_error
 
 _LOCK: Final = "lock"
@@ -20,9 +21,23 @@ TOKEN_FILE: Final = "token"  # noqa: S105  # the name of a file
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Lock the folder; InstanceHeldError if another process has locked it."""
+    """Close the folder to other users, and lock it.
+
+    Raises InstanceHeldError if another process has locked it, and RequestError if it is open to
+    others and cannot be closed.
+    """
     try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        close_folder(folder, _LOCK)
+    except OSError as failure:
+        raise storage_error(str(folder), failure) from failure
+    with _locked(folder):
+        yield
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as failure:
         raise storage_error(str(folder), failure) from failure
     try:
@@ -41,7 +56,7 @@ def held(folder: Path) -> Iterator[None]:
 def is_held(folder: Path) -> bool:
     """Return whether a process has locked the folder."""
     try:
-        with held(folder):
+        with _locked(folder):
             return False
     except InstanceHeldError:
         return True
@@ -51,6 +66,7 @@ def is_held(folder: Path) -> bool:
 def serving(folder: Path, address: str) -> Iterator[None]:
     """Write the address of the instance into its folder, as long as it is served."""
     path = folder / _SERVING
+    create_private(path)
     path.write_text(address, encoding="utf-8")
     try:
         yield

@@ -76,7 +76,7 @@ def create_beneath(root: Path, parts: Sequence[str]) -> int:
     """
     name = _checked(parts)
     with storage_errors(root), folder_beneath(root, parts[:-1], make=True) as folder:
-        return os.open(name, _NEW, 0o644, dir_fd=folder)
+        return os.open(name, _NEW, 0o600, dir_fd=folder)
 
 
 def has_file(folder: int, name: str) -> bool:
@@ -144,7 +144,7 @@ def folder_beneath(
 def _inner(folder: int, part: str, *, make: bool) -> int:
     if make:
         with suppress(FileExistsError):
-            os.mkdir(part, 0o755, dir_fd=folder)
+            os.mkdir(part, 0o700, dir_fd=folder)
         # Even if it existed: a crash may have happened between its creation and this.
         os.fsync(folder)
     try:

@@ -19,6 +19,7 @@ from ibi.archive.settings import ARCHIVE_FILE, read_archive
 from ibi.archive.wiring.stores import bulk_files_of
 from ibi.errors import InstanceHeldError
 from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.private_files import close_writable
 from ibi.foundation.system.safe_open import rename_durably
 from ibi.installation.backup.archive_snapshot import (
     RESERVED,
@@ -111,6 +112,7 @@ def _held(target: Path) -> Iterator[None]:
     """Make the folder of backups, for its owner only, and lock it."""
     with disk_errors(str(target)):
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        close_writable(target, (_LOCK,))
         descriptor = os.open(target / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:

@@ -22,6 +22,7 @@ from ibi.foundation.sql.database_url import open_database
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.instance_lock import keep_token, token_of
+from ibi.foundation.system.private_files import make_private
 from ibi.foundation.system.safe_open import rename_durably
 from ibi.installation.backup.archive_snapshot import (
     CATALOGUE,
@@ -102,6 +103,7 @@ def restore(
     if "resolver" in places:
         resolver = _resolver_settings(backup / "resolver", places["resolver"], wanted)
         _check_database(resolver.place, "registry")
+    _make_folder(folder)
     if resolver is not None:
         _make_folder(resolver.folder)
         # Acknowledgments that were pending then have been sent since, and must not be sent twice.
@@ -157,7 +159,7 @@ def _without(table: str, stored: StoreFiles) -> StoreFiles:
 
 def _make_folder(folder: Path) -> None:
     with disk_errors(str(folder)):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
 
 
 def _archive_settings(source: Path, folder: Path, wanted: RestoreRequest) -> ArchiveSettings:

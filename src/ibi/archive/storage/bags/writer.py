@@ -92,7 +92,7 @@ class BagWriter:
         """Write a file of the payload; raise ChecksumError if it is not as described."""
         with disk_errors(str(self.folder), path):
             target = self._target(path)
-            with os.fdopen(os.open(target, _OPEN, 0o644), "r+b") as out:
+            with os.fdopen(os.open(target, _OPEN, 0o600), "r+b") as out:
                 size = os.fstat(out.fileno()).st_size
                 sums = checksums_of(target) if 0 < size <= file.size else Checksums()
                 if size and sums.size == file.size and _differs(sums, file):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ibi.errors import UnknownError
 from ibi.foundation.system.disk import disk_errors, prune
+from ibi.foundation.system.private_files import make_private
 from ibi.foundation.system.safe_open import (
     create_beneath,
     folder_beneath,
@@ -53,7 +54,7 @@ class FolderFiles:
         self.name = str(root)
         self._root = root
         with disk_errors(self.name):
-            (root / "incoming").mkdir(parents=True, exist_ok=True)
+            make_private(root / "incoming")
 
     def keys(self, prefix: str) -> Iterator[tuple[str, int]]:
         """Yield the paths in a folder and its subfolders, each with its size in bytes."""

@@ -39,6 +39,7 @@ from ibi.foundation.system.disk import (
     replace_durably,
     write_durably,
 )
+from ibi.foundation.system.private_files import make_private
 from ibi.foundation.system.safe_open import folder_beneath, fsync_folder, has_file, open_beneath
 from ibi.model.change import Change
 from ibi.model.item import File
@@ -88,7 +89,7 @@ class FolderStore:
         )  # folders known to be durable; most labels of a year share them
         with disk_errors(self.name):
             for folder in folders:
-                folder.mkdir(parents=True, exist_ok=True)
+                make_private(folder)
             fsync_folder(root)
 
     def discard(self, deposit: str) -> None:

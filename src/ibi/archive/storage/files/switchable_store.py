@@ -21,6 +21,7 @@ from ibi.archive.ports.file_store import FileStore, OpenFile
 from ibi.archive.storage.files.staging import Staging
 from ibi.errors import StorageError, UnknownError
 from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.private_files import make_private
 from ibi.foundation.system.safe_open import fsync_folder
 from ibi.foundation.system.shared_memory import SharedCount
 from ibi.model.change import Change
@@ -45,7 +46,7 @@ class SwitchableStore:
         """Use a store until `exchange` is called."""
         self.staging = Staging(incoming)
         with disk_errors(str(incoming)):
-            incoming.mkdir(parents=True, exist_ok=True)
+            make_private(incoming)
         self._store = store
         self._keeping = RLock()
         self._touched: dict[str, set[str]] | None = None

@@ -42,6 +42,7 @@ from ibi.archive.storage.object_store.journal import (
 )
 from ibi.errors import FileNameError, StorageError, UnknownError
 from ibi.foundation.system.disk import disk_errors
+from ibi.foundation.system.private_files import make_private
 from ibi.model.change import Change
 from ibi.model.item import File
 
@@ -103,7 +104,7 @@ class ObjectStore:
         """Use a bucket, which must answer, and a folder for received files."""
         self.staging = Staging(incoming)
         with disk_errors(str(incoming)):
-            incoming.mkdir(parents=True, exist_ok=True)
+            make_private(incoming)
         self.name = objects.name
         self._objects = objects
         self._keep = keep_replaced
