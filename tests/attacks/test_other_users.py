@@ -110,7 +110,7 @@ class Victim:
         self.serve("up", "--data", self.place("up"), "--port", str(self.ports + 2))
         archive = ("--data", self.place("archive"))
         self.run("backup", self.place("backups"), *archive)
-        self.run("restore", self.place("backups"), "--data", self.place("restored"))
+        self.run("restore", self.place("backups"), "--data", self.place("restored"), "--yes")
         self.run("archive", "export", "--all", self.place("export"), *archive)
 
     def end(self) -> None:

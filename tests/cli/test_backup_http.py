@@ -156,7 +156,11 @@ def test_a_damaged_backup_is_told_and_not_restored(archive: ArchiveServer, tmp_p
         assert result.exit_code == 1
         assert file.relative_to(made["backup"]).as_posix() in result.stderr
         assert not (tmp_path / "again").exists()
-    partly = run("restore", made["backup"], "--data", tmp_path / "again", "--yes")
+    result = run("restore", made["backup"], "--data", tmp_path / "again", "--yes")
+    assert result.exit_code == 1
+    assert not (tmp_path / "again").exists()
+    given = ("--data", tmp_path / "again", "--without-damaged", "--yes")
+    partly = run("restore", made["backup"], *given)
     assert partly.exit_code == 1
     assert "a.txt: it is damaged" in partly.stderr
     assert (tmp_path / "again" / "archive.toml").exists()

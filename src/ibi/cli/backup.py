@@ -79,6 +79,7 @@ def _facts(made: BackedUp, lacking: list[str]) -> dict[str, object]:
         "files": sum(part.files for part in parts.values()),
         "bytes": sum(part.size for part in parts.values()),
         "copied": made.copied,
+        "checksum": made.record.own_checksum(),
         "rows": sum(
             table.rows
             for part in parts.values()
@@ -93,7 +94,7 @@ def _text(made: BackedUp) -> str:
     facts = _facts(made, [])
     return (
         f"backed up {facts['items']} items, {facts['files']} files ({facts['copied']} copied), "
-        f"{facts['rows']} rows: {made.folder}"
+        f"{facts['rows']} rows: {made.folder}\nchecksum {facts['checksum']}"
     )
 
 

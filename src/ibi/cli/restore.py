@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 import click
 
 from ibi.cli.backup import progress_of
-from ibi.errors import printable
+from ibi.errors import DamagedBackupError, printable
 from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import json_option, show
 from ibi.installation.backup.record import backup_at, read_record
@@ -37,20 +37,36 @@ Examples:
     type=click.Path(path_type=Path, file_okay=False),
     help="Where to restore to: a new folder, or an empty one.",
 )
-@click.option("--verify", is_flag=True, help="Check every file and row first; alone: only that.")
+@click.option("--verify", is_flag=True, help="Only check every file and row, without --data.")
+@click.option(
+    "--checksum", default="", metavar="SHA256", help="Refuse any backup but the one with this."
+)
+@click.option(
+    "--without-damaged", is_flag=True, help="Leave out damaged files of items, and name them."
+)
 @click.option("--catalogue", default="", metavar="URL", help="A postgresql:// URL.")
 @click.option("--ledger", default="", metavar="URL", help="Likewise; or the path of a new ledger.")
 @click.option("--database", default="", metavar="URL", help="Likewise, of a resolver.")
 @yes_option
 @json_option
 def restore(
-    source: Path, folder: Path | None, *, verify: bool, yes: bool, as_json: bool, **wanted: str
+    source: Path,
+    folder: Path | None,
+    *,
+    verify: bool,
+    yes: bool,
+    as_json: bool,
+    **wanted: Any,  # noqa: ANN401  # the fields of a RestoreRequest
 ) -> None:
     """Restore a backup, the newest if SOURCE has several, into the folder DATA.
 
     Databases become files in that folder, unless URLs of empty ones are given. The instance that
     was backed up must not run any more: labels continue after now, and both would issue the same.
-    With --verify, nothing is restored if anything is damaged: it is named, and the exit code is 1.
+    Every file and row is checked before. If anything is damaged, missing, added, or a link, it is
+    named, nothing is restored, and the exit code is 1.
+
+    An attacker who can write to a backup can make its checksums fit. 'ibi backup' prints the
+    checksum of the whole: keep it elsewhere, and give it with --checksum.
     """
     if folder is None and not verify and not wanted["ledger"]:
         raise click.UsageError("Name a folder to restore to with --data, or use --verify alone.")
@@ -58,16 +74,22 @@ def restore(
     if not is_check:
         require_confirmation(yes=yes)
     backup = backup_at(source.absolute())
-    if verify:
-        _verify(backup, is_all=is_check, as_json=as_json)
-    if not is_check:
-        _confirm(backup, yes=yes)
+    request = RestoreRequest(**wanted)
+    if is_check:
+        _verify(backup, request.checksum, as_json=as_json)
+        return
+    _confirm(backup, yes=yes)
+    try:
+        with progress_of("Restore") as progress:
+            if folder is not None:
+                restored = restored_from(backup, folder.absolute(), request, progress)
+            else:
+                after = _time(restore_minter(backup, request, progress))
+    except DamagedBackupError as damage:
+        _report(backup, damage.faults, as_json=as_json)
     if folder is not None:
-        with progress_of("Items") as progress:
-            restored = restored_from(backup, folder.absolute(), RestoreRequest(**wanted), progress)
         _show(restored, backup, as_json=as_json)
-    elif wanted["ledger"]:
-        after = _time(restore_minter(backup, wanted["ledger"]))
+    else:
         show({"after": after}, f"restored: labels go on after {after}", as_json=as_json)
 
 
@@ -77,17 +99,21 @@ def _confirm(backup: Path, *, yes: bool) -> None:
     confirm(question, yes=yes)
 
 
-def _verify(backup: Path, *, is_all: bool, as_json: bool) -> None:
-    """Verify a backup; exit if it is damaged, and report the result if nothing else was asked."""
-    with progress_of("Files") as progress:
-        faults = list(faults_of(backup, progress))
+def _verify(backup: Path, checksum: str, *, as_json: bool) -> None:
+    with progress_of("Check") as progress:
+        faults = tuple(map(str, faults_of(backup, progress, checksum)))
+    if faults:
+        _report(backup, faults, as_json=as_json)
+    show({"backup": str(backup), "faults": []}, f"whole: {backup}", as_json=as_json)
+
+
+def _report(backup: Path, faults: tuple[str, ...], *, as_json: bool) -> NoReturn:
+    """Name the faults of a backup, and exit."""
     for fault in faults:
         click.echo(printable(fault), err=True)
-    if faults or is_all:
-        text = f"not whole, faults: {len(faults)}, {backup}" if faults else f"whole: {backup}"
-        show({"backup": str(backup), "faults": faults}, text, as_json=as_json)
-    if faults:
-        raise click.exceptions.Exit(1)
+    text = f"not whole, faults: {len(faults)}, {backup}"
+    show({"backup": str(backup), "faults": list(faults)}, text, as_json=as_json)
+    raise click.exceptions.Exit(1)
 
 
 def _show(restored: Restored, backup: Path, *, as_json: bool) -> None:

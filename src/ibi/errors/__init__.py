@@ -36,6 +36,7 @@
     │   ├── TooManyRequestsError           a client exceeds its rate limit
     │   ├── StorageError                   the disk or the database fails
     │   │   └── StorageFullError           the storage is full
+    │   ├── DamagedBackupError             a backup is damaged, or was changed
     │   ├── WriterUnavailableError         the archive can be read, but not changed
     │   ├── InstanceHeldError              another process serves this folder, or none does
     │   ├── ArchiveRefusedError            an archive refused a request over HTTP
@@ -77,6 +78,7 @@ from ibi.errors.archive import (
     ArchiveUnreachableError,
     BagError,
     ChecksumError,
+    DamagedBackupError,
     DeletedError,
     FileNameError,
     HeldElsewhereError,
@@ -149,6 +151,7 @@ __all__ = [
     "ClockAheadError",
     "ClockBehindError",
     "ClockError",
+    "DamagedBackupError",
     "DeletedError",
     "FileNameError",
     "ForbiddenError",

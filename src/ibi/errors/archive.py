@@ -150,6 +150,17 @@ class StorageFullError(StorageError):
     """The storage has no free space."""
 
 
+class DamagedBackupError(ArchiveError):
+    """A backup is damaged or was changed; `faults` names each file, and what is wrong with it."""
+
+    def __init__(self, backup: str, faults: tuple[str, ...]) -> None:
+        self.backup, self.faults = backup, faults
+        super().__init__(backup, faults)
+
+    def __str__(self) -> str:
+        return f"{self.backup} is not as it was backed up: {self.faults[0]}."
+
+
 class WriterUnavailableError(ArchiveError):
     """The process that changes the archive does not answer; the reading processes still do.
 

@@ -205,13 +205,18 @@ def catalogued(folder: Path) -> Iterator[tuple[str, str, File | None]]:
 def replaced_in(tree: BackupTree) -> Iterator[tuple[str, str]]:
     """Yield the keys of replaced files in a backup, and their checksums."""
     col = tree.root / "col"
-    for path in sorted(col.rglob("old/**/*")) if col.exists() else ():
+    for path in sorted(set(col.rglob("old/**/*"))) if col.exists() else ():
         key = path.relative_to(tree.root).as_posix()
-        for place, name in owners(key.removeprefix("col/")):
-            if tree.path(_key(place, "ibi.json")).exists():
-                if name.startswith("old/") and path.is_file():
-                    yield key, digest_of(path)
-                break
+        if path.is_file() and is_replaced(tree, key):
+            yield key, digest_of(path)
+
+
+def is_replaced(tree: BackupTree, key: str) -> bool:
+    """Return whether a key is that of a replaced file of an item that is in a backup."""
+    for place, name in owners(key.removeprefix("col/")):
+        if tree.path(_key(place, "ibi.json")).exists():
+            return name.startswith("old/")
+    return False
 
 
 def _read(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,8 @@ import msgspec
 
 from ibi.errors import RequestError, StorageError, shown
 from ibi.foundation.system.disk import disk_errors, replace_durably
-from ibi.installation.backup.tables import StoreFiles, check_files
+from ibi.foundation.system.safe_open import open_beneath
+from ibi.installation.backup.tables import StoreFiles, check_names
 
 FORMAT: Final = 1
 RECORD: Final = "backup.json"
@@ -31,6 +33,7 @@ _STORES: Final = {
     "minter": {"ledger"},
 }
 """The databases of each part of a backup."""
+_SORTED: Final = msgspec.json.Encoder(order="sorted").encode
 PARTIAL: Final = ".partial"
 """The suffix of the folder of a backup that is being made."""
 
@@ -57,6 +60,12 @@ class BackupRecord(msgspec.Struct, frozen=True):
     parts: dict[str, PartRecord]
     sums: str
     """The checksum of the list of checksums."""
+    checksum: str = ""
+    """The checksum of this record itself; earlier versions wrote none."""
+
+    def own_checksum(self) -> str:
+        """Return the checksum of all other fields."""
+        return hashlib.sha256(_SORTED(msgspec.structs.replace(self, checksum=""))).hexdigest()
 
 
 def read_record(folder: Path) -> BackupRecord:
@@ -64,28 +73,28 @@ def read_record(folder: Path) -> BackupRecord:
     path = folder / RECORD
     with disk_errors(str(folder)):
         try:
-            record = msgspec.json.decode(path.read_bytes(), type=BackupRecord)
+            # Not a link, nor a pipe: reading one would never end.
+            with os.fdopen(open_beneath(folder, [RECORD]), "rb") as file:
+                record = msgspec.json.decode(file.read(), type=BackupRecord)
         except FileNotFoundError:
             raise StorageError(str(folder), "it is not a backup, or an incomplete one") from None
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise StorageError(str(path), "it is damaged") from None
     if record.format > FORMAT:
         raise StorageError(str(folder), "a newer ibi made it")
+    if record.checksum not in {"", record.own_checksum()}:
+        raise StorageError(str(path), "it is damaged")
     for part, known in record.parts.items():
         if part not in _STORES or known.stores.keys() != _STORES[part]:
             raise StorageError(str(path), "it has a part that no backup of ours has")
+        for stored in known.stores.values():
+            check_names(path, stored)
     return record
-
-
-def check_tables(folder: Path, record: BackupRecord) -> None:
-    """Raise if tables of a backup are damaged, before they are used."""
-    for part, known in record.parts.items():
-        for store, stored in known.stores.items():
-            check_files(folder / part / store, stored)
 
 
 def keep_record(folder: Path, record: BackupRecord) -> None:
     """Write the record, which makes the backup complete."""
+    record = msgspec.structs.replace(record, checksum=record.own_checksum())
     with disk_errors(str(folder)):
         replace_durably(folder / RECORD, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
@@ -94,7 +103,8 @@ def backups_in(target: Path) -> list[Path]:
     """Return the complete backups in a folder, the newest first."""
     with disk_errors(str(target)):
         found = [path.parent for path in target.glob(f"*/{RECORD}")]
-    return sorted((path for path in found if path.suffix != PARTIAL), reverse=True)
+    own = (path for path in found if path.suffix != PARTIAL and not path.is_symlink())
+    return sorted(own, reverse=True)
 
 
 def partial_in(target: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
-from ibi.errors import LedgerUnavailableError, RequestError, StorageError, shown
+from ibi.errors import DamagedBackupError, LedgerUnavailableError, RequestError, StorageError, shown
 from ibi.foundation.settings_file import POSTGRESQL, written
 from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.database_url import open_database
@@ -28,14 +28,20 @@ from ibi.installation.backup.archive_snapshot import (
     CATALOGUE,
     RESERVED,
     Progress,
-    replaced_in,
+    is_replaced,
     table_in,
 )
 from ibi.installation.backup.backup import MINTER, SETTINGS
 from ibi.installation.backup.contents import items_of
-from ibi.installation.backup.files import BackupTree, pieces_in
-from ibi.installation.backup.record import BackupRecord, PartRecord, check_tables, read_record
+from ibi.installation.backup.files import BackupTree
+from ibi.installation.backup.record import (
+    BackupRecord,
+    PartRecord,
+    read_record,
+    read_sums,
+)
 from ibi.installation.backup.tables import Store, StoreFiles, load, migrations_of, version_of
+from ibi.installation.backup.verification import faults_of
 from ibi.installation.host_probe import rows_of
 from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits, confirm
@@ -55,6 +61,10 @@ class RestoreRequest:
     ledger: str = ""
     database: str = ""
     """The database of a resolver."""
+    checksum: str = ""
+    """The checksum of the backup, if it was kept elsewhere."""
+    without_damaged: bool = False
+    """Whether files of items that are damaged are left out, instead of refusing the backup."""
 
 
 @dataclass(slots=True)
@@ -71,7 +81,12 @@ class Restored:
     transferring: list[str] = field(default_factory=list)
     """Labels of items that were being transferred."""
     faults: list[str] = field(default_factory=list)
-    """Files that could not be restored."""
+    """Files of the backup that are damaged or missing."""
+
+    def note_fault(self, key: str) -> None:
+        """Add a file that could not be restored, unless the verification named it."""
+        if key not in self.faults:
+            self.faults.append(key)
 
 
 def restore(
@@ -88,13 +103,13 @@ def restore(
     if MINTER in record.parts:
         raise RequestError("This is the backup of a ledger alone: restore it with --ledger.")
     _check_empty(folder)
-    check_tables(backup, record)
+    borne = _refuse_damaged(backup, wanted, progress)
     places: dict[ProgramName, Path] = {
         part: folder / part if len(record.parts) > 1 else folder
         for part in _PARTS
         if part in record.parts
     }
-    restored = Restored(places)
+    restored = Restored(places, faults=borne)
     archive = resolver = None
     if "archive" in places:
         archive = _archive_settings(backup / "archive", places["archive"], wanted)
@@ -117,15 +132,31 @@ def restore(
     return restored
 
 
-def restore_minter(backup: Path, place: str) -> int:
+def restore_minter(
+    backup: Path, wanted: RestoreRequest, progress: Progress = lambda *_: None
+) -> int:
     """Restore a ledger that was backed up alone; return the instant after which it mints."""
-    record = read_record(backup)
+    record, place = read_record(backup), wanted.ledger
     if MINTER not in record.parts:
         raise RequestError("This is not the backup of a ledger alone: restore it with --data.")
     _check_database(place, "ledger")
-    check_tables(backup, record)
+    _refuse_damaged(backup, wanted, progress)
     stored = record.parts[MINTER].stores["ledger"]
     return _restore_ledger(place, backup / MINTER / "ledger", stored)
+
+
+def _refuse_damaged(backup: Path, wanted: RestoreRequest, progress: Progress) -> list[str]:
+    """Raise DamagedBackupError if a backup is not what `ibi backup` wrote.
+
+    Returns the files of an archive that are damaged nevertheless: those that the archive itself had
+    lost, and all of them if the request is to leave them out.
+    """
+    borne = {"lacking", "file"} if wanted.without_damaged else {"lacking"}
+    found = list(faults_of(backup, progress, wanted.checksum))
+    faults = tuple(str(each) for each in found if each.kind not in borne)
+    if faults:
+        raise DamagedBackupError(str(backup), faults)
+    return [each.path.removeprefix("archive/") for each in found]
 
 
 def _check_empty(folder: Path) -> None:
@@ -258,13 +289,22 @@ def _restore_files(
         text = manifest(kept.item, kept.files, kept.number, kept.version)
         target.write_text(f"{key}/ibi.json", text)
         progress(restored.items, part.items)
-    for key, _ in replaced_in(source):
+    for key, digest in _listed_besides(source):
         path = source.path(key)
-        file = File(key, 0, "", "", path.stat().st_mtime_ns)
-        target.write(key, pieces_in(path), file)
-    if source.path(RESERVED).exists():
-        target.write(RESERVED, pieces_in(source.path(RESERVED)), File(RESERVED, 0, "", "", 0))
+        file = File(key, 0, digest, "", path.stat().st_mtime_ns if path.exists() else 0)
+        if not _written(source, target, key, file):
+            restored.note_fault(key)
     target.sync()
+
+
+def _listed_besides(source: BackupTree) -> Iterator[tuple[str, str]]:
+    """Yield replaced files and reserved labels, which only the list of checksums names."""
+    for name, digest in read_sums(source.root.parent):
+        part, _, key = name.partition("/")
+        if part != source.root.name:
+            continue
+        if key == RESERVED or (key.startswith("col/") and is_replaced(source, key)):
+            yield key, digest
 
 
 def _note_item(kept: ManifestItem, restored: Restored) -> None:
@@ -279,11 +319,19 @@ def _note_item(kept: ManifestItem, restored: Restored) -> None:
 def _restore_file(
     source: BackupTree, target: BackupTree, key: str, file: File, restored: Restored
 ) -> None:
-    path = source.path(key)
-    if path.is_file() and target.write(key, pieces_in(path), file):
+    if _written(source, target, key, file):
         restored.files += 1
     else:
-        restored.faults.append(key)
+        restored.note_fault(key)
+
+
+def _written(source: BackupTree, target: BackupTree, key: str, file: File) -> bool:
+    """Copy a file; return False if it is not there, or differs from its checksums."""
+    try:
+        pieces = source.pieces(key)
+    except FileNotFoundError:
+        return False
+    return target.write(key, pieces, file)
 
 
 def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:

@@ -1,17 +1,34 @@
-"""The verification of a backup, to its last byte."""
+"""The verification of a backup, to its last byte.
+
+A backup may have been damaged, or changed by an attacker who can write to its folder. So everything
+in the folder must be listed and as listed, and be a regular file: a link would copy a file of the
+host into the restored archive. What is listed must be what `ibi backup` writes, nothing else.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
 
 from ibi.errors import StorageError
-from ibi.foundation.system.disk import checksums_of, disk_errors
-from ibi.installation.backup.archive_snapshot import CATALOGUE, Progress, catalogued, table_in
+from ibi.foundation.system.disk import disk_errors
+from ibi.installation.backup.archive_snapshot import (
+    CATALOGUE,
+    RESERVED,
+    Progress,
+    catalogued,
+    is_replaced,
+    table_in,
+)
+from ibi.installation.backup.backup import SETTINGS, TOKEN
 from ibi.installation.backup.contents import disagreements
 from ibi.installation.backup.files import BackupTree
 from ibi.installation.backup.record import (
+    RECORD,
     SUMS,
     BackupRecord,
     PartRecord,
@@ -23,91 +40,209 @@ from ibi.installation.backup.tables import CHANGED, is_as_written, path_of, read
 from ibi.model.item import File
 
 _GONE: Final = "it is not there"
+_UNLISTED: Final = f"it is not in {SUMS}"
+_FOREIGN: Final = "no backup has such a file"
+_LACKING: Final = "it was damaged when it was backed up"
 
 
-def faults_of(folder: Path, progress: Progress = lambda *_: None) -> Iterator[str]:
-    """Yield the faults of a backup, each with the path of its file; nothing if it is intact.
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of a backup, with the path of its file in the backup."""
 
+    path: str
+    reason: str
+    kind: Literal["backup", "file", "lacking"] = "backup"
+    """`file` if it concerns single items, `lacking` if the archive itself had the damage."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+def faults_of(
+    folder: Path, progress: Progress = lambda *_: None, checksum: str = ""
+) -> Iterator[Fault]:
+    """Yield the faults of a backup; nothing if it is intact.
+
+    `checksum` is that of its record, if it was kept elsewhere: then it must be the same backup.
     Raises StorageError if its record says that it is incomplete.
     """
+    # Before anything is read: reading a pipe would never end, and a link leads elsewhere.
+    strange = [Fault(path, reason) for path, reason in _entries(folder) if reason]
+    if strange:
+        yield from strange
+        return
     record = read_record(folder)
+    if checksum and record.own_checksum() != checksum.lower():
+        yield Fault(RECORD, "it is not the record with that checksum")
     # Faults that were reported: a table is in the record, and again in the list of checksums.
-    reported: set[str] = set()
+    reported: set[Fault] = set()
     for part, known in record.parts.items():
-        for fault in _table_faults(folder / part, known):
-            reported.add(f"{part}/{fault}")
-            yield f"{part}/{fault}"
-    try:
-        if not reported and "archive" in record.parts:
-            yield from disagreements(table_in(folder / "archive" / CATALOGUE))
-    except StorageError as unread:
-        reported.add(unread.reason)
-        yield str(unread)
+        for fault in _table_faults(part, folder / part, known):
+            reported.add(fault)
+            yield fault
+    if not reported and "archive" in record.parts:
+        for fault in _catalogue_faults(folder):
+            reported |= {fault} if fault.kind == "backup" else set()
+            yield fault
     for fault in _file_faults(folder, record, progress, is_readable=not reported):
         if fault not in reported:
             yield fault
     for part, known in record.parts.items():
-        yield from (f"{part}/{key}: it was damaged when it was backed up" for key in known.lacking)
+        yield from (Fault(f"{part}/{key}", _LACKING, "lacking") for key in known.lacking)
 
 
-def _table_faults(folder: Path, known: PartRecord) -> Iterator[str]:
+def _catalogue_faults(folder: Path) -> Iterator[Fault]:
+    place = f"archive/{CATALOGUE}"
+    try:
+        for text in disagreements(table_in(folder / place)):
+            yield Fault(place, text, "file")
+    except StorageError as unread:
+        yield Fault(place, unread.reason)
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the paths of all files, with what is wrong with those that are not regular files."""
+    pending = [folder]
+    with disk_errors(str(folder)):
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    path = Path(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(path)
+                        continue
+                    is_file = entry.is_file(follow_symlinks=False)
+                    reason = "it is a link" if entry.is_symlink() else "it is not a regular file"
+                    yield path.relative_to(folder).as_posix(), "" if is_file else reason
+
+
+def _table_faults(part: str, folder: Path, known: PartRecord) -> Iterator[Fault]:
     for store, stored in known.stores.items():
         for table, file in stored.tables.items():
-            name = path_of(Path(store), table).as_posix()
+            name = f"{part}/{path_of(Path(store), table).as_posix()}"
             try:
                 rows = sum(1 for _ in read_rows(folder / store, table))
                 is_whole = is_as_written(folder / store, table, file)
             except StorageError as fault:
-                yield f"{name}: {fault.reason}"
+                yield Fault(name, fault.reason)
             else:
                 if rows != file.rows:
-                    yield f"{name}: it has {rows} rows instead of {file.rows}"
+                    yield Fault(name, f"it has {rows} rows instead of {file.rows}")
                 if not is_whole:
-                    yield f"{name}: {CHANGED}"
+                    yield Fault(name, CHANGED)
 
 
 def _file_faults(
     folder: Path, record: BackupRecord, progress: Progress, *, is_readable: bool
-) -> Iterator[str]:
-    tree = BackupTree(folder)
+) -> Iterator[Fault]:
     try:
         if digest_of(folder / SUMS) != record.sums:
-            yield f"{SUMS}: it is not as it was written"
-        named = _named(folder, record) if is_readable else iter(())
-        expected = next(named, None)
-        total = sum(1 for _ in read_sums(folder))
-        for number, (name, digest) in enumerate(read_sums(folder), 1):
-            file = None
-            if expected is not None and expected[0] == name:
-                _, known, file = expected
-                if known != digest:
-                    yield f"{name}: {SUMS} and the catalogue differ"
-                expected = next(named, None)
-            if fault := _fault(tree, name, digest, file):
-                yield f"{name}: {fault}"
-            progress(number, total)
-        if expected is not None:
-            yield f"{expected[0]}: it is not in {SUMS}"
+            yield Fault(SUMS, "it is not as it was written")
+            return
+        if not is_readable:
+            yield from _damaged_files(folder, progress)
+            return
+        listed = _Listing(folder, record)
+        yield from listed.faults(progress)
+        yield from _unlisted(folder, listed.count)
     except StorageError as fault:
-        yield str(fault)
+        yield Fault(SUMS, fault.reason)
 
 
-def _named(folder: Path, record: BackupRecord) -> Iterator[tuple[str, str, File | None]]:
-    """Yield what the catalogue names, in the order of the list of checksums."""
-    if "archive" in record.parts:
-        lacking = set(record.parts["archive"].lacking)
-        for key, digest, file in catalogued(folder / "archive"):
-            if key not in lacking:
-                yield f"archive/{key}", digest, file
+def _damaged_files(folder: Path, progress: Progress) -> Iterator[Fault]:
+    """Yield files that differ from the list, of a backup whose catalogue cannot be read."""
+    tree = BackupTree(folder)
+    total = sum(1 for _ in read_sums(folder))
+    for number, (name, digest) in enumerate(read_sums(folder), 1):
+        if reason := _fault(tree, name, digest, None):
+            yield Fault(name, reason)
+        progress(number, total)
+
+
+class _Listing:
+    """The list of checksums, compared with what a backup with this record must contain."""
+
+    def __init__(self, folder: Path, record: BackupRecord) -> None:
+        self._folder = folder
+        self._record = record
+        self._tree = BackupTree(folder)
+        self._last = PurePosixPath()
+        self.count = 0
+        """How many different files are listed."""
+
+    def faults(self, progress: Progress) -> Iterator[Fault]:
+        """Compare the list line by line, in the order in which `ibi backup` writes it."""
+        expected = chain.from_iterable(map(self._expected, self._record.parts))
+        awaited = next(expected, None)
+        total = sum(1 for _ in read_sums(self._folder))
+        for number, (name, digest) in enumerate(read_sums(self._folder), 1):
+            # Settings, token and reserved labels need not exist.
+            while awaited is not None and awaited[0] != name and awaited[1] == "":
+                awaited = next(expected, None)
+            if awaited is not None and awaited[0] == name:
+                _, known, file = awaited
+                awaited = next(expected, None)
+                kind = _kind(name)
+                if known not in {"", digest}:
+                    yield Fault(name, f"{SUMS} and the catalogue differ")
+            elif self._is_replaced(name):
+                file, kind = None, _kind(name)
+            else:
+                yield Fault(name, _FOREIGN)
+                return  # from here on the list cannot be compared line by line
+            self.count += 1
+            if reason := _fault(self._tree, name, digest, file):
+                yield Fault(name, reason, kind)
+            progress(number, total)
+        if awaited is not None and awaited[1]:
+            yield Fault(awaited[0], _UNLISTED)
+
+    def _expected(self, part: str) -> Iterator[tuple[str, str, File | None]]:
+        """Yield what the record and the catalogue name, in the order of the list."""
+        known = self._record.parts[part]
+        for name in (*SETTINGS.values(), TOKEN, RESERVED):
+            yield f"{part}/{name}", "", None
+        for store, stored in known.stores.items():
+            for table, written in stored.tables.items():
+                yield f"{part}/{path_of(Path(store), table).as_posix()}", written.sha256, None
+        if part == "archive":
+            lacking = set(known.lacking)
+            for key, digest, file in catalogued(self._folder / part):
+                if key not in lacking:
+                    yield f"{part}/{key}", digest, file
+
+    def _is_replaced(self, name: str) -> bool:
+        """Return whether a name is that of a replaced file of an item, after the last one."""
+        path = PurePosixPath(name)
+        if path <= self._last or not name.startswith("archive/col/"):
+            return False
+        self._last = path
+        tree = BackupTree(self._folder / "archive")
+        return is_replaced(tree, name.removeprefix("archive/"))
+
+
+def _kind(name: str) -> Literal["backup", "file"]:
+    return "file" if name.startswith("archive/col/") else "backup"
+
+
+def _unlisted(folder: Path, listed: int) -> Iterator[Fault]:
+    """Yield the files that the list does not name.
+
+    All names in the list differ, so their number tells whether there are others.
+    """
+    own = {RECORD, SUMS}
+    found = sum(1 for path, _ in _entries(folder) if path not in own)
+    if found <= listed:
+        return
+    names = {name for name, _ in read_sums(folder)} | own
+    yield from (Fault(path, _UNLISTED) for path, _ in _entries(folder) if path not in names)
 
 
 def _fault(tree: BackupTree, name: str, digest: str, file: File | None) -> str:
     """Return the fault of a file, by all checksums that are known; empty if there is none."""
-    path = tree.path(name)
-    with disk_errors(str(path)):
-        if not path.is_file():
-            return _GONE
-        sums = checksums_of(path)
+    sums = tree.checksums(name)
+    if sums is None:
+        return _GONE
     if sums.sha256.hexdigest() != digest:
         return CHANGED
     if file is not None and (sums.size, sums.sha512.hexdigest()) != (file.size, file.sha512):
