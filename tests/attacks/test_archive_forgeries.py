@@ -185,7 +185,7 @@ def test_whoever_speaks_as_a_resolver_or_for_another_archive_changes_nothing(
         elif asked.endswith("inclusionConfirmationRequest"):
             assert (status, body) == (200, b"confirmation yes")
         elif asked.endswith("acknowledgment"):
-            assert (status, body) == (200, b"notice {acknowledgment received}")
+            assert (status, pairlist.decode(body)["status.error"]) == (403, "unproved")
         else:
             assert status == 400, asked
             assert pairlist.decode(body).keys() == {"status.error", "status.reason"}

@@ -12,6 +12,7 @@ from ibi.errors import MessageError
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import ContentType
 from ibi.wire import requests
+from ibi.wire.access_counts import is_proved, proof
 from ibi.wire.query import MAX_QUERY
 from ibi.wire.requests import Acknowledgment, UrlRequest
 
@@ -128,6 +129,27 @@ def test_accesses_of_other_items_are_told_with_their_labels() -> None:
     query = requests.encode(sent)
     assert requests.decode(query) == sent
     assert requests.decode(query.replace("&accesses=2", "")) == replace(sent, accesses=1)
+
+
+def test_the_proof_of_a_link_binds_key_and_counts() -> None:
+    others = (("8JMKD3MGP7W/3EPGUE5", 3),)
+    given = proof("5e" * 32, "1234567890", 2, others)
+    sent = replace(SENT, accesses=2, others=others, proof=given)
+    assert requests.decode(requests.encode(sent)) == sent
+    assert is_proved(["00" * 32, "5e" * 32], "1234567890", (2, others), given)
+    assert not is_proved(["00" * 32], "1234567890", (2, others), given)
+    assert not is_proved([], "1234567890", (2, others), given)
+    assert not is_proved(["5e" * 32], "1234567891", (2, others), given)
+    assert not is_proved(["5e" * 32], "1234567890", (3, others), given)
+    assert not is_proved(["5e" * 32], "1234567890", (2, ()), given)
+    assert not is_proved(["5e" * 32], "1234567890", (2, others), "")
+
+
+@pytest.mark.parametrize("text", ["0", "x" * 64, "A" * 64, "0" * 65])
+def test_what_is_no_proof_is_refused(text: str) -> None:
+    with pytest.raises(MessageError) as refused:
+        requests.decode(f"{requests.encode(SENT)}&accesses.proof={text}")
+    assert refused.value.code == "bad-value"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -75,6 +75,8 @@ class RegisteredArchive:
     excluded: int = 0
     """When it was last excluded; 0 if never."""
     outage: Outage | None = None
+    link_secret: str = field(default="", repr=False)
+    """The secret that proves counts of accesses to the archive; empty if it has received none."""
 
     @property
     def id(self) -> str:

@@ -133,6 +133,8 @@ class Acknowledgment:
     """How many users were redirected to the URL."""
     others: Others = ()
     """How many users were redirected to other items of the archive."""
+    proof: str = ""
+    """The proof that a linked resolver reports more than one access."""
 
     subject: ClassVar[str] = "acknowledgment"
 
@@ -151,6 +153,13 @@ class Acknowledgment:
             yield "accesses", str(self.accesses)
         if self.others:
             yield "accesses.others", accesses.written(self.others)
+        if self.proof:
+            yield "accesses.proof", self.proof
+
+    @property
+    def total(self) -> int:
+        """The number of all accesses that it reports."""
+        return accesses.total(self.accesses, self.others)
 
 
 Request: TypeAlias = (
@@ -204,6 +213,7 @@ def _read_acknowledgment(pairs: Query) -> Acknowledgment:
         state=_value(pairs, "state", _state, optional=True),
         accesses=count,
         others=others,
+        proof=_value(pairs, "accesses.proof", accesses.read_proof, optional=True),
     )
 
 

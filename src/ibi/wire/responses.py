@@ -7,11 +7,12 @@ are refused rather than guessed at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from ibi.errors import MessageError
 from ibi.wire import pairlist
+from ibi.wire.access_counts import is_digest
 from ibi.wire.url_list import Related, UrlList
 
 __all__ = [
@@ -53,11 +54,15 @@ class InclusionStatus:
     """The resolver included an archive; `confirmed` if the archive confirmed that it runs."""
 
     confirmed: bool
+    link_secret: str = field(default="", repr=False)
+    """The secret that proves counts of accesses (our Decision); empty for other software."""
 
     def pairs(self) -> Pairs:
         """Yield the pairs."""
         yield "status.archive", "included"
         yield "status.confirmation", "successful" if self.confirmed else "unsuccessful"
+        if self.link_secret:
+            yield "linksecret", self.link_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,8 @@ def _read_status(pairs: Mapping[str, str]) -> InclusionStatus | ExclusionStatus:
     if _require(pairs, "status.archive", "included", "excluded") == "excluded":
         return ExclusionStatus()
     confirmation = _require(pairs, "status.confirmation", "successful", "unsuccessful")
-    return InclusionStatus(confirmation == "successful")
+    secret = pairs.get("linksecret", "")
+    return InclusionStatus(confirmation == "successful", secret if is_digest(secret) else "")
 
 
 def _read_error(pairs: Mapping[str, str]) -> ErrorAnswer:

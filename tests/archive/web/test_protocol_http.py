@@ -12,7 +12,9 @@ import asyncpg
 import pytest
 
 from ibi.archive.settings import read_archive
-from ibi.wire import pairlist
+from ibi.wire import access_counts, pairlist
+from ibi.wire.access_counts import Others
+from tests.support.scenes.link_secret import KEY, SECRET, linked, states
 from tests.support.servers.archive import HOST, ArchiveServer, plain, raw_get
 from tests.support.servers.postgres import DATABASES, database_options
 from tests.support.waiting import wait_until
@@ -318,7 +320,71 @@ def test_metadata_named_by_one_form_are_counted(archive: ArchiveServer) -> None:
     assert count(archive, item["metadata"]) == 1
 
 
-def test_many_accesses_are_counted_by_one_key_once(archive: ArchiveServer) -> None:
+def counts(
+    answer: dict[str, str], accesses: int, others: Others = (), secret: str = SECRET
+) -> dict[str, str | None]:
+    """Return the pairs by which a linked resolver proves that many readers came."""
+    return {
+        "accesses": str(accesses) if accesses > 1 else None,
+        "accesses.others": access_counts.written(others) or None,
+        "accesses.proof": access_counts.proof(secret, answer["urlkey"], accesses, others),
+    }
+
+
+@pytest.fixture(scope="module")
+def linked_archive(archive: ArchiveServer) -> Iterator[ArchiveServer]:
+    with linked(archive):
+        yield archive
+
+
+UNPROVED = (403, "unproved")
+
+
+def refusal(archive: ArchiveServer, query: str) -> tuple[int, str]:
+    status, said = asked(archive, query)
+    return status, said["status.error"]
+
+
+def test_more_than_one_access_need_the_proof_of_a_link(linked_archive: ArchiveServer) -> None:
+    archive = linked_archive
+    item, other = archive.deposit({"a.txt": b"a"}), archive.deposit({"b.txt": b"b"})
+    persistent = f"http://urlib.net/{item['ibip']}"
+    answer, later = (url_request(archive, item["ibip"]) for _ in range(2))
+    others = ((other["ibip"], 3),)
+    good = counts(answer, 2, others)
+    forged: list[dict[str, str | None]] = [
+        {"accesses": "2"},
+        {"accesses.others": f"{other['ibip']}:1"},
+        {**good, "accesses.proof": None},
+        {**good, "accesses.proof": "0" * 64},
+        {**good, "accesses": "3"},
+        {**good, "accesses": None},
+        {**good, "accesses.others": f"{other['ibip']}:4"},
+        {**good, "accesses.others": f"{item['ibip']}:3"},
+        counts(later, 2, others),
+        counts(answer, 2, others, secret="00" * 32),
+    ]
+    for changes in forged:
+        assert refusal(archive, acknowledgment(answer, persistent, **changes)) == UNPROVED
+        assert (count(archive, item), count(archive, other)) == (0, 0)
+    assert asked(archive, acknowledgment(answer, persistent, **good)) == RECEIVED
+    assert (count(archive, item), count(archive, other)) == (2, 3)
+
+
+def test_a_link_that_is_renewed_keeps_its_secret(linked_archive: ArchiveServer) -> None:
+    archive = linked_archive
+    item = archive.deposit({"a.txt": b"a"})
+    [resolver] = states(archive)
+    assert archive.api("POST", "resolvers", {"resolver": resolver, "key": KEY}).status == 201
+    answer = url_request(archive, item["ibip"])
+    sent = acknowledgment(answer, "http://urlib.net/x", **counts(answer, 5))
+    assert asked(archive, sent) == RECEIVED
+    assert count(archive, item) == 5
+    assert SECRET not in str(archive.api("GET", "resolvers").json())
+
+
+def test_many_accesses_are_counted_by_one_key_once(linked_archive: ArchiveServer) -> None:
+    archive = linked_archive
     item = archive.deposit({"a.txt": b"a"})
     persistent = f"http://urlib.net/{item['ibip']}"
     answer = url_request(archive, item["ibip"])
@@ -326,12 +392,13 @@ def test_many_accesses_are_counted_by_one_key_once(archive: ArchiveServer) -> No
     for refused in ("0", "1001", "x"):
         status, said = asked(archive, acknowledgment(answer, persistent, accesses=refused))
         assert (status, said["status.error"]) == (400, "bad-value")
-    for accesses in ("1000", "1000", "7", None):
-        sent = acknowledgment(answer, persistent, accesses=accesses)
+    for accesses in (1000, 1000, 7, 1):
+        sent = acknowledgment(answer, persistent, **counts(answer, accesses))
         assert asked(archive, sent) == RECEIVED
         assert count(archive, item) == 1000
     assert told(archive) == before + 1000
-    again = acknowledgment(url_request(archive, item["ibip"]), persistent, accesses="2")
+    fresh = url_request(archive, item["ibip"])
+    again = acknowledgment(fresh, persistent, **counts(fresh, 2))
     assert asked(archive, again) == RECEIVED
     assert count(archive, item) == 1002
 

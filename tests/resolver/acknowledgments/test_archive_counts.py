@@ -30,7 +30,7 @@ from ibi.resolver.rules.redirect_lease import ENDED
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.workers.leases import WorkerIdentity, WorkerLeases
-from ibi.wire.requests import UrlRequest
+from ibi.wire.requests import Acknowledgment, UrlRequest
 from tests.support.scenes.acknowledgments import (
     INCLUSION,
     CrashingClient,
@@ -43,6 +43,7 @@ from tests.support.scenes.acknowledgments import (
     kill,
     reached,
 )
+from tests.support.scenes.link_secret import SECRET, linked
 from tests.support.servers.archive import ArchiveServer
 
 
@@ -53,7 +54,7 @@ def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]:
-    with ArchiveServer(tmp_path_factory.mktemp("archive")) as started:
+    with ArchiveServer(tmp_path_factory.mktemp("archive")) as started, linked(started):
         yield started
 
 
@@ -72,7 +73,9 @@ def registered(archive: ArchiveServer, platform: str) -> RegisteredArchive:
         INCLUSION, address=urlsplit(archive.address).netloc, platform_version=platform
     )
     service = parse(archive.service, strict=True)
-    return RegisteredArchive(service=service, key="x", confirmed=1, inclusion=inclusion)
+    return RegisteredArchive(
+        service=service, key="x", confirmed=1, inclusion=inclusion, link_secret=SECRET
+    )
 
 
 def real_client() -> HttpArchiveClient:
@@ -171,6 +174,58 @@ def test_a_resolver_that_dies_again_and_again_counts_nothing_twice(
     store.fate = CrashPoint()
     asyncio.run(life(store, found, item, 1))
     assert counted(archive, item) - before == store.kept
+
+
+@pytest.mark.parametrize("readers", [1, 4])
+def test_an_archive_without_the_secret_of_the_link_is_told_of_one_access_at_a_time(
+    archive: ArchiveServer, item: dict[str, Any], readers: int
+) -> None:
+    found = replace(registered(archive, "ibi-0.1"), link_secret="")
+    before = counted(archive, item)
+    assert not asyncio.run(life(MemoryStore(), found, item, readers))
+    assert counted(archive, item) == before + readers
+
+
+class RecordingClient(HttpArchiveClient):
+    """A client that records how archives answered acknowledgments."""
+
+    def __init__(self, guard: OutboundGuard) -> None:
+        """Begin without answers."""
+        super().__init__(guard)
+        self.said: list[str] = []
+
+    async def acknowledge(
+        self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
+    ) -> str:
+        """Send an acknowledgment, and record the answer."""
+        self.said.append(await super().acknowledge(archive, request, seconds))
+        return self.said[-1]
+
+
+def test_counts_that_were_refused_are_told_again_when_the_link_was_renewed(
+    archive: ArchiveServer, item: dict[str, Any]
+) -> None:
+    found = registered(archive, "ibi-0.1")
+    registry = archives(replace(found, link_secret="00" * 32))
+    before = counted(archive, item)
+
+    async def run() -> None:
+        client, store = RecordingClient(OutboundGuard(["127.0.0.0/8"])), MemoryStore()
+        telling = AcknowledgmentSender(store, client, registry, SystemClock(), keeper())
+        first = await referral(client, found, item)
+        telling.open()
+        telling.note(first.without_key, 7)
+        await reached(lambda: bool(client.said))
+        assert counted(archive, item) == before
+        registry.archives[found.id] = found
+        await reached(lambda: telling.waiting == 0)
+        await telling.close()
+        await client.close()
+        assert client.said[0]
+        assert client.said[-1] == ""
+
+    asyncio.run(run())
+    assert counted(archive, item) == before + 7
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -113,6 +114,42 @@ async def test_an_archive_is_included_and_excluded() -> None:
         assert len(at.archives.asked) == 1
         # Its registration is kept, to be included again when it is switched on again.
         assert await at.serve(ON) == InclusionStatus(confirmed=True)
+
+
+OURS = replace(RECORD, platform_version="ibi-1.0")
+
+
+async def secret_of(at: Resolver, key: RegistrationKey = KEY) -> str:
+    """Return the secret of the link that an archive of this software receives."""
+    status = await at.serve(InclusionRequest(OURS, key))
+    assert isinstance(status, InclusionStatus)
+    assert status.link_secret not in repr((status, at.archive))
+    return status.link_secret
+
+
+async def test_an_archive_of_ours_receives_the_secret_of_the_link() -> None:
+    async with resolver() as at:
+        secret = await secret_of(at)
+        assert re.fullmatch(r"[0-9a-f]{64}", secret)
+        assert await secret_of(at) == secret == at.archive.link_secret
+        at.archives.there.clear()
+        assert await secret_of(at) == secret
+        # Another software receives the status of the standard, and nothing more.
+        at.archives.there.add(RECORD.address)
+        assert await at.serve(ON) == InclusionStatus(confirmed=True)
+        await at.serve(OFF)
+        assert await secret_of(at) == secret
+
+
+async def test_another_key_brings_another_secret() -> None:
+    async with resolver() as at:
+        secret = await secret_of(at)
+        new = await at.registry.rotate(at.archive.id, "operator")
+        assert at.archive.link_secret == ""
+        second = await secret_of(at, new)
+        assert second not in {secret, ""}
+        await at.registry.revoke(at.archive.id, "operator")
+        assert at.archive.link_secret == ""
 
 
 async def test_an_archive_that_cannot_be_reached_is_included_all_the_same() -> None:

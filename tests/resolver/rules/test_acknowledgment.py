@@ -151,6 +151,8 @@ def test_only_our_own_archives_count_many_by_one_key() -> None:
     assert (is_ours(OURS), max_accesses(OURS)) == (True, MOST_ACCESSES)
     assert (is_ours(FOREIGN), max_accesses(FOREIGN)) == (False, 1)
     assert not is_ours(replace(OURS, inclusion=None))
+    without_secret = replace(OURS, link_secret="")
+    assert (is_ours(without_secret), max_accesses(without_secret)) == (True, 1)
 
 
 def test_an_archive_that_is_out_is_not_spoken_to() -> None:

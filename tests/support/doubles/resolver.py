@@ -44,6 +44,8 @@ class ResolverDouble(ProtocolDouble):
         """Keys by the label of an archive's service."""
         self.included: dict[str, str] = {}
         """Addresses by the label of an archive's service."""
+        self.further = ""
+        """Pairs beyond the standard, which it adds to the status of an inclusion."""
         self.address = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
 
 
@@ -77,7 +79,8 @@ class _Handler(ProtocolHandler):
             self.answer(
                 200,
                 "status.archive included status.confirmation "
-                + ("successful" if confirmed else "unsuccessful"),
+                + ("successful" if confirmed else "unsuccessful")
+                + self.double.further,
             )
 
 

@@ -54,7 +54,9 @@ INCLUSION = Inclusion(
     since=1,
     seen=1,
 )
-OURS = RegisteredArchive(service=SERVICE, key="x", confirmed=1, inclusion=INCLUSION)
+OURS = RegisteredArchive(
+    service=SERVICE, key="x", confirmed=1, inclusion=INCLUSION, link_secret="5e" * 32
+)
 FOREIGN = replace(OURS, inclusion=replace(INCLUSION, platform_version="2.1"))
 KEYED, UNKEYED = pending(REFERRAL, 2, NOW)
 _T = TypeVar("_T")

@@ -172,8 +172,8 @@ def _outcome(request: LinkRequest, status: int, body: bytes) -> Outcome:
         answer = None
     good = status == HTTPStatus.OK
     match request, answer:
-        case InclusionRequest(), InclusionStatus(confirmed=confirmed) if good:
-            return Included(confirmed)
+        case InclusionRequest(), InclusionStatus(confirmed=confirmed, link_secret=secret) if good:
+            return Included(confirmed, secret)
         case ExclusionRequest(), ExclusionStatus() if good:
             return Excluded()
         case _, ErrorAnswer(code=code, reason=reason):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import AddressValueError, IPv6Address
 from typing import Final, Literal, TypeAlias
 
@@ -62,6 +62,8 @@ class Link:
     next_try: int = 0
     reason: str = ""
     """The last failure, as a sentence; empty if there was none."""
+    secret: str = field(default="", repr=False)
+    """The secret by which the resolver proves counts of accesses; empty if it gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Included:
     """The resolver included the archive; `confirmed` if it also reached the archive."""
 
     confirmed: bool
+    secret: str = field(default="", repr=False)
+    """The secret of the link; empty if the resolver gave none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,8 @@ def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
     if link.state == "leaving" and isinstance(outcome, Excluded | Refused):
         # Refused: the archive is not registered, and repeating the request would not help.
         return None
+    if isinstance(outcome, Included) and outcome.secret:
+        link = replace(link, secret=outcome.secret)
     match outcome:
         case Included(confirmed=True):
             return _settled(link, "included", now)
@@ -213,6 +219,7 @@ class _Document(msgspec.Struct):
     failures: int
     next_try: int
     reason: str
+    secret: str = ""
 
 
 def document(link: Link) -> str:
@@ -225,6 +232,7 @@ def document(link: Link) -> str:
         link.failures,
         link.next_try,
         link.reason,
+        link.secret,
     )
     return msgspec.json.encode(written).decode()
 
@@ -245,4 +253,5 @@ def read_document(resolver: str, text: str) -> Link:
         read.failures,
         read.next_try,
         read.reason,
+        read.secret,
     )

@@ -10,9 +10,7 @@ counts once, by the time and the nonce (`Issuing`), never by the text of the key
 of POSIX time, because the key shows them.
 
 The number of accesses in an acknowledgment is not sealed: it is not known when the key is issued.
-This gives a client no power that it lacks: it may ask for a thousand keys and have each counted. A
-number that is altered on its way still counts once by its key, and never for more than
-`MOST_ACCESSES`.
+A key alone proves one access; more need the proof of a linked resolver (`wire.access_counts`).
 """
 
 from __future__ import annotations

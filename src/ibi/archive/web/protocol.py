@@ -17,6 +17,7 @@ from starlette.responses import Response
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.statistics import Access
 from ibi.archive.rules.access import depends_on_reader
+from ibi.archive.rules.announcement import read_document
 from ibi.archive.rules.answer import Identity, respond
 from ibi.archive.rules.url_keys import NONCES, KeyTerms, Receipt, UrlKeys
 from ibi.archive.web.access_counter import AccessCounter
@@ -29,7 +30,7 @@ from ibi.model.archive_record import UrlKey
 from ibi.model.clock import SECOND, Clock
 from ibi.model.label_pair import Forms
 from ibi.wire import requests, responses
-from ibi.wire.access_counts import Others
+from ibi.wire.access_counts import Others, is_proved
 from ibi.wire.query import MAX_QUERY
 from ibi.wire.url_list import Related, UrlList
 
@@ -39,6 +40,7 @@ _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-store"}
 # The same for an answer that differs between clients: a resolver that reuses answers is a shared
 # cache in the sense of RFC 9111.
 _PERSONAL: Final = {**_HEADERS, "Cache-Control": "private, no-store"}
+_UNPROVED: Final = "unproved"
 _PLACES: Final = ("/col/", "/displaydoccontent.cgi/")
 
 
@@ -50,6 +52,7 @@ class ArchiveService:
     ) -> None:
         """Answer for this archive."""
         self._items = catalogue.items
+        self._links = catalogue.links
         self._is_quick = catalogue.quick
         self.identity = identity
         self._keys = keys
@@ -72,7 +75,8 @@ class ArchiveService:
             return Response(responses.encode(answer), headers=headers)
         except (MessageError, PairListError) as fault:
             code = fault.code if isinstance(fault, MessageError) else "bad-value"
-            return _refusal(HTTPStatus.BAD_REQUEST, code, str(fault))
+            status = HTTPStatus.FORBIDDEN if code == _UNPROVED else HTTPStatus.BAD_REQUEST
+            return _refusal(status, code, str(fault))
         except StorageError as failure:
             _LOG.warning("request refused", error=str(failure))
             reason = "The archive cannot be read at the moment."
@@ -109,7 +113,9 @@ class ArchiveService:
     async def _acknowledge(self, asked: requests.Acknowledgment) -> None:
         """Count an access if its key proves it; the sender gets the same answer in any case.
 
-        Reading a thousand labels would block the event loop for too long.
+        More than one access need the proof of a link too. Without it the sender gets an error, so
+        that a resolver whose link is being renewed sends the same again. Reading a thousand labels
+        would block the event loop for too long.
         """
         if self._is_quick and not asked.others:
             access = self._access(asked)
@@ -119,6 +125,12 @@ class ArchiveService:
             await self.counting.count(access)
 
     def _access(self, asked: requests.Acknowledgment) -> Access | None:
+        if asked.total > 1 and not self._is_of_a_link(asked):
+            raise MessageError(
+                _UNPROVED,
+                "More than one access are counted only if a resolver that this archive is linked "
+                "to proves them.",
+            )
         forms = self._forms_at(asked.url) if asked.forms is None else self._forms_named(asked.forms)
         receipt = self._keys.check(asked, now=self._clock.wall() // SECOND, forms=forms)
         if not isinstance(receipt, Receipt):
@@ -130,6 +142,12 @@ class ArchiveService:
         day = Instant(self._clock.wall() // SECOND).iso8601[:10]
         access = Access(held.id, day, issued.time, issued.nonce, self._keys.until(issued))
         return replace(access, count=asked.accesses, others=tuple(_canonical(asked.others)))
+
+    def _is_of_a_link(self, asked: requests.Acknowledgment) -> bool:
+        """Return whether a resolver that the archive is linked to sent an acknowledgment."""
+        links = (read_document(*each) for each in self._links.all().items())
+        secrets_ = [link.secret for link in links if link.secret]
+        return is_proved(secrets_, asked.key.text, (asked.accesses, asked.others), asked.proof)
 
     def _forms_named(self, named: Forms) -> list[Forms]:
         """Return all forms of the item that an acknowledgment names by one or two of them."""

@@ -25,6 +25,7 @@ from ibi.resolver.rules import access_count_sheet
 from ibi.resolver.rules.acknowledgment import (
     NextStep,
     Referral,
+    accepts_counts,
     acknowledgment_of,
     collecting_time_left,
     is_ours,
@@ -32,6 +33,7 @@ from ibi.resolver.rules.acknowledgment import (
     is_sheet,
     max_accesses,
     next_step,
+    proved,
     refreshed,
     request_of,
 )
@@ -254,7 +256,7 @@ class AcknowledgmentSender:
     async def _ask(
         self, archive: RegisteredArchive, row: PendingAcknowledgment
     ) -> list[PendingAcknowledgment]:
-        if is_sheet(row) and not is_ours(archive):
+        if is_sheet(row) and not accepts_counts(archive):
             return await self._queue.divide(row)
         first = access_count_sheet.first(row) if is_sheet(row) else row
         request = request_of(first)
@@ -275,7 +277,7 @@ class AcknowledgmentSender:
         return [] if rest is None else [rest]
 
     async def _send(self, archive: RegisteredArchive, row: PendingAcknowledgment) -> None:
-        request = acknowledgment_of(row)
+        request = proved(acknowledgment_of(row), archive)
         await self._wait_for_turn(archive)
         if await self._client.acknowledge(archive, request, TIMEOUT_SECONDS):
             self._failed(archive, row)

@@ -20,6 +20,7 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.registration_key import KeyGuessLimit, matches
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.acknowledgment import OUR_PLATFORM
 from ibi.resolver.rules.archive_transitions import good_keys
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
@@ -112,7 +113,14 @@ class InclusionService:
         finally:
             if self._last.get(name) is request:
                 del self._last[name]
-        return InclusionStatus(confirmed)
+        return InclusionStatus(confirmed, self._secret_for(name, request.record))
+
+    def _secret_for(self, name: str, record: ArchiveRecord) -> str:
+        """Return the secret of the link for this software; other software gets no further pair."""
+        archive = self._registry.find(name)
+        if archive is None or not record.platform_version.startswith(OUR_PLATFORM):
+            return ""
+        return archive.link_secret
 
     async def _confirms(self, record: ArchiveRecord) -> bool:
         """Ask an archive for its confirmation (Example 5.4)."""

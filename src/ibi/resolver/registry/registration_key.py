@@ -58,6 +58,11 @@ def issue() -> RegistrationKey:
     return RegistrationKey(f"{secrets.randbelow(10**DIGITS):0{DIGITS}}")
 
 
+def issue_link_secret() -> str:
+    """Return a new secret of a link, as `ibi.wire.access_counts` has it."""
+    return secrets.token_hex(32)
+
+
 def hashed(key: RegistrationKey) -> str:
     """Return the salted hash of a key, for storage."""
     salt = secrets.token_bytes(_SALT)

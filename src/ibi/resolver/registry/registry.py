@@ -24,7 +24,7 @@ from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive,
 from ibi.resolver.ports.workers import FeedStore
 from ibi.resolver.registry.availability import Availability
 from ibi.resolver.registry.outage_writer import OutageWriter
-from ibi.resolver.registry.registration_key import hashed, issue
+from ibi.resolver.registry.registration_key import hashed, issue, issue_link_secret
 from ibi.resolver.rules import archive_transitions
 from ibi.resolver.rules.archive_roster import Roster
 from ibi.wire.addresses import is_mail_address
@@ -222,7 +222,7 @@ class Registry:
         it was when the request came: a request that it sent since, to any process, takes
         precedence.
         """
-        now = self._clock.wall()
+        now, secret = self._clock.wall(), issue_link_secret()
 
         def included(archive: RegisteredArchive) -> RegisteredArchive:
             is_lost = fitted is not None and fitted not in archive_transitions.good_keys(
@@ -232,7 +232,9 @@ class Registry:
                 raise RegistrationKeyError
             if before is not None and archive_transitions.is_overtaken(before, archive):
                 return archive
-            return archive_transitions.included(archive, record, now, confirmed=confirmed)
+            return archive_transitions.included(
+                archive, record, now, confirmed=confirmed, secret=secret
+            )
 
         known = self._roster.find(name)
         detail = f"{record.address}, {'confirmed' if confirmed else 'unconfirmed'}"

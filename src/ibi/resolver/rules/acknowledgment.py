@@ -25,7 +25,7 @@ from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.ports.store import PendingAcknowledgment
 from ibi.wire import requests
-from ibi.wire.access_counts import MOST_ACCESSES
+from ibi.wire.access_counts import MOST_ACCESSES, proof
 from ibi.wire.requests import Acknowledgment, UrlRequest
 from ibi.wire.url_list import Related, UrlList
 
@@ -35,7 +35,7 @@ is sent that the archive may have forgotten."""
 MAX_WAIT: Final = 7 * 24 * 3600 * SECOND
 """Nanoseconds for which accesses are kept for an archive that cannot be reached."""
 OUR_PLATFORM: Final = "ibi-"
-"""Prefix of the platform version of archives that support the pair `accesses`."""
+"""Prefix of the platform version of archives that run this software."""
 
 Subject: TypeAlias = tuple[str, str, str]
 """Archive, request and acknowledgment: accesses that agree in them share one acknowledgment."""
@@ -222,14 +222,30 @@ def is_reachable(archive: RegisteredArchive | None) -> bool:
 
 
 def is_ours(archive: RegisteredArchive) -> bool:
-    """Return whether an archive runs this software, and counts many accesses by one key."""
+    """Return whether an archive runs this software."""
     included = archive.inclusion
     return included is not None and included.platform_version.startswith(OUR_PLATFORM)
 
 
+def accepts_counts(archive: RegisteredArchive) -> bool:
+    """Return whether an archive counts many accesses by one key: it has the secret of the link."""
+    return is_ours(archive) and bool(archive.link_secret)
+
+
 def max_accesses(archive: RegisteredArchive) -> int:
     """Return how many accesses one acknowledgment to an archive may report."""
-    return MOST_ACCESSES if is_ours(archive) else 1
+    return MOST_ACCESSES if accepts_counts(archive) else 1
+
+
+def proved(request: Acknowledgment, archive: RegisteredArchive) -> Acknowledgment:
+    """Return an acknowledgment with the proof that more than one access need.
+
+    The proof is made when it is sent, so that a link that was renewed meanwhile does no harm.
+    """
+    if request.total == 1 or not archive.link_secret:
+        return request
+    counts = request.accesses, request.others
+    return replace(request, proof=proof(archive.link_secret, request.key.text, *counts))
 
 
 def refreshed(row: PendingAcknowledgment, listed: UrlList | None) -> str:

@@ -28,14 +28,18 @@ def confirmed(archive: RegisteredArchive, now: int) -> RegisteredArchive:
 
 
 def rotated(archive: RegisteredArchive, key: str, now: int) -> RegisteredArchive:
-    """Give the archive another key. After a revocation there is no previous key to keep valid."""
+    """Give the archive another key. After a revocation there is no previous key to keep valid.
+
+    The next inclusion issues another secret of the link.
+    """
     until = now + KEY_GRACE if archive.key else 0
-    return replace(archive, key=key, previous_key=archive.key, previous_until=until)
+    return replace(archive, key=key, previous_key=archive.key, previous_until=until, link_secret="")
 
 
 def revoked(archive: RegisteredArchive, now: int) -> RegisteredArchive:
     """Delete the key of the archive, and exclude it."""
-    return replace(excluded(archive, now), key="", previous_key="", previous_until=0)
+    without_key = replace(excluded(archive, now), key="", previous_key="", previous_until=0)
+    return replace(without_key, link_secret="")
 
 
 def included(
@@ -44,8 +48,12 @@ def included(
     now: int,
     *,
     confirmed: bool,  # as the standard calls it
+    secret: str = "",
 ) -> RegisteredArchive:
-    """Include the archive at the address of its record; an archive that moved has no outage."""
+    """Include the archive at the address of its record; an archive that moved has no outage.
+
+    `secret` is that of the link, if it has none yet.
+    """
     before = archive.inclusion
     stays = before is not None and before.address == record.address
     inclusion = Inclusion(
@@ -58,7 +66,8 @@ def included(
         confirmed=confirmed,
     )
     outage = archive.outage if stays and not confirmed else None
-    return replace(archive, inclusion=inclusion, outage=outage)
+    kept = archive.link_secret or secret
+    return replace(archive, inclusion=inclusion, outage=outage, link_secret=kept)
 
 
 def excluded(archive: RegisteredArchive, now: int) -> RegisteredArchive:

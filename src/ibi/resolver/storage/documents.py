@@ -30,6 +30,7 @@ class _Archive(msgspec.Struct, omit_defaults=True):
     inclusion: Inclusion | None = None
     excluded: int = 0
     outage: Outage | None = None
+    link_secret: str = ""
 
 
 _ENCODE: Final = msgspec.json.Encoder().encode

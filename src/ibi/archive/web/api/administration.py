@@ -96,6 +96,7 @@ class AdministrationApi:
             key,
             parse(wanted.service) if wanted.service else DEFAULT_SERVICE,
             since=self._archive.clock.wall(),
+            secret=kept.secret if kept else "",
         )
         await asyncio.to_thread(self._announcer.link, link)
         await self._note("link", request.caller, resolver=address)
