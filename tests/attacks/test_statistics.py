@@ -100,7 +100,8 @@ def attack(folder: Path, without: str = "") -> tuple[set[int], int, int]:
     with attacked(folder, without) as archive, linked(archive):
         target = Target(archive)
         chance = random.Random(26)  # noqa: S311  # which numbers and proofs
-        issued, statuses = [], set()
+        issued: list[Acknowledgment] = []
+        statuses: set[int] = set()
         for one, sheet in sheets(target, chance):
             statuses.add(target.send(sheet, as_body=bool(len(issued) % 2))[0])
             issued.append(one)
