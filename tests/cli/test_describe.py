@@ -78,6 +78,17 @@ def test_for_programs_an_object_a_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("options", [(), ("--check",), ("--json",), ("--strict", "--check")])
+@pytest.mark.parametrize("text", ["", " ", "\n\t"])
+def test_a_text_without_characters_is_refused_in_one_line(
+    text: str, options: tuple[str, ...]
+) -> None:
+    done = run("describe", text, *options)
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("ibi: ")
+
+
 def test_many_from_standard_input_in_their_order_blank_lines_left_out() -> None:
     labels = [f"{IBIP}W{digit}" for digit in "3456789ABC"] * 100
     done = run("describe", "--json", stdin="\r\n\n".join(labels) + "\n")

@@ -101,6 +101,19 @@ def test_an_installation_that_runs_is_well(running: InstallationServer) -> None:
     assert found["resolver", "service"]["text"] == f"it runs at {running.resolver}"
 
 
+@pytest.mark.parametrize("name", ["empty", "missing"])
+def test_a_folder_that_is_no_installation_is_a_failure(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    folder = tmp_path / name
+    done = Shell(tmp_path).call("doctor", "--data", str(folder))
+    assert done.returncode == 1
+    [line] = (line for line in done.stdout.splitlines() if line.startswith("failure"))
+    expected = "no archive and no resolver in" if name == "empty" else "there is no folder"
+    assert f"{expected} {folder}" in line
+    # Without a name the machine alone is checked: an installation may come later.
+    assert Shell(tmp_path).call("doctor").returncode == 0
+
+
 def test_people_read_one_line_for_each_thing(running: InstallationServer) -> None:
     before = findings(running.data)
     done = running.ibi("doctor")
@@ -130,7 +143,7 @@ def test_an_archive_alone_is_looked_at_alone(patient: Path) -> None:
 
 def test_where_nothing_is_it_says_how_to_begin(tmp_path: Path) -> None:
     found = findings(tmp_path / "data" / "ibi")
-    assert "up" in found["archive", "settings"]["advice"]
+    assert "up" in found["installation", "folder"]["advice"]
     assert not (tmp_path / "data").exists()
 
 

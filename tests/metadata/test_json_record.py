@@ -11,6 +11,7 @@ from ibi.metadata.json_record import (
     LONGEST_TEXT,
     MOST_VALUES,
     check_language_tag,
+    new_record_from,
     record_as_dict,
     record_from,
 )
@@ -228,6 +229,15 @@ def test_licences_and_where_they_stand(licence: str, address: str) -> None:
     assert check_licence(licence) == licence
     assert address_of(licence) == address
     assert licence_at(address) == licence
+
+
+def test_a_licence_that_is_stored_or_comes_from_elsewhere_need_not_be_listed() -> None:
+    """Another archive may know a later list, and its item must stay what it is."""
+    plain = {"title": "a", "licence": "Later-1.0"}
+    assert record_from(plain).licence == "Later-1.0"
+    assert new_record_from(plain, earlier="Later-1.0").licence == "Later-1.0"
+    with pytest.raises(MetadataError, match="is not a licence"):
+        new_record_from(plain)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
 
 def _folders(folder: Path | None) -> dict[ProgramName, Path]:
     places: dict[ProgramName, Path] = {
-        "archive": ARCHIVE.folder_of(folder),
+        "archive": ARCHIVE.existing_folder(folder),
         "resolver": RESOLVER.folder_of(folder),
     }
     files = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}

@@ -167,7 +167,7 @@ def _readable(text: str) -> str:
 
 
 def _request(text: str, *, check: bool, line: int = 0) -> _Request:
-    label, *character = text.rsplit(maxsplit=1)
+    label, *character = text.rsplit(maxsplit=1) or [text]
     if check and character and len(character[0]) == 1:
         return label, character[0], line
     return text, "", line

@@ -53,6 +53,13 @@ def _findings(folder: Path | None, server: str) -> Iterator[Finding]:
     }
     files = {"resolver": RESOLVER_FILE, "archive": ARCHIVE_FILE}
     there = [part for part, place in places.items() if (place / files[part]).exists()]
+    if folder is not None and not there:
+        text = f"no archive and no resolver in {folder}"
+        advice = "make one by 'ibi up', or name another by --data"
+        if not folder.is_dir():
+            text = f"there is no folder {folder}"
+        yield Finding("installation", "folder", "failure", text, advice)
+        return
     # If only one of the programs is installed, the other is not missed.
     for part in there or places:
         yield from instance_findings(part, places[part].absolute())

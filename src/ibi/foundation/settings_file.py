@@ -67,7 +67,8 @@ def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
         msg = f"{path}: {fault}"
         raise RequestError(msg) from None
     except FileNotFoundError:
-        raise RequestError(nothing) from None
+        where = "" if path.parent.is_dir() else " That folder does not exist."
+        raise RequestError(nothing + where) from None
     except (OSError, ValueError) as fault:
         msg = f"{path} cannot be read: {printable(str(fault))}."
         raise RequestError(msg) from None

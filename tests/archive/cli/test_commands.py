@@ -267,6 +267,38 @@ def test_deposit_answers_programs_in_json(archive: ArchiveServer, tmp_path: Path
     }
 
 
+def test_a_licence_is_listed_by_spdx_or_an_address(archive: ArchiveServer, tmp_path: Path) -> None:
+    given = file(tmp_path, "a.txt")
+    command = ("deposit", given, "--title", "A", "--licence")
+    for licence, found in {
+        "CC-BY-4.0": "CC-BY-4.0",
+        "cc0-1.0": "CC0-1.0",
+        "https://example.org/terms": "https://example.org/terms",
+    }.items():
+        label = said(on(archive, *command, licence)).split("\t")[0]
+        assert archive.item(label)["record"]["licence"] == found
+    before = archive.snapshot()
+    for licence in ("whatever", "CC-BY", "MIT License", "ftp://example.org"):
+        assert "is not a licence" in refusal(on(archive, *command, licence))
+    assert "Did you mean CC-BY-" in refusal(on(archive, *command, "CC-BY-4"))
+    record = tmp_path / "record.json"
+    record.write_text('{"title": "B", "licence": "whatever"}')
+    refusal(on(archive, "describe", label, "--metadata", str(record)))
+    assert archive.snapshot() == before
+
+
+def test_a_name_that_is_no_utf_8_is_called_that(archive: ArchiveServer, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = os.fsencode(folder) + b"/relat\xf3rio.pdf"  # as Latin-1 has it
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT)
+    os.close(descriptor)
+    for given in (str(folder), os.fsdecode(path)):
+        line = refusal(on(archive, "deposit", given, "--title", "A"))
+        assert "is not valid UTF-8" in line
+        assert "control character" not in line
+
+
 def test_deposit_lists_all_files_however_many(archive: ArchiveServer, tmp_path: Path) -> None:
     for number in range(120):
         file(tmp_path / "many", f"{number:03}.txt")
@@ -645,7 +677,7 @@ def test_tokens_are_added_listed_and_removed(archive: ArchiveServer) -> None:
     removed = call(archive.folder, "token", "remove", "library", *here)
     assert said(removed) == "removed library\n"
     refusal(call(archive.folder, "token", "remove", "library", *here))
-    assert "token is needed" in refusal(call(archive.folder, "list", *where))
+    assert "does not know this token" in refusal(call(archive.folder, "list", *where))
 
 
 def test_an_archive_elsewhere_is_named_by_options_or_variables(
@@ -657,7 +689,10 @@ def test_an_archive_elsewhere_is_named_by_options_or_variables(
     variables = {"IBI_ARCHIVE": archive.address, "IBI_TOKEN": archive.token}
     assert said(ibi(tmp_path, "list", **variables)) == expected
     assert said(ibi(tmp_path, "list", IBI_DATA=str(archive.data))) == expected
-    assert "token is needed" in refusal(call(tmp_path, "list", "--archive", archive.address))
+    line = refusal(call(tmp_path, "list", "--archive", archive.address))
+    assert "needs a token" in line
+    assert "--token" in line
+    assert "IBI_TOKEN" in line
     wrong = refusal(call(tmp_path, "list", "--archive", archive.address, "--token", "ibi_secret"))
     assert "ibi_secret" not in wrong
     for address in ("http://127.0.0.1:1", "nonsense", "http://", "http://a b/", "ftp://x"):

@@ -304,6 +304,16 @@ def test_a_deleted_item_has_a_tombstone_everywhere(archive: ArchiveServer, famil
             assert family.en1["ibip"] in text
             assert "<b>title" not in text
             assert page.headers["cache-control"] == "no-cache"
+        problem = archive.get(path, Accept="application/json")
+        assert problem.status == 410, path
+        assert problem.headers["content-type"] == "application/problem+json"
+        assert "Accept" in problem.headers["vary"].split(", ")
+        told = problem.json()
+        assert told["type"] == "urn:ibi:problem:deleted"
+        assert (told["status"], told["reason"]) == (410, "Deposited twice")
+        assert gone["rep"] in told["detail"]
+        assert told["replaced_by"]["ibip"] == family.en1["ibip"]
+        assert told["metadata"] == gone["metadata"]
     # What was said of it stays under the label of its metadata.
     assert read(archive, f"/{gone['metadata']['ibip']}", Accept=HTML).status == 200
 
@@ -339,6 +349,7 @@ def test_metadata_that_were_deleted_too_say_nothing(archive: ArchiveServer) -> N
         page = archive.get(path, Accept=HTML)
         assert page.status == 410, path
         assert b"Confidential" not in page.body
+        assert "metadata" not in archive.get(path, Accept="application/json").json()
     assert archive.api("GET", f"items/{gone['rep']}/metadata").status == 404
     assert b"Confidential" not in archive.api("GET", f"items/{gone['rep']}").body
 

@@ -49,7 +49,7 @@ Examples:
 @click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
 @click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
 @click.option("--description", help="An abstract.")
-@click.option("--licence", help="An SPDX identifier or a URL.")
+@click.option("--licence", help="An SPDX identifier, as CC-BY-4.0, or a URL.")
 @click.option(
     "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
 )

@@ -15,7 +15,7 @@ from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import StateError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
-from ibi.metadata.json_record import record_from
+from ibi.metadata.json_record import new_record_from
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
 
@@ -42,7 +42,8 @@ def described(metadata: Item, amendment: Amendment) -> Item:
     if isinstance(amendment.metadata, UnsetType):
         return metadata
     item_transitions.check_editable(metadata)
-    return replace(metadata, record=record_from(amendment.metadata))
+    earlier = metadata.record.licence if metadata.record else ""
+    return replace(metadata, record=new_record_from(amendment.metadata, earlier))
 
 
 def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -> Item:

@@ -13,7 +13,7 @@ from ibi.archive.rules.file_path import check_path
 from ibi.errors import ArchiveRequestError, shown
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
-from ibi.metadata.json_record import record_from
+from ibi.metadata.json_record import new_record_from
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.addresses import is_web_address
 
@@ -90,7 +90,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         msg = "Only a translation is translated from a language: say of which item it is one."
         raise ArchiveRequestError(msg)
     return NewItem(
-        record=record_from(request.metadata),
+        record=new_record_from(request.metadata),
         language=Language.parse(request.language) if request.language else None,
         target=check_path(request.target) if request.target else "",
         runs_at=request.service,

@@ -32,8 +32,10 @@ DEEPEST: Final = 40
 _LONGEST_TEXT: Final = 4 * LONGEST_PATH
 """Characters of the longest path before normalisation, which joins at most three to one."""
 
-# C0, DEL and C1 controls; line and paragraph separators; halves of surrogate pairs.
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# C0, DEL and C1 controls; line and paragraph separators.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Python reads a byte of a name that is not UTF-8 as half of a surrogate pair (PEP 383).
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _TURNING: Final = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 _REFUSED: Final = re.compile(r'[\\<>:"|?*]')
 _DEVICE: Final = re.compile(
@@ -60,6 +62,8 @@ def check_path(text: str) -> str:
 
 
 def _check_characters(text: str) -> None:
+    if _SURROGATE.search(text):
+        raise FileNameError(text, "its name is not valid UTF-8")
     if _CONTROL.search(text):
         raise FileNameError(text, "it has a control character")
     if _TURNING.search(text):

@@ -5,10 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
+from ibi.archive.web.api.messages import Labels
+from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
@@ -21,10 +24,11 @@ from ibi.archive.web.views import (
     RefusedListView,
     TombstoneView,
 )
+from ibi.errors import DeletedError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView
 from ibi.foundation.web.header_values import link
-from ibi.foundation.web.problems import Problem
+from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
@@ -36,6 +40,23 @@ _HEADERS: Final = {
     "Vary": "Accept-Language",
     "Cache-Control": "public, max-age=60",
 }
+
+_JSON: Final = ("application/json", "application/problem+json")
+
+
+class TombstoneProblem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The tombstone of a deleted item, as a problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    deleted: str
+    who: str
+    reason: str
+    replaced_by: Labels | None = None
+    metadata: Labels | None = None
+    """The labels of its metadata, if they were not deleted with it."""
 
 
 class ItemPages:
@@ -101,7 +122,7 @@ class ItemPages:
         return response
 
     def tombstone(self, look: ItemWithMetadata, request: Request) -> Response:
-        """Return the tombstone of a deleted item."""
+        """Return the tombstone of a deleted item: a page, or a problem document for programs."""
         tombstone = look.item.tombstone
         assert tombstone is not None  # noqa: S101  # only of deleted items
         view = TombstoneView(
@@ -110,8 +131,13 @@ class ItemPages:
             title=_title(look),
             metadata=look.metadata.item.forms if look.record and look.metadata else None,
         )
-        page = self._pages.tombstone(view, _preference(request), _here(request))
-        return _response(page, HTTPStatus.GONE)
+        if _prefers_json(request):
+            response = _tombstone_problem(view)
+        else:
+            page = self._pages.tombstone(view, _preference(request), _here(request))
+            response = _response(page, HTTPStatus.GONE)
+        response.headers["Vary"] = "Accept, Accept-Language"
+        return response
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Return the page of an error."""
@@ -123,6 +149,28 @@ class ItemPages:
         )
         page = self._pages.problem(view, _preference(request), _here(request))
         return _response(page, problem.status)
+
+
+def _prefers_json(request: Request) -> bool:
+    accepted = request.headers.get("accept", "")
+    return "text/html" not in accepted and any(each in accepted for each in _JSON)
+
+
+def _tombstone_problem(view: TombstoneView) -> Response:
+    general, _ = problem_of(DeletedError(view.forms.label.spelling))
+    problem = TombstoneProblem(
+        general.type,
+        general.title,
+        general.status,
+        f"{view.forms.label.spelling} was deleted. {view.tombstone.reason}",
+        moment(view.tombstone.deleted),
+        view.tombstone.who,
+        view.tombstone.reason,
+        labels(view.tombstone.replaced_by),
+        labels(view.metadata),
+    )
+    headers = {**_HEADERS, "Cache-Control": "no-cache"}
+    return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)
 
 
 def _title(look: ItemWithMetadata) -> str:

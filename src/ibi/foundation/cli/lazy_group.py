@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.exceptions import NoSuchCommand
 
 
 class LazyGroup(click.Group):
@@ -33,3 +34,23 @@ class LazyGroup(click.Group):
         defined = vars(import_module(self._module_of[cmd_name])).values()
         commands = (each for each in defined if isinstance(each, click.Command))
         return next(each for each in commands if each.name == cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the named command; the error for an unknown name suggests others."""
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as unknown:
+            name = unknown.command_name
+            groups = self._groups_with(ctx, name)
+            if not groups:
+                raise NoSuchCommand(name, possibilities=self._module_of, ctx=ctx) from None
+            names = " or ".join(f"'{ctx.command_path} {group} {name}'" for group in groups)
+            raise NoSuchCommand(name, f"{unknown.message} Did you mean {names}?", ctx=ctx) from None
+
+    def _groups_with(self, ctx: click.Context, name: str) -> list[str]:
+        """Return the names of the groups in this one that have a command."""
+        found = ((each, self.get_command(ctx, each)) for each in self.list_commands(ctx))
+        groups = ((each, group) for each, group in found if isinstance(group, click.Group))
+        return [each for each, group in groups if name in group.list_commands(ctx)]

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import click
 
-from ibi.errors import InstanceHeldError
+from ibi.errors import (
+    ArchiveRefusedError,
+    InstanceHeldError,
+    RequestError,
+    ResolverRefusedError,
+    printable,
+)
 from ibi.foundation.cli.options import data_option, typed_options, workers_option
 from ibi.foundation.http_client.api_client import RemoteApi
 from ibi.foundation.settings_file import usual_place
@@ -49,6 +56,12 @@ class Program(Generic[R]):
         )
         return inner if is_within else place
 
+    def existing_folder(self, given: Path | None) -> Path:
+        """Return the same; raise RequestError if a folder is given and does not exist."""
+        if given is not None and not given.is_dir():
+            raise RequestError(f"There is no folder {printable(str(given))}.")
+        return self.folder_of(given)
+
     def folder_option(self, command: F) -> F:
         """Add --data."""
         return data_option(f"the {self.name}", f"/{self.name}")(command)
@@ -82,7 +95,12 @@ class Program(Generic[R]):
             token: str | None,
             **options: object,
         ) -> object:
-            return command(choose(folder, address, token), *args, **options)
+            try:
+                return command(choose(folder, address, token), *args, **options)
+            except (ArchiveRefusedError, ResolverRefusedError) as refusal:
+                if refusal.status != HTTPStatus.UNAUTHORIZED:
+                    raise
+                raise type(refusal)(refusal.status, _token_advice(self.name, token)) from None
 
         return with_instance  # type: ignore[return-value]  # click calls it by keyword
 
@@ -98,7 +116,7 @@ class Program(Generic[R]):
         """Return the running instance that the options name."""
         if self.is_elsewhere(folder, address):
             return self.remote(address or "", token or "")
-        place = self.folder_of(folder)
+        place = self.existing_folder(folder)
         found = instance_lock.serving_at(place)
         if not found:
             msg = (
@@ -116,3 +134,9 @@ class Program(Generic[R]):
             "--listen", default="", help="Where to serve HTTP.  [default: as in the settings]"
         )
         return self.folder_option(listen(workers_option(command)))
+
+
+def _token_advice(name: str, token: str | None) -> str:
+    if token:
+        return f"The {name} does not know this token: give another by --token or IBI_TOKEN."
+    return f"The {name} needs a token: give it by --token, or in the environment by IBI_TOKEN."

@@ -50,7 +50,7 @@ def resolve(
 def _resolver(folder: Path | None, address: str | None) -> RemoteResolver:
     if RESOLVER.is_elsewhere(folder, address):
         return RemoteResolver(address or "", "")
-    place = RESOLVER.folder_of(folder)
+    place = RESOLVER.existing_folder(folder)
     found = serving_at(place)
     if not found:
         msg = (
