@@ -84,11 +84,11 @@ def test_an_original_that_was_asked_for_alone_lasts() -> None:
     made = memory()
     known = kept(made, found())
     assert lasts(known)
-    assert made.recall(question(), READER, BEGAN + 500) is known
-    assert made.recall(question(f"{ITEM}!"), READER, BEGAN + 2) is None
-    assert made.recall(question(f"{ITEM}/a.txt"), READER, BEGAN + 2) is None
+    assert made.recall(question(), [READER], BEGAN + 500) is known
+    assert made.recall(question(f"{ITEM}!"), [READER], BEGAN + 2) is None
+    assert made.recall(question(f"{ITEM}/a.txt"), [READER], BEGAN + 2) is None
     required = question(f"{ITEM}?ibiurl.requireditemstatus=Original")
-    assert made.recall(required, READER, BEGAN + 2) is None
+    assert made.recall(required, [READER], BEGAN + 2) is None
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_what_is_for_one_reader_does_not_last() -> None:
     personal = replace(first, steps=(replace(first.steps[0], personal=True),))
     made = memory()
     assert kept(made, personal).lease.until == BEGAN + 10
-    assert made.recall(question(), READER, BEGAN + 2) is not None
-    assert made.recall(question(), ("198.51.100.1",), BEGAN + 2) is None
+    assert made.recall(question(), [READER], BEGAN + 2) is not None
+    assert made.recall(question(), [("198.51.100.1",)], BEGAN + 2) is None
 
 
 DOUBTS: Final = [
@@ -158,17 +158,17 @@ def test_two_labels_of_one_fingerprint_are_told_apart(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "fingerprint", lambda _: 7)
     made = memory()
     first = kept(made, found())
-    assert made.recall(question(LATER), READER, BEGAN + 2) is None
+    assert made.recall(question(LATER), [READER], BEGAN + 2) is None
     second = kept(made, found(LATER))
-    assert made.recall(question(LATER), READER, BEGAN + 2) is second
-    assert made.recall(question(), READER, BEGAN + 2) is None
+    assert made.recall(question(LATER), [READER], BEGAN + 2) is second
+    assert made.recall(question(), [READER], BEGAN + 2) is None
     assert not lasts(first)
 
 
 def test_another_spelling_of_a_label_finds_what_lasts() -> None:
     made = memory()
     known = kept(made, found(ITEM.lower()))
-    assert made.recall(question(ITEM), READER, BEGAN + 500) is known
+    assert made.recall(question(ITEM), [READER], BEGAN + 500) is known
 
 
 def test_the_first_in_are_the_first_out_and_hold_no_more() -> None:
@@ -176,7 +176,7 @@ def test_the_first_in_are_the_first_out_and_hold_no_more() -> None:
     labels = (ITEM, LATER, FIRST, SECOND)
     knowns = [kept(made, found(label)) for label in labels]
     assert [lasts(known) for known in knowns] == [False, False, True, True]
-    held = [made.recall(question(label), READER, BEGAN + 2) for label in labels]
+    held = [made.recall(question(label), [READER], BEGAN + 2) for label in labels]
     assert held == [None, None, *knowns[2:]]
 
 
@@ -195,7 +195,7 @@ def test_another_answer_takes_the_place_of_the_one_before() -> None:
     for text in (ITEM, f"{ITEM}/a.txt"):
         first, second = kept(made, found(text)), kept(made, found(text))
         assert first.lease.until == 0
-        assert made.recall(question(text), READER, BEGAN + 2) is second
+        assert made.recall(question(text), [READER], BEGAN + 2) is second
 
 
 def test_what_was_being_found_out_when_there_were_news_is_only_hot() -> None:
@@ -239,7 +239,7 @@ def test_a_resolution_that_leads_nowhere_is_not_kept_if_its_item_was_forgotten()
         version = made.version
         made.forget(parse(forgotten).canonical)
         made.keep(absent, HERE, version, BEGAN + 1)
-        assert (made.recall(question(), READER, BEGAN + 1.5) is absent) == is_kept
+        assert (made.recall(question(), [READER], BEGAN + 1.5) is absent) == is_kept
 
 
 def test_too_many_forgotten_items_are_all_items(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,9 +262,9 @@ def test_all_is_forgotten_when_archives_come_or_go() -> None:
     absent = resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND)))
     hot = kept(made, found(f"{ITEM}/a.txt"))
     made.keep(absent, HERE, made.version, BEGAN + 1)
-    assert made.recall(question(), READER, BEGAN + 1.5) is absent
+    assert made.recall(question(), [READER], BEGAN + 1.5) is absent
     versions[0] = 1
-    assert made.recall(question(), READER, BEGAN + 1.5) is None
+    assert made.recall(question(), [READER], BEGAN + 1.5) is None
     assert hot.lease.until == 0
     again = kept(made, found(f"{ITEM}/a.txt"))
     made.drop_stale()

@@ -39,6 +39,7 @@ from tests.support.scenes.search import (
 from tests.support.values.archive_answers import (
     ITEM,
     NEXT,
+    barren,
     copy,
     leads,
     listing,
@@ -318,17 +319,17 @@ def test_memory_keeps_no_longer_than_it_may() -> None:
         version = memory.version
         found = await scene.resolve(question())
         known = memory.keep(found, HERE, version, found.began)
-        kept = memory.recall(question(), CLIENTS, found.began + 9.9)
+        kept = memory.recall(question(), [CLIENTS], found.began + 9.9)
         assert kept is known
-        assert memory.recall(question(), CLIENTS, found.began + 10) is None
-        assert memory.recall(question("!"), CLIENTS, found.began) is None
-        assert memory.recall(question(required=True), CLIENTS, found.began) is None
+        assert memory.recall(question(), [CLIENTS], found.began + 10) is None
+        assert memory.recall(question("!"), [CLIENTS], found.began) is None
+        assert memory.recall(question(required=True), [CLIENTS], found.began) is None
         # Who prefers which language does not matter where nothing depends on it.
-        assert memory.recall(question(languages="pt"), CLIENTS, found.began) is kept
+        assert memory.recall(question(languages="pt"), [CLIENTS], found.began) is kept
         await scene.registry.exclude(SERVICES["c"].canonical)
-        assert memory.recall(question(), CLIENTS, found.began) is None
+        assert memory.recall(question(), [CLIENTS], found.began) is None
         memory.keep(found, HERE, version, found.began)
-        assert memory.recall(question(), CLIENTS, found.began) is None
+        assert memory.recall(question(), [CLIENTS], found.began) is None
 
     run_scene(work)
 
@@ -343,11 +344,11 @@ def test_memory_forgets_what_is_contended_and_keeps_nothing_of_before() -> None:
         assert isinstance(kept, CachedRedirect)
         memory.forget(ITEM.label.canonical)
         assert kept.lease.until == 0
-        assert memory.recall(question(), CLIENTS, found.began) is None
+        assert memory.recall(question(), [CLIENTS], found.began) is None
         memory.keep(found, HERE, version, found.began)
-        assert memory.recall(question(), CLIENTS, found.began) is None
+        assert memory.recall(question(), [CLIENTS], found.began) is None
         again = memory.keep(found, HERE, memory.version, found.began)
-        assert memory.recall(question(), CLIENTS, found.began) is again
+        assert memory.recall(question(), [CLIENTS], found.began) is again
 
     run_scene(work)
 
@@ -415,8 +416,9 @@ def test_who_joins_a_search_does_not_get_what_was_for_another() -> None:
         scene.archives.free.set()
         found = [place(each) for each in await asyncio.gather(*readers)]
         assert found == ["page", "doc", "page", "doc", "page"]
-        # One for the first, which the others of the same network share, and one for the others.
-        assert scene.searching.begun == 2
+        # Others than the first share its search, and ask the archive alone that answered by reader.
+        assert scene.searching.begun == 1
+        assert [name for name, _ in scene.archives.requests[len(NAMES) :]] == ["a", "a"]
         await scene.quiet()
 
     run_scene(work)
@@ -438,7 +440,68 @@ def test_what_is_for_everybody_is_searched_for_once_whoever_asks() -> None:
     run_scene(work)
 
 
-def test_each_search_of_ones_own_is_paid_for() -> None:
+READER = ("150.163.2.77",)
+
+
+def test_only_the_archive_that_answers_by_reader_gets_the_whole_address() -> None:
+    async def work(scene: SearchScene) -> None:
+        def answer(request: UrlRequest) -> Reply:
+            heard = by_client("a")(replace(request, clients=OTHERS))
+            return original("a") if request.clients == READER else heard
+
+        scene.archives.sayings = {"a": answer, "b": says(copy("b"))}
+        spent: list[int] = []
+        found = await scene.resolving.resolve(
+            question(), INSIDER, holder_clients=READER, charge=spent.append
+        )
+        assert place(found) == "doc"
+        assert found.only_for == READER
+        assert found.last.key is not None
+        assert sum(spent) == len(NAMES) + 1
+        got = {(name, request.clients) for name, request in scene.archives.requests}
+        assert got == {("a", INSIDER), ("b", INSIDER), ("c", INSIDER), ("a", READER)}
+        # An item for everybody is asked for with the network alone.
+        scene.archives.sayings = {"a": says(original("a"))}
+        again = await scene.resolving.resolve(question(), INSIDER, holder_clients=READER)
+        assert again.only_for == ()
+        assert [name for name, request in scene.archives.requests if request.clients == READER] == [
+            "a"
+        ]
+
+    run_scene(work)
+
+
+def test_an_archive_that_says_no_more_to_the_whole_address_counts_as_before() -> None:
+    async def work(scene: SearchScene) -> None:
+        def answer(request: UrlRequest) -> Reply:
+            silent = NoReply("a", "it did not answer in time")
+            return silent if request.clients == READER else by_client("a")(request)
+
+        scene.archives.sayings = {"a": answer}
+        found = await scene.resolving.resolve(question(), OTHERS, holder_clients=READER)
+        assert place(found) == "page"
+        assert found.only_for == READER
+        assert found.last.key is None
+
+    run_scene(work)
+
+
+def test_an_archive_that_contradicts_itself_is_not_asked_for_ever() -> None:
+    async def work(scene: SearchScene) -> None:
+        def answer(request: UrlRequest) -> Reply:
+            if request.clients == READER:
+                return replace(barren("a"), personal=True)
+            return by_client("a")(request)
+
+        scene.archives.sayings = {"a": answer}
+        await scene.resolving.resolve(question(), OTHERS, holder_clients=READER)
+        asked = [request.clients for name, request in scene.archives.requests if name == "a"]
+        assert asked == [OTHERS, READER, OTHERS]
+
+    run_scene(work)
+
+
+def test_each_message_for_one_reader_is_paid_for() -> None:
     async def work(scene: SearchScene) -> None:
         scene.archives.sayings = {"a": by_client("a")}
         scene.archives.held = {"a"}
@@ -450,7 +513,7 @@ def test_each_search_of_ones_own_is_paid_for() -> None:
         )
         scene.archives.free.set()
         await asyncio.gather(first, second)
-        assert spent == [0, len(NAMES)]
+        assert spent == [1]
 
     run_scene(work)
 
@@ -550,17 +613,17 @@ def test_memory_gives_what_was_for_one_client_to_no_other(told: bool) -> None:  
         found = await scene.resolving.resolve(question(), OTHERS)
         kept = memory.keep(found, HERE, memory.version, found.began)
         assert found.only_for == OTHERS
-        assert memory.recall(question(), OTHERS, found.began) is kept
-        assert memory.recall(question(), INSIDER, found.began) is None
+        assert memory.recall(question(), [OTHERS], found.began) is kept
+        assert memory.recall(question(), [INSIDER], found.began) is None
         insider = await scene.resolving.resolve(question(), INSIDER)
         assert insider.only_for == (INSIDER if told else ())
         memory.keep(insider, HERE, memory.version, insider.began)
-        again = memory.recall(question(), INSIDER, insider.began)
+        again = memory.recall(question(), [INSIDER], insider.began)
         assert isinstance(again, CachedRedirect)
         assert again.url.endswith(b"doc")
         memory.forget(ITEM.label.canonical)
-        assert memory.recall(question(), OTHERS, found.began) is None
-        assert memory.recall(question(), INSIDER, found.began) is None
+        assert memory.recall(question(), [OTHERS], found.began) is None
+        assert memory.recall(question(), [INSIDER], found.began) is None
 
     run_scene(work)
 
@@ -635,12 +698,12 @@ def test_memory_keeps_nothing_unsure() -> None:
         memory = RedirectCache(lambda: 0, hot_seconds=10, absent_seconds=2)
         absent = await scene.resolve(question())
         assert memory.keep(absent, HERE, memory.version, absent.began) is absent
-        assert memory.recall(question(), CLIENTS, absent.began + 1.9) is absent
-        assert memory.recall(question(), CLIENTS, absent.began + 2) is None
+        assert memory.recall(question(), [CLIENTS], absent.began + 1.9) is absent
+        assert memory.recall(question(), [CLIENTS], absent.began + 2) is None
         scene.archives.sayings = {"b": says(NoReply("b", "it did not answer in time"))}
         unsure = await scene.resolve(question())
         assert isinstance(unsure.outcome, Unsure)
         memory.keep(unsure, HERE, memory.version, unsure.began)
-        assert memory.recall(question(), CLIENTS, unsure.began + 1.9) is not unsure
+        assert memory.recall(question(), [CLIENTS], unsure.began + 1.9) is not unsure
 
     run_scene(work)

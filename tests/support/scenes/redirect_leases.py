@@ -182,7 +182,7 @@ class Scene:
         """Give what is known of an item, if anything is, by both ways."""
         now = self.loop.time()
         quick = self.warm.find(f"/{label}".encode(), now)
-        slow = self.memory.recall(_question(label), READER, now)
+        slow = self.memory.recall(_question(label), [READER], now)
         for found in (quick, slow):
             if found is not None:
                 assert isinstance(found, CachedRedirect)

@@ -27,6 +27,7 @@ class ClientAddresses:
         """Trust proxies in these networks; reveal `full`, `network` or `none`."""
         self._trusted = [ip_network(network) for network in trusted_proxies]
         self._disclosed = _REVEALED[reveal]
+        self._discloses_more = reveal == "network"
         self._trusts = lru_cache(maxsize=4096)(self._is_trusted_peer)
         self._disclosed_of_peer = lru_cache(maxsize=4096)(
             lambda peer, forwarded: self.disclosed(self.of_peer(peer, forwarded))
@@ -85,6 +86,13 @@ class ClientAddresses:
     def disclosed(self, addresses: Sequence[str]) -> tuple[str, ...]:
         """Return the part of addresses that is disclosed to archives."""
         return tuple(dict.fromkeys(map(self._disclosed, addresses)))
+
+    def disclosed_to_holder(self, addresses: Sequence[str]) -> tuple[str, ...]:
+        """Return the addresses that an archive gets if it has an item for some readers only.
+
+        They are whole where other archives get the network: a licence may be for one address.
+        """
+        return tuple(addresses) if self._discloses_more else self.disclosed(addresses)
 
 
 def peer_of(request: Request) -> str:

@@ -15,7 +15,7 @@ Not all archives need to have been asked: candidates are asked first, and the ot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ibi.identifier.label import Label
 from ibi.model.item import State
@@ -49,6 +49,11 @@ class Evidence:
     """Archives that are asked first; None if all are."""
     listed: frozenset[str] = frozenset()
     """Archives whose digest has the item."""
+
+    def with_answer(self, answer: ArchiveReply) -> Evidence:
+        """Return the evidence with another answer of an archive, in the place of the one before."""
+        answers = [answer if each.archive == answer.archive else each for each in self.answers]
+        return replace(self, answers=tuple(answers))
 
     def is_owner(self, archive: str) -> bool:
         """Return whether an archive is the recorded owner."""

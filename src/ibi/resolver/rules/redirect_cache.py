@@ -262,16 +262,16 @@ class RedirectCache:
             self._seen = self._version()
 
     def recall(
-        self, question: Question, clients: tuple[str, ...], now: float
+        self, question: Question, clients: Iterable[tuple[str, ...]], now: float
     ) -> CachedRedirect | Resolution | None:
-        """Return a valid earlier resolution, for all clients or for these."""
+        """Return a valid earlier resolution, for all clients or for one of these."""
         self.drop_stale()
         key = _key(question)
         if key == ((question.label.canonical, (), False, ""), False, (), ()):
             lasting = self.lasting.find(question.label, now)
             if lasting is not None:
                 return lasting
-        for each in (_key(question, clients), key):
+        for each in (*(_key(question, only_for) for only_for in clients), key):
             found = self._hot.find(each, now) or self._absent.find(each, now)
             if found is not None:
                 return found

@@ -47,6 +47,8 @@ class AskedFor:
     last: Question
     only_for: tuple[str, ...]
     """The only clients that may get the answer; empty if all may."""
+    is_last_personal: bool = False
+    """Whether the archive of the URL has it for some readers only, and got `only_for`."""
 
 
 class CachedRedirect(msgspec.Struct, gc=False, eq=False):
@@ -76,13 +78,20 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
         asked = None
         if not is_plain(resolution):
             last = resolution.last.question
-            asked = AskedFor(resolution.question, last, resolution.only_for)
+            asked = AskedFor(
+                resolution.question, last, resolution.only_for, resolution.last.personal
+            )
         return cls(ENDED, terms, path, related.url.encode(), asked)
 
     @property
     def only_for(self) -> tuple[str, ...]:
         """The only clients that may get the redirect; empty if all may."""
         return () if self.asked is None else self.asked.only_for
+
+    def clients(self, disclosed: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the addresses of a reader that the archive of the URL gets."""
+        asked = self.asked
+        return asked.only_for if asked is not None and asked.is_last_personal else disclosed
 
     @property
     def depends_on_reader(self) -> bool:

@@ -31,15 +31,15 @@ def marked(answer: ArchiveReply, archive: RegisteredArchive) -> ArchiveReply:
     return replace(answer, personal=unasked)
 
 
-def is_personal(decision: Decision) -> bool:
-    """Return whether another reader may get another decision."""
+def personal_answers(decision: Decision) -> tuple[str, ...]:
+    """Return the archives because of whose answers another reader may get another decision."""
+    answers: tuple[ArchiveReply, ...] = ()
     match decision:
         case Redirect(answer=answer) | Hop(answer=answer):
-            return answer.personal
+            answers = (answer,)
         case Unserved(answers=answers):
-            return any(answer.personal for answer in answers)
-        case _:
-            return False
+            pass
+    return tuple(answer.archive for answer in answers if answer.personal)
 
 
 # Browsers disagree about the host of unusual URLs, so only this strict form is accepted: no user,

@@ -64,8 +64,12 @@ class Resolution:
 
     @property
     def only_for(self) -> tuple[str, ...]:
-        """The only clients that may get it; empty if all may."""
-        return next((step.request.clients for step in self.steps if step.personal), ())
+        """The only clients that may get it; empty if all may.
+
+        They are those that the last archive got, which may be more of an address than others get.
+        """
+        personal = [step.request.clients for step in self.steps if step.personal]
+        return personal[-1] if personal else ()
 
     @property
     def labels(self) -> tuple[str, ...]:

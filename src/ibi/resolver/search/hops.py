@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
+from ibi.model.archive_record import UrlKey
+from ibi.resolver.ports.outbound import ArchiveReply
 from ibi.resolver.rules.decision import (
     Decision,
     Hop,
@@ -17,17 +20,26 @@ from ibi.resolver.rules.decision import (
     decide,
 )
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.redirect_target import is_personal
+from ibi.resolver.rules.redirect_target import personal_answers
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.search import Charge, Search
 from ibi.wire.question import Question
+from ibi.wire.requests import UrlRequest
 
 MAX_HOPS: Final = 32
 """Hops of one resolution. An archive follows its own editions by itself, so a longer chain of
 archives counts as endless."""
 MAX_SECONDS: Final = 15.0
 """Seconds after which no further hop is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    clients: tuple[str, ...]
+    """The addresses that all archives get."""
+    holder_clients: tuple[str, ...]
+    """The addresses that the archive gets to which the reader would be sent, if it asks."""
 
 
 def _free(messages: int) -> None:
@@ -49,28 +61,32 @@ class HopResolver:
         self._pool = pool
         self._catch_up = catch_up
 
-    async def resolve(
+    async def resolve(  # noqa: PLR0913  # the reader, and the account of the reader
         self,
         question: Question,
         clients: tuple[str, ...],
         *,
+        holder_clients: tuple[str, ...] | None = None,
         charge: Charge = _free,
         quota_key: str = "",
         ask_all: bool = False,
     ) -> Resolution:
         """Resolve a question; `charge` is called with the number of messages before they are sent.
 
-        It raises TooManyRequestsError if the reader may not cause so many. `quota_key` is the
+        It raises TooManyRequestsError if the reader may not cause so many. All archives get
+        `clients`; one that has the item for some readers only, and to which the reader would be
+        sent, gets `holder_clients`. `quota_key` is the
         client that the searches count against: each has only a part of all. With `ask_all`, nothing
         is decided before every archive was asked and has replied, so that the whole search can be
         explained.
         """
         began = asyncio.get_running_loop().time()
+        reader = _Reader(clients, clients if holder_clients is None else holder_clients)
         steps: list[ResolutionStep] = []
         seen = {question.search}
         current = question
         while True:
-            step = await self._step(current, clients, charge, quota_key, ask_all=ask_all)
+            step = await self._step(current, reader, charge, quota_key, ask_all=ask_all)
             steps.append(step)
             decision = step.decision
             if not isinstance(decision, Hop):
@@ -91,13 +107,13 @@ class HopResolver:
     async def _step(
         self,
         question: Question,
-        clients: tuple[str, ...],
+        reader: _Reader,
         charge: Charge,
         quota_key: str,
         *,
         ask_all: bool,
     ) -> ResolutionStep:
-        began = asyncio.get_running_loop().time()
+        began, clients = asyncio.get_running_loop().time(), reader.clients
         search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
         evidence, decision = await _decided(question, search, ask_all=ask_all)
         if isinstance(decision, NotFound):
@@ -107,21 +123,21 @@ class HopResolver:
             if search.version != self._pool.version:
                 search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
                 evidence, decision = await _decided(question, search, ask_all=ask_all)
-        personal = is_personal(decision)
-        if (
-            personal and search.request.clients != clients
-        ):  # the reply was for the client of an earlier reader
-            search = self._search(question, clients, charge, quota_key, alone=True, ask_all=ask_all)
-            evidence, decision = await _decided(question, search, ask_all=ask_all)
+        for_reader = _PersonalAnswers(self._pool, search.request, charge)
+        evidence, decision = await for_reader.decided(question, reader, evidence, decision)
         key = None
-        if isinstance(decision, Redirect) and not ask_all:
+        if isinstance(decision, Redirect) and for_reader.has_asked(decision.answer.archive):
+            key = for_reader.key(decision.answer)
+        elif isinstance(decision, Redirect) and not ask_all:
             key = search.take_key(decision.answer, clients)
+        personal = personal_answers(decision)
+        request = for_reader.request_to(personal[0]) if personal else search.request
         seconds = asyncio.get_running_loop().time() - began
         return ResolutionStep(
-            question, search.request, evidence, decision, search.began, seconds, key, personal
+            question, request, evidence, decision, search.began, seconds, key, bool(personal)
         )
 
-    def _search(  # noqa: PLR0913  # the arguments of a search
+    def _search(
         self,
         question: Question,
         clients: tuple[str, ...],
@@ -129,13 +145,80 @@ class HopResolver:
         quota_key: str,
         *,
         ask_all: bool,
-        alone: bool = False,
     ) -> Search:
-        search = self._pool.join(question, clients if alone else (), charge, ask_all=ask_all)
+        search = self._pool.join(question, charge, ask_all=ask_all)
         if search is not None:
             return search
         charge(0)  # no search is begun for a client that owes messages
-        return self._pool.begin(question, clients, charge, quota_key, alone=alone, ask_all=ask_all)
+        return self._pool.begin(question, clients, charge, quota_key, ask_all=ask_all)
+
+
+class _PersonalAnswers:
+    """Asks archives again that have an item for some readers only (004, 7.2, CriarParUrl).
+
+    A search asks for the client of its first reader, of which archives get as much as the operator
+    discloses to all of them. An archive that answers for some readers only is asked once more, for
+    the reader who is waiting. The whole address goes only to the archive to which the reader would
+    be sent, and which sees it then anyway.
+    """
+
+    def __init__(self, pool: SearchPool, request: UrlRequest, charge: Charge) -> None:
+        """Begin with the answers to the request of a search."""
+        self._pool = pool
+        self._request = request
+        self._charge = charge
+        self._requests: dict[str, UrlRequest] = {}
+        """Requests to archives that were asked again. If one is silent, its answer before counts
+        as if it had been for this reader."""
+        self._keys: dict[str, UrlKey | None] = {}
+
+    def has_asked(self, archive: str) -> bool:
+        """Return whether an archive was asked again."""
+        return archive in self._requests
+
+    def request_to(self, archive: str) -> UrlRequest:
+        """Return the last request to an archive."""
+        return self._requests.get(archive, self._request)
+
+    def key(self, answer: ArchiveReply) -> UrlKey | None:
+        """Return the key of an answer that was given for this reader."""
+        return self._keys.get(answer.archive)
+
+    async def decided(
+        self, question: Question, reader: _Reader, evidence: Evidence, decision: Decision
+    ) -> tuple[Evidence, Decision]:
+        """Return evidence and decision with the answers for this reader."""
+        tried: set[tuple[str, tuple[str, ...]]] = set()
+        while True:
+            is_end = isinstance(decision, Redirect)
+            clients = reader.holder_clients if is_end else reader.clients
+            again = [
+                name
+                for name in personal_answers(decision)
+                if (name, clients) not in tried and self.request_to(name).clients != clients
+            ]
+            if not again:
+                return evidence, decision
+            tried |= {(name, clients) for name in again}
+            self._charge(len(again))
+            before = evidence
+            for answer in await self._ask(again, replace(self._request, clients=clients)):
+                evidence = evidence.with_answer(answer)
+            found = decide(question, evidence)
+            if isinstance(found, Wait | Widen):
+                # The search does not know of these answers, and asks no other archive for them.
+                return before, decision
+            decision = found
+
+    async def _ask(self, names: Sequence[str], request: UrlRequest) -> list[ArchiveReply]:
+        replies = await asyncio.gather(*(self._pool.ask_again(name, request) for name in names))
+        # Other software does not mark its answers; what it says to one reader is for that one.
+        answers = [
+            replace(reply, personal=True) for reply in replies if isinstance(reply, ArchiveReply)
+        ]
+        self._requests |= dict.fromkeys(names, request)
+        self._keys |= {each.archive: each.listed.key for each in answers if each.listed}
+        return answers
 
 
 async def _decided(

@@ -1,7 +1,7 @@
 """The running searches, one at a time for one question (004, section 6.2).
 
-A reader with the same question joins the running search, and begins another one only if its answer
-is for another client alone.
+A reader with the same question joins the running search. If the answer of an archive is for some
+readers only, that archive is asked again for this reader.
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
 from ibi.errors import OverloadError, TooManyRequestsError
-from ibi.resolver.ports.outbound import ArchiveClient
+from ibi.resolver.ports.outbound import ArchiveClient, NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.search_progress import LocationIndex
-from ibi.resolver.search.archive_queries import ArchiveAsker
+from ibi.resolver.search.archive_queries import ArchiveAsker, Weight
 from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Charge, Search, SearchParts
 from ibi.wire.question import Question, SearchKey
+from ibi.wire.requests import UrlRequest
 
 MAX_SEARCHES: Final = 256
 """Searches that may run at the same time."""
 MAX_SEARCHES_PER_CLIENT: Final = 64
 """Searches of one quota: no client alone takes all slots, with however slow an archive."""
-
-_Key: TypeAlias = tuple[SearchKey, tuple[str, ...]]
-"""The search key of the question, and the clients if the search is for them alone."""
 
 
 class SearchPool:
@@ -56,7 +54,7 @@ class SearchPool:
         undigested = UndigestedArchives(registry, locations.publishes) if locations else None
         asker = ArchiveAsker(client, registry, seconds)
         self._parts = SearchParts(registry, owners, asker, locations, undigested, chance)
-        self._running: dict[_Key, Search] = {}
+        self._running: dict[SearchKey, Search] = {}
         self._tasks: dict[Search, asyncio.Task[None]] = {}
         self._quotas: Counter[str] = Counter()
         self.begun = 0
@@ -74,18 +72,16 @@ class SearchPool:
     def join(
         self,
         question: Question,
-        clients: tuple[str, ...],
         charge: Charge,
         *,
         ask_all: bool = False,
     ) -> Search | None:
         """Join the running search for the same, if an archive is still awaited; else return None.
 
-        A search that its readers could not pay for is not joined. With clients, join the search
-        that was begun for them alone. If the question needs the archives that are held back, or
-        with `ask_all`, they are asked too.
+        A search that its readers could not pay for is not joined. If the question needs the
+        archives that are held back, or with `ask_all`, they are asked too.
         """
-        search = self._running.get((question.search, clients))
+        search = self._running.get(question.search)
         if search is None or not search.awaits or search.refusal is not None:
             return None
         if search.version != self._registry.version:
@@ -93,19 +89,18 @@ class SearchPool:
         search.listen(question, charge, ask_all=ask_all)
         return search
 
-    def begin(  # noqa: PLR0913  # the arguments of a search
+    def begin(
         self,
         question: Question,
         clients: tuple[str, ...],
         charge: Charge,
         quota_key: str = "",
         *,
-        alone: bool = False,
         ask_all: bool = False,
     ) -> Search:
         """Begin a search, and join it; with a `quota_key` it counts against that quota.
 
-        A search for the clients `alone` is not joined by others. `ask_all` holds no archive back.
+        `ask_all` holds no archive back.
         """
         if quota_key and self._quotas[quota_key] >= MAX_SEARCHES_PER_CLIENT:
             raise TooManyRequestsError(1)
@@ -113,7 +108,7 @@ class SearchPool:
             self._evict()
         search = Search(self._parts, question, clients)
         search.listen(question, charge, ask_all=ask_all)
-        key = (question.search, clients if alone else ())
+        key = question.search
         self._running[key] = search
         self.begun += 1
         self._quotas[quota_key] += 1
@@ -121,6 +116,14 @@ class SearchPool:
         self._tasks[search] = task
         task.add_done_callback(partial(self._ended, search, quota_key))
         return search
+
+    async def ask_again(self, name: str, request: UrlRequest) -> Reply:
+        """Ask an archive that has answered a search once more, for another reader."""
+        archive = self._registry.find(name)
+        if archive is None:
+            return NoReply(name, "it is not included", asked=False)
+        refusal = self._parts.asker.refusal(archive)
+        return refusal or await self._parts.asker.ask(archive, request, Weight.TRUSTED)
 
     def _evict(self) -> None:
         """Cancel the oldest search without readers; the replies that it has count."""
@@ -131,7 +134,7 @@ class SearchPool:
                 return
         raise OverloadError(1)
 
-    async def _run(self, search: Search, key: _Key) -> None:
+    async def _run(self, search: Search, key: SearchKey) -> None:
         try:
             await search.run()
         finally:

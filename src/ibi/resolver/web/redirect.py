@@ -60,14 +60,16 @@ class RedirectEndpoint:
         """Resolve a persistent URL; return a redirect, or the resolution if there is none."""
         preference = preference_of(request.headers.get("accept-language", ""))
         question = Question.of(wanted, preference)
-        disclosed = self._clients.disclosed(self._clients.of(request))
+        addresses = self._clients.of(request)
+        disclosed = self._clients.disclosed(addresses)
         is_access = request.method == "GET"
         now = asyncio.get_running_loop().time()
-        found = self._memory.recall(question, disclosed, now)
+        readers = {self._clients.disclosed_to_holder(addresses), disclosed}
+        found = self._memory.recall(question, readers, now)
         if found is None:
             found = await self._find(request, question, disclosed if is_access else None)
         elif isinstance(found, CachedRedirect) and is_access:
-            self._acknowledging.note_known(found, disclosed)
+            self._acknowledging.note_known(found, found.clients(disclosed))
         if isinstance(found, Resolution):
             return found
         response = self._redirection(found, wanted)
@@ -87,7 +89,8 @@ class RedirectEndpoint:
         now = asyncio.get_running_loop().time()
         found = self._memory.keep(resolution, self._base, version, now)
         if isinstance(found, CachedRedirect) and reader is not None:
-            self._acknowledging.note(first_referral(found, resolution, reader))
+            clients = found.clients(reader)
+            self._acknowledging.note(first_referral(found, resolution, clients))
         return found
 
     async def resolve(
@@ -102,12 +105,14 @@ class RedirectEndpoint:
         addresses = self._clients.of(request)
         quota_key = network_of(addresses[0])
         disclosed = self._clients.disclosed(addresses)
-        if len(encode(question.request(disclosed))) > MAX_REQUEST:
+        to_holder = self._clients.disclosed_to_holder(addresses)
+        if len(encode(question.request(to_holder))) > MAX_REQUEST:
             msg = "The path is longer than archives take: shorten it."
             raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
         return await self._resolving.resolve(
             question,
             disclosed,
+            holder_clients=to_holder,
             charge=lambda messages: self._budget.admit(quota_key, messages),
             quota_key=quota_key,
             ask_all=ask_all,
