@@ -11,12 +11,14 @@ import pytest
 
 from ibi.archive.archive import MAX_RESERVED
 from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.item_languages import own_languages
 from ibi.errors import (
     ArchiveRequestError,
     DeletedError,
     IbiError,
     LabelError,
     LanguageError,
+    MetadataError,
     NotHeldError,
     StateError,
     UnknownError,
@@ -289,7 +291,9 @@ def test_copies_and_the_deleted_are_known_and_not_told(small: SmallArchive) -> N
     assert languages(small, de) == {"en": en, "fr": gone, "pt": copy}
 
 
-def test_metadata_and_the_service_are_not_translated(small: SmallArchive) -> None:
+def test_an_item_and_metadata_or_the_service_are_no_translations_of_each_other(
+    small: SmallArchive,
+) -> None:
     service = str(
         small.archive.create_service(MetadataRecord(titles=(Text("Archive"),)), "me").forms.label
     )
@@ -302,8 +306,94 @@ def test_metadata_and_the_service_are_not_translated(small: SmallArchive) -> Non
             small.open({}, language="pt", translation_of=label)
         with unchanged(small), pytest.raises(StateError):
             amend(small, en, translations={"pt": label})
+    for label in (service, metadata):
+        with unchanged(small), pytest.raises(StateError):
+            amend(small, label, translations={"pt": en})
+
+
+def metadata_of(small: SmallArchive, label: str) -> str:
+    forms = item(small, label).metadata
+    assert forms is not None
+    return str(forms.label)
+
+
+def test_a_relation_of_a_metadata_label_belongs_to_the_metadata(small: SmallArchive) -> None:
+    en, pt = small.label(language="en"), small.label(language="pt")
+    amend(small, en, translations={"pt": pt})
+    english, portuguese = (metadata_of(small, each) for each in (en, pt))
+    before = item(small, en)
+    assert str(amend(small, english, translations={"pt": portuguese}).forms.label) == english
+    assert languages(small, english) == {"pt": portuguese}
+    assert languages(small, portuguese) == {"en": english}
+    amend(small, english, translations={"fr": ELSEWHERE}, further_names=[LEGACY])
+    assert languages(small, portuguese) == {"en": english, "fr": ELSEWHERE}
+    assert item(small, LEGACY).forms == item(small, english).forms
+    assert item(small, en) == before
+    amend(small, english, translations={"pt": None, "fr": None})
+    assert languages(small, english) == languages(small, portuguese) == {}
+    for facts in (
+        {"next_edition": ELSEWHERE},
+        {"previous_edition": ELSEWHERE},
+        {"target": "metadata"},
+        {"list_public": False},
+        {"readers": ["10.0.0.0/8"]},
+        {"translations": {"en": portuguese}},
+    ):
+        with unchanged(small), pytest.raises(StateError):
+            amend(small, english, **facts)
+
+
+def test_metadata_are_described_in_further_languages(small: SmallArchive) -> None:
+    label = small.label(language="en", metadata={"titles": ["A report"], "subjects": ["soil"]})
+    metadata = metadata_of(small, label)
+    data = item(small, label)
+    amend(small, label, texts={"pt": {"titles": ["Um relatório"], "subjects": ["solo"]}})
+    amend(small, metadata, texts={"": {"titles": ["A better report"]}})
+    record = item(small, metadata).record
+    assert record is not None
+    assert [(each.value, each.language) for each in record.titles] == [
+        ("A better report", ""),
+        ("Um relatório", "pt"),
+    ]
+    assert [each.value for each in record.subjects] == ["soil", "solo"]
+    assert item(small, label) == data
+    amend(small, label, texts={"pt": None})
+    assert own_languages(item(small, metadata)) == (Language("en"),)
+    for facts, error in (
+        ({"texts": {"en": None}}, MetadataError),
+        ({"texts": {"pt": {"creators": ["x"]}}}, MetadataError),
+        ({"texts": {"xx": {"titles": ["x"]}}}, LanguageError),
+    ):
+        with unchanged(small), pytest.raises(error):
+            amend(small, label, **facts)
+
+
+def test_metadata_in_a_language_exist_once(small: SmallArchive) -> None:
+    en, pt = small.label(language="en"), small.label(language="pt")
+    english, portuguese = (metadata_of(small, each) for each in (en, pt))
+    amend(small, english, translations={"pt": portuguese})
+    for facts in (
+        {"texts": {"pt": {"titles": ["Um título"]}}},
+        {"metadata": {"titles": [{"value": "Um título", "language": "pt"}]}},
+    ):
+        with unchanged(small), pytest.raises(StateError):
+            amend(small, en, **facts)
+    amend(small, en, texts={"fr": {"titles": ["Un titre"]}})
+    assert languages(small, portuguese) == {"en": english, "fr": english}
     with unchanged(small), pytest.raises(StateError):
-        amend(small, service, translations={"pt": en})
+        amend(small, english, translations={"fr": ELSEWHERE})
+    amend(small, en, texts={"fr": None})
+    assert languages(small, portuguese) == {"en": english}
+
+
+def test_metadata_without_a_language_follow_that_of_the_item(small: SmallArchive) -> None:
+    label = small.label()
+    metadata = metadata_of(small, label)
+    amend(small, label, language="en")
+    assert item(small, metadata).language == Language("en")
+    amend(small, metadata, language="pt")
+    amend(small, label, language="fr")
+    assert item(small, metadata).language == Language("pt")
 
 
 # --- descriptions ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Final
 import pytest
 
 from tests.support.clients.http import Answer
-from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.archive import ArchiveServer, neighbour
 from tests.support.servers.federation import linked_archives
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 ENGLISH_READER: Final = "en-GB,en;q=0.9"
 
@@ -95,3 +97,57 @@ def test_metadata_of_a_translation_are_found_by_the_same_rule(world: World, at: 
     for path, languages in (("+:", "pt-AO"), ("+(pt):", "en"), ("!+:", "pt")):
         answer = server.get(f"/{world.label}{path}", Accept_Language=languages)
         assert answer.headers["location"] == wanted
+
+
+def title(server: ResolverServer | ArchiveServer, archive: ArchiveServer, path: str) -> str:
+    """Follow a persistent URL to a page of metadata in an archive; return the title there."""
+    answer = server.get(path)
+    assert answer.status == 302, answer.body
+    page = followed(archive, answer).body.decode()
+    found = re.search(r"<h1><span[^>]*>(.*?)</span></h1>", page)
+    assert found is not None
+    return found[1]
+
+
+def done(archive: ArchiveServer, *command: str, **environment: str) -> None:
+    ended = archive.ibi(*command, **environment)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_metadata_in_further_languages_go_where_their_item_goes(tmp_path: Path) -> None:
+    with linked_archives(tmp_path, 3) as (resolver, [one, two, three]):
+        item = one.deposit({"a.txt": b"a"}, language="en", metadata={"titles": ["A report"]})
+        label = item["rep"]
+        done(one, "describe", label, "--title-in", "pt", "Um relatório")
+        done(one, "translation", item["metadata"]["rep"], "fr", "LK47B6W/362SFKH")
+        english, portuguese = f"/{label}:+(en)", f"/{label}:+(pt)"
+
+        def has_both(archive: ArchiveServer) -> bool:
+            assert title(archive, archive, english) == "A report"
+            assert title(archive, archive, portuguese) == "Um relatório"
+            metadata = archive.item(item["metadata"]["rep"])
+            return bool(metadata["translations"] == {"fr": {"ibip": "LK47B6W/362SFKH"}})
+
+        assert has_both(one)
+        done(two, "copy", label, "--from", one.address)
+        assert has_both(two)
+        token = three.add_token("friends", "receive")
+        arguments = ("transfer", label, "--to", three.address, "--yes")
+        done(one, *arguments, IBI_TO_TOKEN=token)
+        assert three.item(label)["state"] == "Original"
+        assert has_both(three)
+        original = f"{portuguese}?ibiurl.requireditemstatus=Original"
+        wait_until(lambda: location(resolver, original).startswith(three.address))
+        assert title(resolver, three, original) == "Um relatório"
+        three.stop()
+        done(three, "rebuild")
+        three.start()
+        assert has_both(three)
+        done(three, "export", label, str(tmp_path / "bag"))
+        with neighbour(tmp_path, 4) as four:
+            done(four, "import", str(tmp_path / "bag"))
+            assert has_both(four)
+
+
+def location(resolver: ResolverServer, path: str) -> str:
+    return resolver.get(path).headers.get("location", "")

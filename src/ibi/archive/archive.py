@@ -19,7 +19,7 @@ import msgspec
 from ibi.archive.ports.catalogue import Catalogue, HistoryEntry, Reservation, StoredItem
 from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules import item_transitions
-from ibi.archive.rules.amendment import Amendment, amended, described, relate
+from ibi.archive.rules.amendment import Amendment, amended, describe, relate
 from ibi.archive.rules.item_transitions import Draft
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.rules.reserved_labels import reserved_text
@@ -179,6 +179,13 @@ class Archive:
             held, None if metadata is None else self.catalogue.items.find(metadata.label.canonical)
         )
 
+    def get_itself(self, label: Label | str) -> ItemWithMetadata:
+        """Return an item with its metadata item, which is the item itself if it is metadata."""
+        held = self.get(label)
+        if held.item.kind == "metadata":
+            return ItemWithMetadata(held, held)
+        return self.get_described(label)
+
     def create_service(self, record: MetadataRecord, who: str) -> Item:
         """Create the archive service's own item, once."""
         with self._changing:
@@ -214,30 +221,34 @@ class Archive:
         self.catalogue.history.note(entry)
 
     def amend(self, label: Label | str, amendment: Amendment, who: str) -> ItemWithMetadata:
-        """Change the metadata, the settings and the relations of an item."""
+        """Change the metadata, the settings and the relations of an item.
+
+        Settings and relations belong to the item that has the label: to the metadata item, if the
+        label is that of metadata.
+        """
         with self._changing:
             self.settle()
-            look = self.get_described(label)
+            look = self.get_itself(label)
             now = self.clock.wall()
             draft = self.draft(now)
-            if look.held != look.metadata:
-                forms = look.item.forms
-                has_file = partial(self._has_file, look.held.id)
-                draft.put(amended(look.item, amendment, has_file))
-                relate(draft, forms, amendment)
+            has_file = partial(self._has_file, look.held.id)
+            draft.put(amended(look.item, amendment, has_file))
+            relate(draft, look.item.forms, amendment)
             if look.metadata is not None:
-                draft.put(described(look.metadata.item, amendment))
-            elif amendment.metadata:
+                describe(draft, look.metadata.item.forms, amendment)
+            elif amendment.metadata or amendment.texts:
                 raise UnknownError("metadata of", str(look.item.forms.label))
             changes = self.drafted(draft)
             if changes:
                 detail = msgspec.to_builtins(amendment)
                 if "metadata" in detail:
                     detail["metadata"] = "changed"
+                if "texts" in detail:
+                    detail["texts"] = list(detail["texts"])
                 act: Act = "relate" if _RELATIONS & detail.keys() else "describe"
                 main = look.item.forms.label
                 self.make(self.change(act, who, main, changes, now, detail=detail))
-            return self.get_described(look.item.forms.label)
+            return self.get_itself(look.item.forms.label)
 
     def _has_file(self, item: int, path: str) -> bool:
         return self.catalogue.items.file(item, path) is not None

@@ -32,6 +32,7 @@ _TOUR: Final = (
     ("note", ":(oai_dc)", "the same, for programs"),
     ("satellites", "?ibiurl.verblist=GetFileList", "the files of an item"),
     ("satellites", "/data/satellites.csv", "one of them, by its path"),
+    ("satellites", ":+(pt)", "what is known about it, in Portuguese"),
     ("service", "", "a web service that runs elsewhere"),
     ("draft", "", "an item that was deleted"),
     ("copy", "", "a copy of an item that another archive has"),

@@ -147,15 +147,22 @@ _DATA: Final = DemoItem(
             {"value": "Datas de lançamento de satélites brasileiros", "language": "pt"},
         ],
         "creators": ["INPE"],
-        "subjects": [{"value": "satellites", "language": "en"}],
+        "subjects": [
+            {"value": "satellites", "language": "en"},
+            {"value": "satélites", "language": "pt"},
+        ],
         "descriptions": [
-            {"value": "A table, a drawing of it, and what to know of both.", "language": "en"}
+            {"value": "A table, a drawing of it, and what to know of both.", "language": "en"},
+            {"value": "Uma tabela, um desenho dela e o que saber de ambos.", "language": "pt"},
         ],
         "dates": ["2021"],
         "types": ["Dataset"],
         "formats": ["text/csv", "image/svg+xml"],
         "languages": ["en"],
-        "coverages": [{"value": "Brazil", "language": "en"}],
+        "coverages": [
+            {"value": "Brazil", "language": "en"},
+            {"value": "Brasil", "language": "pt"},
+        ],
         "licence": "CC0-1.0",
     },
     files={

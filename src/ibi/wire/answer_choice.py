@@ -123,7 +123,8 @@ def _in_best_language(
         for each, related in rest.items()
         if itself is not None and related.forms is not None and related.forms.names(itself)
     }
-    if own or not rest:
+    # A metadata item in several languages is itself in each of them: none is better than others.
+    if not rest or len({related.url for related in own.values()}) == 1:
         return short | own
     return None if verb.language is None else short | rest
 

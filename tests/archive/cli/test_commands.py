@@ -565,6 +565,88 @@ def test_an_item_is_shown_in_lines_for_people(archive: ArchiveServer) -> None:
     assert "reason: Deposited twice" in said(on(archive, "history", "--item", item["rep"]))
 
 
+def tagged(record: dict[str, Any], name: str) -> list[tuple[str, str]]:
+    return [(each["value"], each.get("language", "")) for each in record[name]]
+
+
+def test_metadata_are_deposited_in_several_languages(
+    archive: ArchiveServer, tmp_path: Path
+) -> None:
+    options = ("--title", "A report", "--language", "en", "--keyword", "soil", "--keyword", "rain")
+    further = (
+        *("--title-in", "pt", "Um relatório", "--description-in", "pt", "Sobre o solo"),
+        *("--keyword-in", "pt", "solo", "--keyword-in", "pt", "chuva"),
+        *("--title-in", "FR", "Un rapport"),
+    )
+    given = file(tmp_path, "a.txt")
+    facts = as_json(on(archive, "deposit", given, *options, *further, "--json"))
+    record = archive.item(facts["rep"])["record"]
+    assert tagged(record, "titles") == [
+        ("A report", ""), ("Um relatório", "pt"), ("Un rapport", "fr"),
+    ]  # fmt: skip
+    assert tagged(record, "descriptions") == [("Sobre o solo", "pt")]
+    assert tagged(record, "subjects") == [
+        ("soil", ""), ("rain", ""), ("solo", "pt"), ("chuva", "pt"),
+    ]  # fmt: skip
+    xml = b'{"title": "A report", "subjects": "soil"}'
+    written = ("--metadata", file(tmp_path, "r.json", xml), "--language", "en")
+    facts = as_json(on(archive, "deposit", given, *written, *further, "--json"))
+    assert archive.item(facts["rep"])["record"]["titles"] == record["titles"]
+    refusal(on(archive, "deposit", given, "--title", "T", "--title-in", "xx", "T"))
+
+
+def test_metadata_are_described_in_further_languages(archive: ArchiveServer) -> None:
+    item = archive.deposit(
+        {"a.txt": b"a"}, language="en", metadata={"titles": ["A report"], "subjects": ["soil"]}
+    )
+    label = item["rep"]
+    further = ("--title-in", "pt", "Um relatório", "--keyword-in", "pt", "solo")
+    on(archive, "describe", label, *further)
+    done = as_json(on(archive, "describe", label, "--description-in", "pt", "Sobre", "--json"))
+    assert tagged(done["record"], "titles") == [("A report", ""), ("Um relatório", "pt")]
+    done = as_json(on(archive, "describe", label, "--title", "Better", "--keyword", "x", "--json"))
+    assert tagged(done["record"], "titles") == [("Better", ""), ("Um relatório", "pt")]
+    assert tagged(done["record"], "subjects") == [("x", ""), ("solo", "pt")]
+    asked = f"items/{label}/metadata?language="
+    portuguese = archive.api("GET", f"{asked}pt-BR").json()
+    assert tagged(portuguese, "titles") == [("Um relatório", "pt")]
+    assert tagged(portuguese, "descriptions") == [("Sobre", "pt")]
+    assert tagged(archive.api("GET", f"{asked}en").json(), "titles") == [("Better", "")]
+    assert archive.api("GET", f"{asked}fr").status == 404
+    assert archive.api("GET", f"{asked}xx").status == 400
+    assert "Um relat" in archive.api("GET", f"{asked}pt&format=oai_dc").body.decode()
+    on(archive, "describe", label, "--not-in", "pt")
+    assert tagged(archive.item(label)["record"], "titles") == [("Better", "")]
+    assert archive.api("GET", f"{asked}pt").status == 404
+    for wrong in (("--not-in", "en"), ("--title-in", "xx", "x")):
+        refusal(on(archive, "describe", label, *wrong))
+    both = archive.ibi("describe", label, "--title-in", "pt", "a", "--not-in", "pt")
+    assert both.returncode == 2
+    changes = said(on(archive, "history", "--item", label))
+    assert "texts" in changes
+
+
+def test_a_relation_of_a_metadata_label_belongs_to_the_metadata(archive: ArchiveServer) -> None:
+    english = archive.deposit({"a.txt": b"a"}, language="en")
+    portuguese = archive.deposit({"a.txt": b"p"}, language="pt", translation_of=english["rep"])
+    metadata = english["metadata"]["rep"]
+    done = as_json(on(archive, "translation", metadata, "fr", UNKNOWN, "--json"))
+    assert (done["rep"], done["kind"]) == (metadata, "metadata")
+    assert done["translations"] == {"fr": {"ibip": UNKNOWN}}
+    assert done["describes"]["rep"] == english["rep"]
+    assert archive.item(metadata) == done
+    assert archive.item(english["rep"])["translations"].keys() == {"pt"}
+    refusal(on(archive, "translation", metadata, "pt", portuguese["rep"]))
+    theirs = portuguese["metadata"]["rep"]
+    on(archive, "translation", metadata, "pt", theirs)
+    assert archive.item(theirs)["translations"].keys() == {"en", "fr"}
+    page = archive.get(f"/col/{metadata}/doc/metadata").body.decode()
+    assert "Metadata in other languages" in page
+    assert theirs in page
+    location = archive.get(f"/{english['rep']}:+(pt)").headers["location"]
+    assert f"/col/{theirs}/doc/" in location
+
+
 def test_editions_and_translations_held_elsewhere_are_told_of(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"a"})
     edition = as_json(on(archive, "edition", item["rep"], UNKNOWN, "--json"))

@@ -449,6 +449,40 @@ def test_pages_speak_the_language_of_the_reader(
     assert texts["en"] != texts["pt"]
 
 
+def test_pages_show_metadata_in_the_language_of_the_reader(archive: ArchiveServer) -> None:
+    metadata = {
+        "titles": ["A report", {"value": "Um relatório", "language": "pt"},
+                   {"value": "Un rapport", "language": "fr"}],
+        "descriptions": ["About soil", {"value": "Sobre o solo", "language": "pt"}],
+        "subjects": ["soil", {"value": "solo", "language": "pt"}],
+    }  # fmt: skip
+    item = archive.deposit({"a": b"a"}, language="en", metadata=metadata, list_public=False)
+    path = f"/col/{item['metadata']['rep']}/doc/metadata"
+    english = ("A report", "About soil", "soil")
+    portuguese = ("Um relatório", "Sobre o solo", "solo")
+    french = ("Un rapport", "About soil", "soil")
+    for query, browser, shown in (
+        ("", "en-GB", english),
+        ("", PORTUGUESE, portuguese),
+        ("", "de, pt-PT", portuguese),
+        ("", "fr-CA,en;q=0.5", french),
+        ("", "de", english),
+        ("?lang=pt", "en", portuguese),
+        ("?lang=fr", "en", french),
+        ("?lang=xx", "en", english),
+    ):
+        text = archive.get(path + query, Accept=HTML, Accept_Language=browser).body.decode()
+        titles = {each[0] for each in (english, portuguese, french)}
+        assert [each for each in titles if f">{each}</span></h1>" in text] == [shown[0]]
+        assert f">{shown[1]}</p>" in text
+        assert f'<meta name="citation_keywords" content="{shown[2]}">' in text
+        assert set(re.findall(r'<dd><a href="\?lang=(\w\w)"', text)) == (
+            {"en", "pt", "fr"} - {{english: "en", portuguese: "pt", french: "fr"}[shown]}
+        )
+    page = f"/displaydoccontent.cgi/{item['ibip']}"  # says the title too
+    assert "Um relatório" in archive.get(page, Accept=HTML, Accept_Language="pt").body.decode()
+
+
 def test_links_to_the_other_language_work(archive: ArchiveServer, family: Family) -> None:
     path = f"/col/{family.en1['metadata']['rep']}/doc/metadata"
     page = archive.get(path, Accept_Language="en", Accept=HTML).body.decode()

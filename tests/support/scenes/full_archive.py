@@ -67,6 +67,11 @@ def fill(small: SmallArchive) -> None:
         small.archive.delete(gone, "me", "wrong", one, with_metadata=with_metadata)
     small.deposit({"a": b"new", "n": b"n"}, item=one, remove=["b/x"])
     small.archive.amend(one, Amendment(metadata={"title": "Ç"}, readers=["10.0.0.0/8"]), "me")
+    small.archive.amend(one, Amendment(texts={"pt": {"titles": ["Ção"], "subjects": ["s"]}}), "me")
+    described = small.archive.get(one).item.metadata
+    assert described is not None
+    abroad: dict[str, str | None] = {"fr": str(forms(9, ELSEWHERE).label)}
+    small.archive.amend(described.label, Amendment(translations=abroad), "me")
     bring(small, Item(forms=forms(7, ELSEWHERE), state=State.COPY, origin="http://a.example.org"))
     bring(small, Item(forms=OUTER, state=State.COPY, origin="http://b.example.org"))
     bring(small, Item(forms=INNER, custody=("one", "two"), created=5))

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ibi.archive.cli.options import archive_options, read_record
+from ibi.archive.cli.options import archive_options, read_record, texts_by_language, texts_options
 from ibi.archive.rules.file_path import check_path
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
@@ -49,6 +49,8 @@ Examples:
 @click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
 @click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
 @click.option("--description", help="An abstract.")
+@click.option("--keyword", "keywords", multiple=True, metavar="K", help="What it is about.")
+@texts_options
 @click.option("--licence", help="An SPDX identifier, as CC-BY-4.0, or a URL.")
 @click.option(
     "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
@@ -262,12 +264,25 @@ def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         ("dates", list(options["dates"])),
         ("types", list(options["types"])),
         ("descriptions", [options["description"]] if options["description"] else []),
+        ("subjects", list(options["keywords"])),
         ("languages", [options["language"]] if options["language"] else []),
         ("licence", options["licence"] or ""),
     ):
         if given:
             metadata[name] = given
+    for language, texts in texts_by_language(options).items():
+        for name, values in texts.items():
+            tagged = [{"value": value, "language": language} for value in values]
+            metadata[name] = [*_listed(metadata, name), *tagged]
     if not metadata.get("titles") and not metadata.get("title"):
         msg = "A title is needed: give --title, or a record by --metadata."
         raise ArchiveRequestError(msg)
     return metadata
+
+
+def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
+    """Take a field out of a record, by either of its names, as a list."""
+    given = [metadata.pop(each) for each in (name.removesuffix("s"), name) if each in metadata]
+    return [
+        value for values in given for value in (values if isinstance(values, list) else [values])
+    ]

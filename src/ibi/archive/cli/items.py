@@ -9,12 +9,18 @@ from urllib.parse import quote
 
 import click
 
-from ibi.archive.cli.options import archive_options, read_record
+from ibi.archive.cli.options import (
+    archive_options,
+    read_record,
+    texts_by_language,
+    texts_options,
+)
 from ibi.archive.rules.access import networks as read_networks
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, printable
 from ibi.foundation.cli.confirmation import confirm, yes_option
 from ibi.foundation.cli.options import json_option, show
+from ibi.identifier.language import Language
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.json_record import record_from
 
@@ -112,10 +118,21 @@ def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
         show(file, f"{file['sha256']}  {file['path']}", as_json=as_json)
 
 
-@click.command()
+_DESCRIBE_EXAMPLES = """\b
+Examples:
+  ibi archive describe IBI --title "A better title"
+  ibi archive describe IBI --title-in pt "Um título" --keyword-in pt solo --keyword-in pt chuva
+"""
+
+
+@click.command(epilog=_DESCRIBE_EXAMPLES)
 @click.argument("ibi")
 @click.option("--metadata", "record", type=click.Path(path_type=Path), help="JSON, or oai_dc XML.")
 @click.option("--title", help="A title; the rest of the record stays.")
+@click.option("--description", help="An abstract; the rest of the record stays.")
+@click.option("--keyword", "keywords", multiple=True, metavar="K", help="What it is about.")
+@texts_options
+@click.option("--not-in", "dropped", multiple=True, metavar="xx[-XX]", help="Remove a language.")
 @click.option("--language", metavar="xx[-XX]", help="The language of the item.")
 @click.option("--target", metavar="FILE", help="The file that the label leads to.")
 @click.option("--public-list/--private-list", default=None, help="Whether all may list its files.")
@@ -127,25 +144,25 @@ def describe(  # noqa: PLR0913  # one argument an option
     ibi: str,
     *,
     record: Path | None,
-    title: str | None,
     language: str | None,
     target: str | None,
     public_list: bool | None,
     names: tuple[str, ...],
     as_json: bool,
+    **options: Any,  # noqa: ANN401  # the texts
 ) -> None:
     """Change the metadata of the item IBI, its target or its further names.
 
-    Example: ibi archive describe IBI --title "A better title"
+    Texts replace those that the metadata have in the same language.
     """
     changes: dict[str, Any] = {}
-    if record is not None and title is not None:
+    if record is not None and options["title"] is not None:
         raise click.UsageError("A record has its own title: give --metadata or --title, not both.")
     if record is not None:
         changes["metadata"] = read_record(record)
-    if title is not None:
-        known = archive.ask("GET", f"{_item(ibi)}/metadata")
-        changes["metadata"] = {**known, "titles": [title]}
+    texts = _texts(options)
+    if texts:
+        changes["texts"] = texts
     given = {"language": language, "target": target, "list_public": public_list}
     changes |= {name: value for name, value in given.items() if value is not None}
     if names:
@@ -155,6 +172,25 @@ def describe(  # noqa: PLR0913  # one argument an option
         raise ArchiveRequestError(msg)
     item = archive.ask("PATCH", _item(ibi), changes)
     show(item, written(item), as_json=as_json)
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, dict[str, list[str]] | None]:
+    """Return the texts to change by language; the main language has an empty name."""
+    main: dict[str, list[str]] = {
+        field: values
+        for field, values in (
+            ("titles", [] if options["title"] is None else [options["title"]]),
+            ("descriptions", [] if options["description"] is None else [options["description"]]),
+            ("subjects", list(options["keywords"])),
+        )
+        if values
+    }
+    further = texts_by_language(options)
+    dropped = [str(Language.parse(code)) for code in options["dropped"]]
+    for language in dropped:
+        if language in further:
+            raise click.UsageError(f"Texts in {language} are given and removed: say which.")
+    return ({"": main} if main else {}) | further | dict.fromkeys(dropped)
 
 
 @click.command()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import click
 import msgspec
 
 from ibi.archive.settings import ARCHIVE_FILE
@@ -13,8 +14,17 @@ from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, MetadataError, printable, shown
 from ibi.foundation.cli.program import Program
 from ibi.foundation.system.instance_lock import is_held
+from ibi.identifier.language import Language
 from ibi.metadata import oai_dc
 from ibi.metadata.json_record import record_as_dict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TEXT_FIELDS: Final = {
+    "titles_in": "titles",
+    "descriptions_in": "descriptions",
+    "keywords_in": "subjects",
+}
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -32,6 +42,35 @@ def read_record(path: Path) -> dict[str, Any]:
     raise ArchiveRequestError(msg)
 
 
+def texts_options(command: F) -> F:
+    """Add the options of texts in further languages; the command gets them by name."""
+    for name, help_ in (
+        ("keyword", "A keyword in another language; repeatable."),
+        ("description", "An abstract in another language."),
+        ("title", "A title in another language: pt, pt-BR."),
+    ):
+        option = click.option(
+            f"--{name}-in",
+            f"{name}s_in",
+            type=(str, str),
+            multiple=True,
+            metavar="xx[-XX] TEXT",
+            help=help_,
+        )
+        command = option(command)
+    return command
+
+
+def texts_by_language(options: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Return the texts that the options of `texts_options` give, by language and field."""
+    texts: dict[str, dict[str, list[str]]] = {}
+    for option, field in _TEXT_FIELDS.items():
+        for code, text in options[option]:
+            fields = texts.setdefault(str(Language.parse(code)), {})
+            fields.setdefault(field, []).append(text)
+    return texts
+
+
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -41,7 +80,6 @@ def _content(path: Path) -> bytes:
         raise ArchiveRequestError(msg) from None
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 ARCHIVE: Final = Program("archive", ARCHIVE_FILE, RemoteArchive)
 archive_options = ARCHIVE.options
 folder_of = ARCHIVE.folder_of

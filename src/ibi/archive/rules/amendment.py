@@ -11,11 +11,13 @@ from msgspec import UNSET, UnsetType
 
 from ibi.archive.rules import access, editions, item_transitions, translations
 from ibi.archive.rules.file_path import check_path
+from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import StateError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.metadata.json_record import new_record_from
+from ibi.metadata.record_languages import with_texts
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
 
@@ -24,6 +26,10 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Fields to change; an absent field stays as it is, null removes its value."""
 
     metadata: dict[str, Any] | UnsetType = UNSET
+    """The whole record, in all its languages."""
+    texts: dict[str, dict[str, Any] | None] | UnsetType = UNSET
+    """Titles, descriptions and subjects by language, which replace those in that language; the
+    main language has an empty key. Null removes a language."""
     language: str | UnsetType | None = UNSET
     target: str | UnsetType = UNSET
     list_public: bool | UnsetType = UNSET
@@ -37,13 +43,28 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Names to add; a name of an item is never removed."""
 
 
-def described(metadata: Item, amendment: Amendment) -> Item:
-    """Return the metadata item with its new record."""
-    if isinstance(amendment.metadata, UnsetType):
-        return metadata
-    item_transitions.check_editable(metadata)
-    earlier = metadata.record.licence if metadata.record else ""
-    return replace(metadata, record=new_record_from(amendment.metadata, earlier))
+def describe(draft: Draft, forms: Forms, amendment: Amendment) -> None:
+    """Apply the changes of the record of a metadata item."""
+    metadata = draft.find(forms)
+    if metadata is not None:
+        after = _described(metadata, amendment)
+        draft.put(after)
+        if own_languages(after) != own_languages(metadata):
+            translations.spread(draft, forms)
+
+
+def _described(metadata: Item, amendment: Amendment) -> Item:
+    record = metadata.record
+    if not isinstance(amendment.metadata, UnsetType):
+        item_transitions.check_editable(metadata)
+        earlier = record.licence if record else ""
+        record = new_record_from(amendment.metadata, earlier)
+    if not isinstance(amendment.texts, UnsetType):
+        item_transitions.check_editable(metadata)
+        for code, texts in amendment.texts.items():
+            if record is not None:
+                record = with_texts(record, metadata.language, _language(code), texts)
+    return replace(metadata, record=record)
 
 
 def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -> Item:
@@ -52,6 +73,7 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
     if not isinstance(amendment.target, UnsetType):
         item = replace(item, target=_target(item, amendment.target, has_file))
     if not isinstance(amendment.list_public, UnsetType):
+        _check_data(item)
         item = replace(item, list_public=amendment.list_public)
     if not isinstance(amendment.readers, UnsetType):
         item = replace(item, readers=_readers(item, amendment.readers or []))
@@ -69,7 +91,7 @@ def new_names(item: Item, amendment: Amendment) -> list[Label]:
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
     """Apply the changes that concern related items too: language, editions and translations."""
     if not isinstance(amendment.language, UnsetType):
-        translations.move(draft, forms, _language(amendment.language))
+        _set_language(draft, forms, _language(amendment.language))
     if not isinstance(amendment.previous_edition, UnsetType):
         _set_previous(draft, forms, _forms(amendment.previous_edition, draft.find))
     if not isinstance(amendment.next_edition, UnsetType):
@@ -77,6 +99,15 @@ def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
     if not isinstance(amendment.translations, UnsetType):
         for code, text in amendment.translations.items():
             _translate(draft, forms, Language.parse(code), _forms(text, draft.find))
+
+
+def _set_language(draft: Draft, forms: Forms, language: Language | None) -> None:
+    """Change the language of an item, and that of its metadata if both were in the same."""
+    item = draft.find(forms)
+    translations.move(draft, forms, language)
+    metadata = draft.editable(item.metadata) if item is not None and item.metadata else None
+    if item is not None and metadata is not None and metadata.language == item.language:
+        translations.move(draft, metadata.forms, language)
 
 
 def _set_previous(draft: Draft, forms: Forms, wanted: Forms | None) -> None:
@@ -104,6 +135,11 @@ def _translate(draft: Draft, forms: Forms, language: Language, wanted: Forms | N
         translations.part(draft, forms, language)
     if wanted is not None:
         translations.join(draft, forms, language, wanted)
+
+
+def _check_data(item: Item) -> None:
+    if item.kind == "metadata":
+        raise StateError(f"{item.forms.label} are metadata: they have no list of files.")
 
 
 def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeAlias
 
 from ibi.archive.rules.access import MayRead, reads_from
+from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.relations import (
     ItemSource,
     RelatedItem,
@@ -230,7 +231,7 @@ def _related(
     item = reached.present
     if item is None:
         return Related(reached.forms)
-    url, content = _url(knowledge, identity, request, reached.format, item)
+    url, content = _url(knowledge, identity, request, reached, item)
     if url and not request.file_list and not may_read(item):
         # "A critério do Arquivo": the networks of its readers decide, by the IP address of the
         # user, between the URL of the item and that of its metadata (004, 7.2, CriarParUrl).
@@ -241,7 +242,7 @@ def _related(
 
 
 def _url(
-    knowledge: ItemSource, identity: Identity, request: UrlRequest, format_name: str, item: Item
+    knowledge: ItemSource, identity: Identity, request: UrlRequest, reached: RelatedItem, item: Item
 ) -> tuple[str, ContentType]:
     """CriarParUrl: the URL of the file list, of one file, or of the target file."""
     content = ContentType.METADATA if item.kind == "metadata" else ContentType.DATA
@@ -255,10 +256,17 @@ def _url(
     if item.runs_at:
         return folder, content
     if item.target:
-        choice = f"?choice={format_name}" if format_name else ""
-        return folder + in_url(item.target) + choice, content
+        return folder + in_url(item.target) + _query(reached, item), content
     # A reader of an item that is not digital, or of the archive service, gets the metadata.
     return _page(knowledge, identity, item)
+
+
+def _query(reached: RelatedItem, item: Item) -> str:
+    """Return the query that selects format and language of metadata; other items have none."""
+    pairs = [f"choice={reached.format}"] if reached.format else []
+    if reached.language is not None and len(own_languages(item)) > 1:
+        pairs.append(f"lang={reached.language}")
+    return f"?{'&'.join(pairs)}" if pairs else ""
 
 
 def _page(knowledge: ItemSource, identity: Identity, item: Item) -> tuple[str, ContentType]:

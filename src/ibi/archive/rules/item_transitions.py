@@ -35,7 +35,11 @@ def new_items(
         list_public=description.list_public,
         readers=description.readers,
     )
-    return item, describing(item, metadata, description.record, now)
+    # What a depositor writes of an item without naming a language is in that of the item.
+    described_in = replace(
+        describing(item, metadata, description.record, now), language=description.language
+    )
+    return item, described_in
 
 
 def describing(item: Item, forms: Forms, record: MetadataRecord, now: int) -> Item:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final, Protocol
 
+from ibi.archive.rules.item_languages import offers
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.identifier.language_preference import nearest
@@ -49,6 +49,8 @@ class RelatedItem:
     item: Item | None
     format: str = ""
     """The requested format of a metadata item; empty for the free form."""
+    language: Language | None = None
+    """The language in which a metadata item was requested; None for any."""
 
     @property
     def present(self) -> Item | None:
@@ -130,9 +132,10 @@ def _steps(
         case GetTranslation(language=wanted):
             offered = offers(item)
             for language in fitting(wanted, offered):
-                forms = offered[language]
-                other = forms and RelatedItem(forms, held(knowledge, forms), start.format)
-                yield GetTranslation(language), other or start
+                forms = offered[language] or start.forms
+                other = item if offered[language] is None else held(knowledge, forms)
+                translated = RelatedItem(forms, other, start.format, language)
+                yield GetTranslation(language), translated
 
 
 def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> RelatedItem | None:
@@ -149,24 +152,6 @@ def _last_edition(knowledge: ItemSource, start: RelatedItem, item: Item) -> Rela
         seen.add(edition.forms.label)
         item, reached = edition, RelatedItem(edition.forms, edition, start.format)
     return reached
-
-
-def offers(item: Item) -> dict[Language | None, Forms | None]:
-    """Return the languages in which an item is offered, each with its labels; None is the item.
-
-    Its own language counts as a translation, unless the item says otherwise. The order is that of
-    the labels in time, so that the first deposited comes first. Where a language is offered for
-    several countries and not without one, the language alone leads to the first of them: pairs are
-    written in the order of their names, and a resolver could not see which one that is.
-    """
-    known: dict[Language | None, Forms | None] = {item.language: None, **dict(item.translations)}
-    ordered = sorted(known, key=lambda each: (known[each] or item.forms).label.instant)
-    offered = {language: known[language] for language in ordered}
-    countries = Counter(each.code for each in ordered if each is not None and each.country)
-    for language in ordered:
-        if language is not None and countries[language.code] > 1:
-            offered.setdefault(Language(language.code), offered[language])
-    return offered
 
 
 def fitting(

@@ -1,6 +1,8 @@
 """Translations: a group of items, one for each language, each of which lists all the others.
 
-Items that other archives hold, or that are Copies here, are listed but not changed.
+A group is either of items or of metadata. Metadata may have texts in several languages themselves;
+then they stand in their group for each of these. Items that other archives hold, or that are Copies
+here, are listed but not changed.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import StateError
 from ibi.identifier.language import Language
@@ -19,7 +22,10 @@ _Group = dict[Language, Forms]
 
 def check_free(item: Item, language: Language) -> None:
     """Raise if the group of an item has a translation into a language already."""
-    _check_data(item)
+    if item.kind == "metadata":
+        msg = f"{item.forms.label} are metadata: they are described in further languages."
+        raise StateError(msg)
+    _check_kind(item)
     if language in _group(item):
         raise StateError(f"{item.forms.label} has a translation into {language} already.")
 
@@ -27,17 +33,19 @@ def check_free(item: Item, language: Language) -> None:
 def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
     """Make another item a translation of an item, and join their groups."""
     item, translation = _found(draft, forms), draft.find(other)
-    _check_data(item)
-    if item.language == language and not item.forms.names(other):
+    _check_kind(item)
+    if language in own_languages(item) and not item.forms.names(other):
         msg = f"{forms.label} is in {language} itself: {other.label} is no translation of it."
         raise StateError(msg)
     theirs: _Group = {}
     if translation is not None:
-        _check_data(translation)
+        _check_kind(translation, item)
         _check_language(translation, language)
         theirs = _group(translation)
     theirs = {language: other} | {
-        into: each for into, each in theirs.items() if not each.names(other)
+        into: each
+        for into, each in theirs.items()
+        if not each.names(other) or into.code != language.code
     }
     ours = _group(item)
     for into in ours.keys() & theirs.keys():
@@ -69,12 +77,18 @@ def move(draft: Draft, forms: Forms, language: Language | None) -> None:
     taken = group.get(language) if language is not None else None
     if taken is not None and not taken.names(forms):
         raise StateError(f"{forms.label} has a translation into {language} already.")
-    others = [each for each in group.values() if not each.names(forms)]
     draft.put(replace(item, language=language))
-    for member in others:
+    spread(draft, forms)
+
+
+def spread(draft: Draft, forms: Forms) -> None:
+    """Tell the group of an item in which languages the item is now."""
+    item = _found(draft, forms)
+    for language in _own(item).keys() & dict(item.translations).keys():
+        raise StateError(f"{forms.label} has a translation into {language} already.")
+    for _, member in item.translations:
         _forget(draft, member, [forms])
-        if language is not None:
-            _tell(draft, member, {language: forms})
+        _tell(draft, member, _own(item))
 
 
 def _found(draft: Draft, forms: Forms) -> Item:
@@ -84,19 +98,29 @@ def _found(draft: Draft, forms: Forms) -> Item:
 
 
 def _group(item: Item) -> _Group:
-    own = {} if item.language is None else {item.language: item.forms}
-    return dict(item.translations) | own
+    return dict(item.translations) | _own(item)
+
+
+def _own(item: Item) -> _Group:
+    return {language: item.forms for language in own_languages(item) if language is not None}
 
 
 def _check_language(item: Item, language: Language) -> None:
-    if item.language is not None and item.language.code != language.code:
-        msg = f"{item.forms.label} is in {item.language}: it is no translation into {language}."
+    own = [str(each) for each in _own(item)]
+    if own and language.code not in {each.code for each in _own(item)}:
+        msg = f"{item.forms.label} is in {', '.join(own)}: it is no translation into {language}."
         raise StateError(msg)
 
 
-def _check_data(item: Item) -> None:
-    if item.kind != "data":
+def _check_kind(item: Item, of: Item | None = None) -> None:
+    if item.kind == "service":
         raise StateError(f"{item.forms.label} is not an item that has translations.")
+    if of is not None and item.kind != of.kind:
+        msg = (
+            f"{item.forms.label} is no translation of {of.forms.label}: only items are "
+            "translations of items, and metadata of metadata."
+        )
+        raise StateError(msg)
 
 
 def _tell(draft: Draft, forms: Forms, news: _Group) -> None:
@@ -107,7 +131,7 @@ def _tell(draft: Draft, forms: Forms, news: _Group) -> None:
     for language, other in news.items():
         if other.names(item.forms):
             continue
-        if language == item.language or not known.get(language, other).names(other):
+        if language in own_languages(item) or not known.get(language, other).names(other):
             raise StateError(f"{forms.label} has a translation into {language} already.")
         known.setdefault(language, other)
     draft.put(replace(item, translations=_sorted(known.items())))

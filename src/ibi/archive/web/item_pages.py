@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
+from ibi.archive.rules.item_languages import own_languages, preferred
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.pages import Pages
@@ -30,8 +31,10 @@ from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView
 from ibi.foundation.web.header_values import link
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.language_preference import LanguagePreference
+from ibi.metadata.record_languages import in_language
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import MetadataRecord
 
 _HEADERS: Final = {
     "Content-Security-Policy": SECURITY_POLICY,
@@ -79,9 +82,14 @@ class ItemPages:
         """Return the page of an item and its metadata."""
         item = look.item
         more = len(files) > FIRST_FILES
+        metadata = look.metadata.item if look.metadata else None
+        language = preferred(metadata, _preference(request)) if metadata else None
+        others = own_languages(metadata) if metadata else ()
         view = ItemView(
             item=item,
-            record=look.record,
+            record=_record(look, request),
+            other_languages=tuple(each for each in others if each not in {language, None}),
+            other_metadata=metadata.translations if metadata else (),
             files=tuple(files[:FIRST_FILES]),
             file_count=0 if more else len(files),
             list_address=self._list_address(item.forms) if item.list_public and files else "",
@@ -100,7 +108,7 @@ class ItemPages:
         view = FileListView(
             forms=look.item.forms,
             files=tuple(files[:MOST_FILES]),
-            title=_title(look),
+            title=_title(look, request),
             more=len(files) > MOST_FILES,
             limited=bool(look.item.readers),
         )
@@ -108,13 +116,15 @@ class ItemPages:
 
     def files_refused(self, look: ItemWithMetadata, request: Request) -> Response:
         """Return the page of an item whose list of files is not public."""
-        view = RefusedListView(forms=look.item.forms, title=_title(look))
+        view = RefusedListView(forms=look.item.forms, title=_title(look, request))
         page = self._pages.files_refused(view, _preference(request), _here(request))
         return _response(page, HTTPStatus.FORBIDDEN)
 
     def limited(self, look: ItemWithMetadata, request: Request) -> Response:
         """Return the page of an item whose files are for readers in other networks."""
-        view = LimitedView(forms=look.item.forms, title=_title(look), metadata=look.item.metadata)
+        view = LimitedView(
+            forms=look.item.forms, title=_title(look, request), metadata=look.item.metadata
+        )
         page = self._pages.limited(view, _preference(request), _here(request))
         response = _response(page, HTTPStatus.FORBIDDEN)
         response.headers["Cache-Control"] = "no-store"
@@ -128,7 +138,7 @@ class ItemPages:
         view = TombstoneView(
             forms=look.item.forms,
             tombstone=tombstone,
-            title=_title(look),
+            title=_title(look, request),
             metadata=look.metadata.item.forms if look.record and look.metadata else None,
         )
         if _prefers_json(request):
@@ -173,8 +183,18 @@ def _tombstone_problem(view: TombstoneView) -> Response:
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)
 
 
-def _title(look: ItemWithMetadata) -> str:
-    return look.record.title.value if look.record else ""
+def _title(look: ItemWithMetadata, request: Request) -> str:
+    record = _record(look, request)
+    return record.title.value if record else ""
+
+
+def _record(look: ItemWithMetadata, request: Request) -> MetadataRecord | None:
+    """Return the record with its texts in the language that the reader prefers of those it has."""
+    metadata = look.metadata.item if look.metadata else None
+    if metadata is None or metadata.record is None:
+        return None
+    language = preferred(metadata, _preference(request))
+    return in_language(metadata.record, metadata.language, language)
 
 
 def _preference(request: Request) -> LanguagePreference:

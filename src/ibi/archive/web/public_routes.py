@@ -17,6 +17,7 @@ from starlette.routing import Route
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.file_path import check_path
+from ibi.archive.rules.item_languages import translated
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
@@ -25,16 +26,25 @@ from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
-from ibi.errors import FileNameError, LabelError, PersistentUrlError, ReadersError, UnknownError
+from ibi.errors import (
+    FileNameError,
+    LabelError,
+    LanguageError,
+    PersistentUrlError,
+    ReadersError,
+    UnknownError,
+)
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import SECURITY_POLICY, STYLE_SHEET, style_sheet
 from ibi.identifier.label import Label
+from ibi.identifier.language import Language
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetMetadata, GetTranslation
 from ibi.metadata.formats import FORMATS
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.percent_encoding import path as in_url
 from ibi.wire.percent_encoding import url_mended
 from ibi.wire.url_list import UrlList
@@ -255,7 +265,7 @@ class PublicRoutes:
         written = FORMATS.get(choice.lower())
         if written is None:
             raise _no_format(choice)
-        record = look.record
+        record = _in_language(look, request.query_params.get("lang", ""))
         if record is None:
             raise UnknownError("metadata of", label.spelling)
         body = written.write(record, look.item.forms, self._urls.persistent_base)
@@ -352,6 +362,17 @@ class PublicRoutes:
             if item is not None and item.state is State.DELETED:
                 return await self._tombstone(forms.label, request)
         raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(known))
+
+
+def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:
+    """Return the record in a language, in all if none is given or it has none of that language."""
+    try:
+        wanted = Language.parse(code) if code else None
+    except LanguageError:
+        return look.record
+    if wanted is None or look.metadata is None:
+        return look.record
+    return translated(look.metadata.item, wanted) or look.record
 
 
 def _no_format(name: str) -> HTTPException:

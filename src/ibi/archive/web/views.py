@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.errors import MetadataError
+from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
 from ibi.metadata.formats import FORMATS
 from ibi.model.item import File, Item, Tombstone
@@ -34,6 +35,10 @@ class ItemView:
     """The URL of the list of all files; empty if there is none."""
     last_edition: Forms | None = None
     formats: tuple[str, ...] = tuple(FORMATS)
+    other_languages: tuple[Language, ...] = ()
+    """Languages other than the one shown, in which the metadata have texts."""
+    other_metadata: tuple[tuple[Language, Forms], ...] = ()
+    """Metadata in other languages that have labels of their own."""
     described: Tombstone | None = None
     """The tombstone of the item described, if that was deleted."""
 

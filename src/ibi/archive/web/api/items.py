@@ -14,6 +14,7 @@ from starlette.responses import Response
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.rules.amendment import Amendment, new_names
+from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.uploads import path_after
@@ -23,9 +24,11 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import decoded, number_of
 from ibi.identifier.label import Label, parse
+from ibi.identifier.language import Language
 from ibi.metadata import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.json_record import record_as_dict
+from ibi.model.metadata_record import MetadataRecord
 
 _MAX_PAGE: Final = 1000
 """Items or files of one page at most."""
@@ -65,7 +68,7 @@ class ItemsApi:
     async def show(self, request: AuthorizedRequest) -> Response:
         """Show an item with its metadata."""
         label = _label(request)
-        return await self._shown(await asyncio.to_thread(self._archive.get_described, label))
+        return await self._shown(await asyncio.to_thread(self._archive.get_itself, label))
 
     async def amend(self, request: AuthorizedRequest) -> Response:
         """Change fields of an item, and its relations to other items."""
@@ -77,7 +80,7 @@ class ItemsApi:
         return await self._shown(await asyncio.to_thread(self._amend, label, amendment, who))
 
     def _amend(self, label: Label, amendment: Amendment, who: str) -> ItemWithMetadata:
-        for name in new_names(self._archive.get_described(label).item, amendment):
+        for name in new_names(self._archive.get_itself(label).item, amendment):
             self._holders.check_name(name)
         return self._archive.amend(label, amendment, who)
 
@@ -97,16 +100,15 @@ class ItemsApi:
         """Answer with the metadata of an item, as JSON or in another format."""
         label = _label(request, "/metadata")
         look = await asyncio.to_thread(self._archive.get_described, label)
-        if look.record is None:
-            raise UnknownError("metadata of", label.spelling)
+        record = _in_language(look, request.query_params.get("language", ""))
         name = request.query_params.get("format", "")
         if not name:
-            return json_answer(record_as_dict(look.record))
+            return json_answer(record_as_dict(record))
         written = FORMATS.get(name)
         if written is None:
             msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
-        body = written.write(look.record, look.item.forms, self._urls.persistent_base)
+        body = written.write(record, look.item.forms, self._urls.persistent_base)
         return Response(body, media_type=written.media_type)
 
     async def describe(self, request: AuthorizedRequest) -> Response:
@@ -136,6 +138,19 @@ class ItemsApi:
             )
 
         return await self._shown(await asyncio.to_thread(delete))
+
+
+def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord:
+    """Return the record of an item, in the language asked for; raise if there is none in it."""
+    metadata = look.metadata
+    if metadata is None or metadata.item.record is None:
+        raise UnknownError("metadata of", look.item.forms.label.spelling)
+    if not code:
+        return metadata.item.record
+    record = translated(metadata.item, Language.parse(code))
+    if record is None:
+        raise UnknownError(f"metadata in {code} of", look.item.forms.label.spelling)
+    return record
 
 
 def _label(request: Request, ending: str = "") -> Label:

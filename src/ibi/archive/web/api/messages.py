@@ -62,6 +62,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The transfers by which its Original came here."""
     further_names: list[str] = []
     metadata: Labels | None = None
+    describes: Labels | None = None
+    """Of metadata: the item that they describe."""
     record: dict[str, Any] | None = None
     previous_edition: Labels | None = None
     next_edition: Labels | None = None

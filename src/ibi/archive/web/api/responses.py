@@ -76,6 +76,7 @@ def item_answer(
         custody=list(item.custody),
         further_names=[name.spelling for name in item.further_names],
         metadata=labels(item.metadata),
+        describes=labels(item.describes),
         record=None if look.record is None else record_as_dict(look.record),
         previous_edition=labels(item.previous_edition),
         next_edition=labels(item.next_edition),
