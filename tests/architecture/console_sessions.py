@@ -8,9 +8,9 @@ from typing import Final
 
 CONSOLE: Final = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
-# Minted labels, times and tokens differ at each run; their shape does not.
+# Minted labels, the ports in them, times and tokens differ at each run; their shape does not.
 MINTED: Final = re.compile(
-    r"20[0-9]{2}([-/])[0-9]{2}[-.][0-9]{2}[T.][0-9:.]+(Z?)|(?<=W/)[2-9A-U]+(?:W[2-9A-U]+)?"
+    r"20[0-9]{2}([-/])[0-9]{2}[-.][0-9]{2}[T.][0-9:.]+(Z?)|(?<=W)[2-9A-HJ-NP-U]*/[2-9A-U]+(?:W[2-9A-U]+)?"
     r"|(?<=ibi_)[A-Za-z0-9_-]{43}"
 )
 PATIENCE: Final = 120

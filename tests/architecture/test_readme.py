@@ -17,7 +17,8 @@ def test_the_commands_of_the_readme_show_what_it_says(tmp_path: Path) -> None:
         for _, command, shown in sessions(README):
             ports = (("8800", str(installation.port)), ("8801", str(installation.port + 1)))
             for usual, port in ports:
-                shown = shown.replace(f":{usual}", f":{port}")  # noqa: PLW2901
+                for before in (":", "archive."):
+                    shown = shown.replace(before + usual, before + port)  # noqa: PLW2901
             said = installation.shell(command).stdout
             if not command.startswith("ibi describe "):  # whose labels are the same every time
                 said, shown = without_minted(said), without_minted(shown)  # noqa: PLW2901

@@ -54,9 +54,9 @@ def test_new_settings_are_those_of_a_try(tmp_path: Path) -> None:
     assert (resolver.hot_seconds, resolver.absent_seconds) == (1.0, 1.0)
     archive = archive_settings(tmp_path, InstallationRequest(port=9000))
     assert (archive.address, archive.listen) == ("http://127.0.0.1:9001", "127.0.0.1:9001")
-    # Labels are the same whatever the port.
-    assert (archive.host, archive.port) == ("archive.localhost", 80)
-    assert (archive.ip, archive.ip_port, archive.allow_private) == ("127.0.0.1", 800, True)
+    # Labels have the address and port at which the archive is reached (003, Algorithm 1).
+    assert (archive.host, archive.port) == ("archive.localhost", 9001)
+    assert (archive.ip, archive.ip_port, archive.allow_private) == ("127.0.0.1", 9001, True)
 
 
 def test_addresses_of_this_machine_move_with_the_port_and_nothing_else_does(tmp_path: Path) -> None:
@@ -102,11 +102,28 @@ def test_a_port_in_the_public_address_stands_in_labels(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_no_domain_name_mints_for_a_try(tmp_path: Path) -> None:
-    for address in ("http://192.168.1.5:8801", "http://[::1]:8801", "http://localhost:8801"):
+    for address, ip, port in (
+        ("http://192.168.1.5:8801", "192.168.1.5", 8801),
+        ("http://[::1]:8802", "::1", 8802),
+        ("http://localhost:8803", "127.0.0.1", 8803),
+        ("https://localhost", "127.0.0.1", 443),
+    ):
         archive = archive_settings(
             tmp_path, InstallationRequest(port=9000, archive_address=address)
         )
         assert (archive.address, archive.host) == (address, "archive.localhost")
+        assert (archive.ip, archive.ip_port, archive.port) == (ip, port, port)
+
+
+def test_an_archive_of_an_earlier_version_keeps_its_prefixes(tmp_path: Path) -> None:
+    (tmp_path / "archive.toml").write_text(
+        'name = "x"\naddress = "http://127.0.0.1:8801"\nhost = "archive.localhost"\nport = 80\n'
+        'ip = "127.0.0.1"\nallow_private = true\n',
+        encoding="utf-8",
+    )
+    archive = archive_settings(tmp_path, InstallationRequest(port=9000))
+    assert (archive.host, archive.port) == ("archive.localhost", 80)
+    assert (archive.ip, archive.ip_port) == ("127.0.0.1", 800)
 
 
 def test_a_public_name_needs_a_public_ip_address(tmp_path: Path) -> None:

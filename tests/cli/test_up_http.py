@@ -17,6 +17,8 @@ import pytest
 
 from ibi.archive.settings import read_archive
 from ibi.foundation.system.instance_lock import serving_at, token_of
+from ibi.identifier.numerals import IBIP
+from ibi.minting.storage.machine_folder import FOLDER
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.settings import read_resolver
 from ibi.resolver.wiring.app import open_resolver_store
@@ -25,7 +27,7 @@ from tests.support.processes.shell import refusal
 from tests.support.servers.installation import InstallationServer
 from tests.support.waiting import wait_until
 
-LABEL = re.compile(r"localhost/archive/20[0-9/.]+\tLK47B6W/[2-9A-UW]+\n")
+LABEL = re.compile(r"localhost/archive\.([0-9]+)/20[0-9/.]+\tLK47B6W([2-9A-U]+)/[2-9A-UW]+\n")
 PUBLIC = ("--archive-address", "http://archive.example.org", "--ip", "150.163.34.243")
 
 
@@ -90,7 +92,7 @@ def test_it_says_that_it_is_ready_when_the_archive_is_included(running: Installa
     assert archive["state"] == "included"
     assert archive["confirmed"]
     assert archive["address"] == f"127.0.0.1:{running.port + 1}"
-    assert archive["service_ibi"].startswith("localhost/archive/20")
+    assert archive["service_ibi"].startswith(f"localhost/archive.{running.port + 1}/20")
 
 
 def test_it_says_once_what_was_made_and_where_the_tokens_are(running: InstallationServer) -> None:
@@ -110,7 +112,10 @@ def test_the_commands_that_it_prints_work_as_they_are(running: InstallationServe
     [deposit, resolve, explain] = running.log().partition("try:\n")[2].splitlines()
     done = running.shell(deposit)
     assert done.returncode == 0
-    assert LABEL.fullmatch(done.stdout)
+    label = LABEL.fullmatch(done.stdout)
+    assert label
+    assert label[1] == str(running.port + 1)
+    assert label[2] == IBIP.from_decimal(running.port + 1)
     name = done.stdout.split("\t")[0]
     found = running.shell(resolve)
     assert found.stdout == f"{running.archive}/col/{name}/doc/hello.txt\n"
@@ -168,6 +173,24 @@ def test_a_port_in_use_is_refused_before_anything_is_made(up: InstallationServer
 def test_the_folder_of_an_archive_is_not_that_of_both(running: InstallationServer) -> None:
     line = refusal(running.ibi("up", "--data", str(running.data / "archive")))
     assert "the folder of one instance" in line
+
+
+def test_several_run_beside_each_other_each_under_its_own_port(
+    running: InstallationServer, tmp_path: Path
+) -> None:
+    # One machine, with one folder of claims, but another folder of data.
+    other = InstallationServer(tmp_path)
+    other.machine = running.environment[FOLDER]
+    with other:
+        assert other.environment[FOLDER] == running.environment[FOLDER]
+        assert archives(other)[0]["service_ibi"].startswith(f"localhost/archive.{other.port + 1}/")
+        labels = {deposited(running), deposited(other)}
+        assert len({label.partition("/")[0] for label in labels}) == 2
+        # And an archive as the tutorial makes it.
+        port = InstallationServer(tmp_path).port
+        address = ("--address", f"http://archive.localhost:{port}", "--ip", "127.0.0.1")
+        third = other.ibi("archive", "init", "--data", "third", *address, "--allow-private")
+        assert third.returncode == 0, third
 
 
 # The end, and the next start

@@ -89,10 +89,12 @@ class _Start:
         )
         if self._wants_demo:
             await demo.fill()
-        if is_local(self._installation.settings):
+        settings = self._installation.settings
+        if is_local(settings):
             _say(
-                "Labels are minted under archive.localhost and 127.0.0.1: good for a try only, "
-                "because every machine can mint the same."
+                f"Labels are minted under {settings.host}, port {settings.port}, and "
+                f"{settings.ip}, port {settings.ip_port}: good for a try only, because every "
+                "machine can mint the same."
             )
         if self._installation.made:
             self._welcome()

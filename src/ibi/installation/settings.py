@@ -28,8 +28,6 @@ LOCAL_IP: Final = "127.0.0.1"
 _ADMINISTRATOR: Final = "admin@localhost"
 _LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
 """All ports of this machine, which earlier versions allowed: any local program could be reached."""
-_PORT_IN_LABELS: Final = 80
-"""The port in labels of a trial installation, whichever port it is served at."""
 _FRESH: Final = 1.0
 """Seconds that redirects are cached in a new installation: changes are visible at once."""
 
@@ -119,13 +117,21 @@ def is_local(settings: ArchiveSettings) -> bool:
 
 
 def _local(folder: Path, address: str) -> ArchiveSettings:
+    """Return the settings of an archive without a domain name.
+
+    Its labels have the address and the port at which it is reached (003, Algorithm 1), which no
+    other program of the machine has while it runs.
+    """
+    parts = urlsplit(address.lower())
+    host, port = parts.hostname or "", parts.port or _usual_port(parts.scheme)
     return ArchiveSettings(
         folder=folder,
         name="An IBI archive",
         address=address,
         host=LOCAL_HOST,
-        port=_PORT_IN_LABELS,
-        ip=LOCAL_IP,
+        port=port,
+        ip=host if _is_ip(host) else LOCAL_IP,
+        ip_port=port,
         allow_private=True,
     )
 
@@ -135,13 +141,12 @@ def _public(folder: Path, wanted: InstallationRequest) -> ArchiveSettings:
     host = _minting_host(wanted.archive_address)
     if host == LOCAL_HOST:
         return _local(folder, wanted.archive_address)
-    usual = 443 if parts.scheme == "https" else 80
     return ArchiveSettings(
         folder=folder,
         name="An IBI archive",
         address=wanted.archive_address,
         host=host,
-        port=parts.port or usual,
+        port=parts.port or _usual_port(parts.scheme),
         ip=wanted.ip or _public_ip(host),
         administrator=f"admin@{host}",
     )
@@ -204,11 +209,19 @@ def _own(reached_at: str, port: int) -> list[str]:
     return own
 
 
-def _is_loopback(text: str) -> bool:
+def _usual_port(scheme: str) -> int:
+    return 443 if scheme == "https" else 80
+
+
+def _is_ip(text: str) -> bool:
     try:
-        return ip_address(text).is_loopback
+        return bool(ip_address(text))
     except ValueError:
         return False
+
+
+def _is_loopback(text: str) -> bool:
+    return _is_ip(text) and ip_address(text).is_loopback
 
 
 def _bracketed(address: str) -> str:

@@ -238,12 +238,39 @@ def test_the_folder_is_the_one_that_the_environment_names(
     assert (tmp_path / "named" / OPAQUE).is_file()
 
 
-def test_a_new_folder_is_open_to_all_users_but_lets_nobody_remove_anothers_file(
+def test_a_new_folder_of_root_is_for_all_users_and_files_are_for_their_owner_alone(
     tmp_path: Path,
 ) -> None:
     MachineFolder(tmp_path / "new").claim([OPAQUE], "ledger-1", "/one").release()
-    assert (tmp_path / "new").stat().st_mode & 0o7777 == 0o1777
-    assert (tmp_path / "new" / OPAQUE).stat().st_mode & 0o777 == 0o666
+    expected = 0o1777 if os.geteuid() == 0 else 0o700
+    assert (tmp_path / "new").stat().st_mode & 0o7777 == expected
+    for name in (OPAQUE, f"{OPAQUE}.guard"):
+        assert (tmp_path / "new" / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_files_that_an_earlier_version_made_for_all_are_closed(tmp_path: Path) -> None:
+    machine = MachineFolder(tmp_path)
+    machine.claim([OPAQUE], "ledger-1", "/one").release()
+    (tmp_path / OPAQUE).chmod(0o666)
+    machine.claim([OPAQUE], "ledger-1", "/one").release()
+    assert (tmp_path / OPAQUE).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_record_of_an_earlier_version_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(FOLDER)
+    monkeypatch.setattr("ibi.minting.storage.machine_folder._USUAL", tmp_path)
+    former = MachineFolder(tmp_path / "ibi").claim([REP], "ledger-1", "/one")
+    former.note(Witness("ledger-1", 7, 99))
+    # It still runs: both find each other.
+    with pytest.raises(PrefixHeldError, match="/one"):
+        MachineFolder().claim([REP], "ledger-2", "/two")
+    former.release()
+    claim = MachineFolder().claim([REP], "ledger-1", "/one")
+    assert claim.witness() == Witness("ledger-1", 7, 99)
+    claim.release()
+    assert (tmp_path / "ibi.sid.inpe.br_mtc-m19").is_file()
 
 
 def test_a_file_that_somebody_tidied_up_is_claimed_anew(tmp_path: Path) -> None:

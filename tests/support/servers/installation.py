@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
+from ibi.minting.storage.machine_folder import FOLDER
 from tests.support.clients.http import Answer, Client
 from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import run
@@ -28,6 +29,7 @@ class InstallationServer:
         self.options = options
         self.process: subprocess.Popen[str] | None = None
         self.said = ""
+        self.machine = str(folder / "machine")
         self._log = folder / "up.log"
 
     @property
@@ -101,7 +103,7 @@ class InstallationServer:
     @property
     def environment(self) -> dict[str, str]:
         """The environment of its owner's shell, which finds `ibi`."""
-        found = own_environment(self.folder)
+        found = own_environment(self.folder, **{FOLDER: self.machine})
         return {**found, "PATH": f"{Path(IBI).parent}{os.pathsep}{found['PATH']}"}
 
     def log(self) -> str:

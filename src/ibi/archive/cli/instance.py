@@ -43,6 +43,7 @@ from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import Tokens
+from ibi.identifier import ibip
 from ibi.metadata.json_record import record_from
 from ibi.model.token import Token
 
@@ -55,7 +56,11 @@ _LOCAL = "http://archive.localhost:8801"
 @click.option("--address", default=_LOCAL, show_default=True, help="The public URL of the archive.")
 @click.option("--host", default="", help="The domain name in labels.  [default: that of --address]")
 @click.option("--ip", default="", help="Its public IP address, for labels in the short form.")
-@click.option("--ip-port", default=800, show_default=True, help="The port in the short form.")
+@click.option(
+    "--ip-port",
+    type=int,
+    help="The port in the short form.  [default: 800; that of --address without a domain name]",
+)
 @click.option("--administrator", default="", help="The e-mail address of a person.")
 @click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
 @click.option(
@@ -72,7 +77,7 @@ _LOCAL = "http://archive.localhost:8801"
 @click.option("--allow-private", is_flag=True, help="Allow an IP address that is not public.")
 @click.option("--forget-replaced", is_flag=True, help="Do not keep the bytes of replaced files.")
 @json_option
-def init(folder: Path | None, *, as_json: bool, **options: str | int | bool) -> None:
+def init(folder: Path | None, *, as_json: bool, **options: str | int | bool | None) -> None:
     """Create an archive in the folder DATA: its settings, its catalogue, its own item.
 
     The label of the archive service is minted here. A token with all scopes is shown once.
@@ -101,22 +106,26 @@ def _tokens(settings: ArchiveSettings) -> list[Token]:
         return catalogue.tokens.tokens()
 
 
-def _settings(folder: Path, options: dict[str, str | int | bool]) -> ArchiveSettings:
+def _settings(folder: Path, options: dict[str, str | int | bool | None]) -> ArchiveSettings:
     address = str(options["address"])
     try:
         parts = urlsplit(address.lower())
         host, port = parts.hostname or "", parts.port
     except ValueError:  # it is not a URL, which `checked` reports
         parts, host, port = urlsplit(""), "", None
+    named = str(options["host"]) or label_host(host)
+    port = port or (443 if parts.scheme == "https" else 80)
+    # Without a domain name of its own, several archives of a machine differ by their ports alone.
+    usual = port if named == LOCAL_HOST else ibip.DEFAULT_PORT
     ip, catalogue, ledger = (str(options[name]) for name in ("ip", "catalogue", "ledger"))
     return ArchiveSettings(
         folder=folder.absolute(),
         name=str(options["name"]),
         address=address,
-        host=str(options["host"]) or label_host(host),
-        port=port or (443 if parts.scheme == "https" else 80),
+        host=named,
+        port=port,
         ip=ip,
-        ip_port=int(options["ip_port"]),
+        ip_port=usual if options["ip_port"] is None else int(options["ip_port"]),
         administrator=str(options["administrator"]),
         listen=str(options["listen"]),
         storage=str(options["storage"]),

@@ -2,6 +2,11 @@
 
 A minter holds a lock on the file of its prefix. The kernel releases the lock when the process ends,
 however it ends; the file stays, as the machine's record of the prefix.
+
+A file belongs to the user that minted under the prefix first, and other users may neither mint
+under it, nor read, change or lock the file. Nor can they remove it: the folder is one in which only
+the owner of a file may (the sticky bit), and it belongs to root, because the owner of a folder may
+remove every file in it. A folder that belongs to this user serves this user alone.
 """
 
 from __future__ import annotations
@@ -9,7 +14,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import pwd
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,13 +31,21 @@ from ibi.errors import LedgerUnavailableError, PrefixHeldError
 from ibi.minting.ports import PrefixClaim, Witness
 
 FOLDER: Final = "IBI_MACHINE_FOLDER"
-"""The variable that names another folder, for users that may not write to the default one."""
+"""The variable that names another folder: one of root for all users, or one of this user's own."""
 
 _NOTE_SIZE: Final = 4096
 """The size of a note, in bytes."""
 _PAUSE: Final = 0.01
 """Seconds between two attempts to lock a guard."""
 _ATTEMPTS: Final = 500
+_ROOT: Final = 0
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_USUAL: Final = Path("/var/tmp" if Path("/var/tmp").is_dir() else tempfile.gettempdir())  # noqa: S108
+_BEGINNING: Final = "ibi."
+"""How the names of our files begin in a folder that other programs use too."""
+_FORMER: Final = "ibi"
+"""The folder in the default one in which earlier versions had files that all users could write."""
 _PLACE: Final = 500
 """How many characters of a ledger's place are noted, so that a note never exceeds its size."""
 
@@ -52,8 +67,9 @@ class MachineFolder:
 
     def __init__(self, folder: Path | None = None) -> None:
         """Take a folder; the default one survives a restart of the machine."""
-        usual = Path("/var/tmp") if Path("/var/tmp").is_dir() else Path(tempfile.gettempdir())  # noqa: S108
-        self._folder = folder or Path(os.environ.get(FOLDER) or usual / "ibi")
+        named = folder or (Path(os.environ[FOLDER]) if os.environ.get(FOLDER) else None)
+        self._folder = named or _USUAL
+        self._beginning = "" if named else _BEGINNING
 
     def claim(self, prefixes: Sequence[str], ledger: str, place: str) -> PrefixClaim:
         """Claim prefixes for a ledger; PrefixHeldError while another ledger has one of them."""
@@ -63,7 +79,7 @@ class MachineFolder:
             for prefix in prefixes:
                 shown = place[:_PLACE].encode(errors="replace").decode()
                 note = _Note(prefix, ledger, shown, socket.gethostname(), os.getpid())
-                held.files.append(_File(self._folder / prefix.replace("/", "_"), note))
+                held.files.append(_File(self._path(prefix), note))
         except OSError as failure:
             held.release()
             reason = f"{self._folder} cannot be used: {failure.strerror} (set {FOLDER})"
@@ -73,11 +89,31 @@ class MachineFolder:
             raise
         return held
 
+    def _path(self, prefix: str) -> Path:
+        name = prefix.replace("/", "_")
+        path = self._folder / f"{self._beginning}{name}"
+        if self._beginning:
+            # Under both names it is one file, with one lock, for minters of both versions.
+            former = self._folder / _FORMER / name
+            with suppress(OSError):
+                status = former.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                    os.link(former, path)
+        return path
+
     def _make(self) -> None:
         if not self._folder.is_dir():
             self._folder.mkdir(parents=True, exist_ok=True)
-            with suppress(PermissionError):
-                self._folder.chmod(0o1777)  # for all users, like its parent folder
+            self._folder.chmod(0o1777 if os.geteuid() == _ROOT else 0o700)
+        status = self._folder.stat()
+        owner = status.st_uid
+        if owner not in {_ROOT, os.geteuid()}:
+            reason = f"it belongs to the user {_user(owner)}, who could remove files of others"
+            raise OSError(errno.EPERM, reason)
+        if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+            if owner != os.geteuid():
+                raise OSError(errno.EPERM, "its users could remove files of each other")
+            self._folder.chmod(stat.S_IMODE(status.st_mode) | stat.S_ISVTX)
 
 
 class _File:
@@ -89,11 +125,14 @@ class _File:
         self._claim()
 
     def _claim(self) -> None:
+        if _is_of_another_user(self._path):
+            # Before a guard is made: as a file of this user it would keep the owner out.
+            raise _held_by_another_user(self._path, self._note.prefix)
         # A guard, held only briefly, keeps two new minters from both finding the file unused.
-        guard = _open(Path(f"{self._path}.guard"))
+        guard = _open(Path(f"{self._path}.guard"), self._note.prefix)
         try:
             _lock_guard(guard)
-            self._descriptor = _open(self._path)
+            self._descriptor = _open(self._path, self._note.prefix)
             try:
                 self._before = self._read()
                 self._enter()
@@ -195,16 +234,47 @@ class _Claim:
             self.files.pop().close()
 
 
-def _open(path: Path) -> int:
-    """Open or create a file that all users may write, because they may share a ledger."""
+def _open(path: Path, prefix: str) -> int:
+    """Open or create a file of this user; PrefixHeldError if another user has it."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-    with suppress(FileNotFoundError):
-        # Without O_CREAT: in a folder like /tmp the kernel may refuse it for files of other users.
-        return os.open(path, flags)
-    descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-    with suppress(PermissionError):
-        os.fchmod(descriptor, 0o666)
+    try:
+        try:
+            # Without O_CREAT: a file of another user is opened or refused, never made anew.
+            descriptor = os.open(path, flags)
+        except FileNotFoundError:
+            with suppress(FileExistsError):  # another process was faster
+                os.close(os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600))
+            descriptor = os.open(path, flags)
+    except OSError:  # also for a link, which is not followed
+        if not _is_of_another_user(path):
+            raise
+        raise _held_by_another_user(path, prefix) from None
+    status = os.fstat(descriptor)
+    if status.st_uid != os.geteuid():  # root may open all files
+        os.close(descriptor)
+        raise _held_by_another_user(path, prefix)
+    if status.st_mode & _OTHERS:  # made by an earlier version
+        os.fchmod(descriptor, 0o600)
     return descriptor
+
+
+def _is_of_another_user(path: Path) -> bool:
+    try:
+        return path.lstat().st_uid != os.geteuid()
+    except OSError:
+        return False
+
+
+def _held_by_another_user(path: Path, prefix: str) -> PrefixHeldError:
+    owner = _user(path.lstat().st_uid)
+    return PrefixHeldError(prefix, f"the user {owner} of this machine, by {path}")
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _lock(descriptor: int, kind: int) -> bool:
