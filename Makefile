@@ -8,6 +8,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is always written: the tests start hundreds of processes, and each would compile all its imports.
 export PYTHONDONTWRITEBYTECODE :=
 
+# uv fails without a cache that it can write to: where there is no such home, it works without one.
+UV = cache="$${UV_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/uv}"; mkdir -p "$$cache" 2> /dev/null; \
+	test -w "$$cache" || export UV_NO_CACHE=1; $(BIN)/uv
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -21,8 +25,8 @@ $(INSTALLED): requirements.lock pyproject.toml
 # pip installs uv from its own pinned and hashed entry of the lock file.
 	@awk '/^uv==/{own=1} /^[^ ]/&&!/^uv==/{own=0} own' requirements.lock > .venv/uv.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r .venv/uv.lock
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .PHONY: install

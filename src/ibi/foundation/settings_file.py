@@ -76,8 +76,19 @@ def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
 
 def _refuse_unknown(found: dict[str, Any], kind: type) -> None:
     known = {each.name for each in fields(kind)} - {"folder"}
-    for name in sorted(found.keys() - known):
-        msg = f"There is no setting {shown(name)}."
+    unknown = sorted(found.keys() - known)
+    if unknown:
+        from difflib import get_close_matches  # noqa: PLC0415  # seldom needed
+        from importlib.metadata import version  # noqa: PLC0415
+
+        names = ", ".join(map(shown, unknown))
+        things = "setting" if len(unknown) == 1 else "settings"
+        near = get_close_matches(unknown[0], sorted(known), 1)
+        advice = f" Did you mean {near[0]}?" if near and len(unknown) == 1 else ""
+        msg = (
+            f"This version of ibi ({version('ibi')}) has no {things} {names}: the name is wrong, "
+            f"or a newer version wrote the file.{advice}"
+        )
         raise RequestError(msg)
 
 

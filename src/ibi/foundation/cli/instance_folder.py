@@ -13,9 +13,21 @@ from ibi.foundation.web.tokens import digest
 from ibi.model.token import Token
 
 
+def is_utf8(text: str) -> bool:
+    """Return whether a path is UTF-8: databases, settings and answers cannot contain others."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 @contextmanager
 def made(place: Path, thing: str) -> Iterator[None]:
     """Make a folder; the caller then makes an instance in it."""
+    if not is_utf8(str(place)):
+        msg = f"Cannot make {thing} in {shown(str(place))}: its path is not UTF-8."
+        raise RequestError(msg)
     try:
         # Only its owner may read it: it contains keys and tokens.
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -22,7 +22,13 @@ from ibi.foundation.settings_file import place_to_listen
 from ibi.foundation.web.bounded_http import BoundedHttp
 
 MOST_CONNECTIONS: Final = 4000
-"""Further connections are answered 503: one process has a bounded number of files."""
+"""The largest number of connections of a server; further ones are answered 503."""
+FILES_A_CONNECTION: Final = 3
+"""Descriptors of one connection at most: its socket, the file that its client takes, and a
+duplicate of the socket while the client does not read."""
+OTHER_FILES: Final = 1000
+"""Descriptors of a process beside those: databases, outgoing connections, and connections that are
+answered 503."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +39,15 @@ class ServedApp:
     listener: socket.socket
     http: type[BoundedHttp] = BoundedHttp
 
-    @property
-    def config(self) -> uvicorn.Config:
-        """The configuration of its server."""
-        raise_file_limit()
+    def config(self, servers: int = 1) -> uvicorn.Config:
+        """Return the configuration of its server, one of so many in this process."""
         return uvicorn.Config(
             self.app,
             http=self.http,
             log_config=None,
             access_log=False,
             ws="none",
-            limit_concurrency=MOST_CONNECTIONS,
+            limit_concurrency=connections_allowed(servers),
             server_header=False,
             proxy_headers=False,  # which proxies are trusted is a setting of ours
             log_level="critical",  # the application itself logs errors, once
@@ -61,19 +65,39 @@ def run(
     """Serve an application; call `on_ready` once it answers, and `on_stop` before it stops."""
     log_to_stderr()
     interrupt_on_sigterm()
-    server = Server(ServedApp(app, listener, http).config, on_ready, on_stop)
+    server = Server(ServedApp(app, listener, http).config(), on_ready, on_stop)
     with suppress(KeyboardInterrupt), report_startup_failure():  # an interrupt is the normal end
         server.run(sockets=[listener])
 
 
-def raise_file_limit() -> None:
-    """Raise the limit of open files to what connections and outgoing requests need."""
+def connections_allowed(servers: int = 1) -> int:
+    """Raise the limit of open files, and return how many connections each server may have.
+
+    The system may grant less than MOST_CONNECTIONS need. Then fewer are allowed, because a
+    process without descriptors answers no client at all.
+    """
+    files = raise_file_limit(servers)
+    if files is None:
+        return MOST_CONNECTIONS
+    left = files - min(OTHER_FILES, files // 4)
+    return max(1, min(MOST_CONNECTIONS, left // (FILES_A_CONNECTION * servers)))
+
+
+def raise_file_limit(servers: int = 1) -> int | None:
+    """Raise the limit of open files to what so many servers need.
+
+    Returns the limit, which may be lower; None if there is none.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * MOST_CONNECTIONS
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    wanted = servers * FILES_A_CONNECTION * MOST_CONNECTIONS + OTHER_FILES
+    if soft == resource.RLIM_INFINITY:
+        return None
+    if soft < wanted:
         granted = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
         with suppress(ValueError, OSError):  # then the limit stays
             resource.setrlimit(resource.RLIMIT_NOFILE, (granted, hard))
+            return granted
+    return soft
 
 
 @contextmanager
@@ -130,7 +154,7 @@ def run_together(
     still answer. Without `verbose`, only warnings and errors are logged.
     """
     log_to_stderr(logging.INFO if verbose else logging.WARNING)
-    loop_factory = services[0].config.get_loop_factory()
+    loop_factory = services[0].config().get_loop_factory()
     with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_ServerGroup(services).serve(on_ready, on_stop))
 
@@ -143,7 +167,7 @@ class _ServerGroup:
         self._stopping = asyncio.Event()
         self._servers = {
             service.listener: _GroupedServer(
-                service.config, self._answering[service.listener].set, lambda: None
+                service.config(len(services)), self._answering[service.listener].set, lambda: None
             )
             for service in services
         }

@@ -40,7 +40,7 @@ def run_worker(
     """Serve an application beside other workers, which forward requests to `forwarded`."""
     log_to_stderr(process=os.getpid())
     interrupt_on_sigterm()
-    server = _Worker(ServedApp(app, listener, http).config, control, forwarded)
+    server = _Worker(ServedApp(app, listener, http).config(), control, forwarded)
     with suppress(KeyboardInterrupt), report_startup_failure():
         server.run(sockets=[listener])
 

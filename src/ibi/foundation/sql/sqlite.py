@@ -52,6 +52,10 @@ class Sqlite:
         self._file = (0, 0)
         self._reading = RLock()
         self._reader: apsw.Connection | None = None
+        try:
+            self.name.encode()
+        except UnicodeEncodeError:
+            raise LedgerUnavailableError(self.name, "its path is not UTF-8") from None
         with self._lock:
             self._connected()
 
