@@ -193,6 +193,13 @@ def test_several_run_beside_each_other_each_under_its_own_port(
         assert third.returncode == 0, third
 
 
+def test_it_listens_at_a_name_of_this_machine(up: InstallationServer) -> None:
+    up.start("--listen", "localhost")
+    assert archives(up)[0]["address"] == f"localhost:{up.port + 1}"
+    label = deposited(up)
+    assert up.ibi("resolve", label).stdout.startswith(f"http://localhost:{up.port + 1}/col/")
+
+
 # The end, and the next start
 
 

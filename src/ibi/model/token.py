@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+MAX_DAYS: Final = 3650
+"""The longest validity of a token that expires, in days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,12 @@ class Token:
     digest: str
     scope: str
     created: int
+    expires: int = 0
+    """When it becomes invalid, in nanoseconds of POSIX time; 0 for never."""
+
+    def is_valid(self, now: int) -> bool:
+        """Return whether the token has not expired at a time."""
+        return not self.expires or now < self.expires
 
 
 @dataclass(frozen=True, slots=True)

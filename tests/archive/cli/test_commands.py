@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -740,6 +741,17 @@ def test_an_archive_that_lacks_what_resolvers_must_know_is_not_linked(tmp_path: 
         assert "set `ip` in archive.toml" in line
         assert said(on(archive, "links")) == ""
         assert archive.stop() == 0
+
+
+def test_a_token_may_expire(archive: ArchiveServer) -> None:
+    here = ("--data", str(archive.data))
+    assert said(call(archive.folder, "token", "add", "guest", "--days", "30", *here))
+    lines = said(call(archive.folder, "token", "list", *here)).splitlines()
+    [line] = [line for line in lines if line.startswith("guest\t")]
+    assert re.fullmatch(r"guest\tdeposit\t20[-0-9:TZ]+\texpires 20[-0-9:TZ]+", line)
+    assert all("expires" not in each for each in lines if each != line)
+    assert "--days" in refusal(call(archive.folder, "token", "add", "x", "--days", "0", *here))
+    assert said(call(archive.folder, "token", "remove", "guest", *here)) == "removed guest\n"
 
 
 def test_tokens_are_added_listed_and_removed(archive: ArchiveServer) -> None:

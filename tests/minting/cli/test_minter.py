@@ -43,6 +43,19 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_removed(shell: Shel
     assert "library" not in shell.said("minter", "token", "list")
 
 
+def test_a_token_may_expire(shell: Shell) -> None:
+    shell.said("minter", "token", "add", "guest", "--days", "30")
+    shell.said("minter", "token", "add", "library")
+    guest, library = shell.said("minter", "token", "list").splitlines()
+    assert guest.split("\t")[3].startswith("expires 20")
+    assert "expires" not in library
+    facts = [json.loads(line) for line in shell.said("minter", "token", "list", "--json").split()]
+    assert [sorted(each) for each in facts] == [
+        ["created", "expires", "name", "scope"],
+        ["created", "name", "scope"],
+    ]
+
+
 def test_names_of_tokens_that_cannot_be(shell: Shell) -> None:
     shell.said("minter", "token", "add", "library")
     assert "already" in shell.refused("minter", "token", "add", "library")

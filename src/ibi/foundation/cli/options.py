@@ -12,6 +12,7 @@ import msgspec
 from click.core import ParameterSource
 
 from ibi.foundation.settings_file import MAX_WORKERS
+from ibi.model.token import MAX_DAYS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,3 +70,12 @@ def json_lines_option(command: F) -> F:
     return click.option(
         "--json", "as_json", is_flag=True, help="For programs: one JSON object a line."
     )(command)
+
+
+days_option = click.option(
+    "--days",
+    type=click.IntRange(1, MAX_DAYS),
+    default=0,
+    help="Let it expire after so many days.  [default: never]",
+)
+"""The option that limits the validity of a new token."""

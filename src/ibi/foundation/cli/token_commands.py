@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import click
 
-from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.options import days_option, json_option, show
 from ibi.foundation.cli.program import Program
 from ibi.foundation.http_client.api_client import RemoteApi
 
@@ -28,17 +28,20 @@ def token_group(program: Program[R], scopes: Sequence[str], scope: str, name: st
         show_default=True,
         help=f"{', '.join(scopes[:-1])} or {scopes[-1]}.",
     )
+    @days_option
     @program.options
     @json_option
-    def add(api: RemoteApi, name: str, *, scope: str, as_json: bool) -> None:
-        answer = api.ask("POST", "tokens", {"name": name, "scope": scope})
+    def add(api: RemoteApi, name: str, *, scope: str, days: int, as_json: bool) -> None:
+        wanted = {"name": name, "scope": scope} | ({"days": days} if days else {})
+        answer = api.ask("POST", "tokens", wanted)
         show(answer, answer["secret"], as_json=as_json)
 
     @program.options
     @json_option
     def list_(api: RemoteApi, *, as_json: bool) -> None:
         for each in api.ask("GET", "tokens")["tokens"]:
-            show(each, f"{each['name']}\t{each['scope']}\t{each['created']}", as_json=as_json)
+            facts = [each["name"], each["scope"], each["created"], *_expiry(each.get("expires"))]
+            show(each, "\t".join(facts), as_json=as_json)
 
     @click.argument("name")
     @program.options
@@ -58,6 +61,10 @@ def token_group(program: Program[R], scopes: Sequence[str], scope: str, name: st
         text, epilog = _texts(program, summary, example)
         group.command(words.partition(" ")[0], help=text, epilog=epilog)(callback)
     return group
+
+
+def _expiry(expires: str | None) -> list[str]:
+    return [f"expires {expires}"] if expires else []
 
 
 def _texts(program: Program[R], summary: str, *examples: str) -> tuple[str, str | None]:

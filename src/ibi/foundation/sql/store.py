@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ibi.errors import LedgerUnavailableError, StorageError, StorageFullError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import is_storable
 from ibi.model.token import Token
+
+_UNTIL: Final = "@"
+"""Between a digest and the time at which its token expires.
+
+Both are in one column: a version that knows nothing of the time finds no token by such a digest,
+and so refuses what it could not check.
+"""
 
 
 def add_token(execute: Execute, table: str, token: Token) -> bool:
@@ -17,13 +24,19 @@ def add_token(execute: Execute, table: str, token: Token) -> bool:
         f"INSERT INTO {table} (name, digest, scope, created) VALUES ($1, $2, $3, $4) "  # noqa: S608  # our own names
         "ON CONFLICT DO NOTHING RETURNING name"
     )
-    return bool(execute(insert, token.name, token.digest, token.scope, token.created))
+    known_by = f"{token.digest}{_UNTIL}{token.expires}" if token.expires else token.digest
+    return bool(execute(insert, token.name, known_by, token.scope, token.created))
 
 
 def all_tokens(execute: Execute, table: str) -> list[Token]:
     """Return all tokens, in no order."""
     select = f"SELECT name, digest, scope, created FROM {table}"  # noqa: S608  # our own names
-    return [Token(*row) for row in execute(select)]
+    return [_token(*row) for row in execute(select)]
+
+
+def _token(name: str, known_by: str, scope: str, created: int) -> Token:
+    digest, _, expires = known_by.partition(_UNTIL)
+    return Token(name, digest, scope, created, int(expires or 0))
 
 
 def remove_token(execute: Execute, table: str, name: str) -> bool:

@@ -12,11 +12,13 @@ import secrets
 from typing import Final
 
 from ibi.errors import ForbiddenError, RequestError, StateError, UnauthenticatedError, shown
-from ibi.model.clock import Clock
-from ibi.model.token import Scopes, Token, TokenStore
+from ibi.model.clock import SECOND, Clock
+from ibi.model.token import MAX_DAYS, Scopes, Token, TokenStore
 
 STALE_TIME: Final = 5_000_000_000
 """Nanoseconds until a token that another process removed is noticed here."""
+
+_DAY: Final = 86_400 * SECOND
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
@@ -40,16 +42,24 @@ class Tokens:
         self._by_digest: dict[str, Token] = {}
         self._read_at: int | None = None
 
-    def add(self, name: str, scope: str) -> str:
-        """Make a token and return its secret, which cannot be shown again."""
+    def add(self, name: str, scope: str, days: int = 0) -> str:
+        """Make a token and return its secret, which cannot be shown again.
+
+        It is valid for so many days, or with 0 until it is removed.
+        """
         if _NAME.fullmatch(name) is None:
             msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
             raise RequestError(msg)
         if scope not in self.scopes.names:
             msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes.names)}."
             raise RequestError(msg)
+        if not 0 <= days <= MAX_DAYS:
+            msg = f"A token is valid for 1 to {MAX_DAYS} days, or with 0 until it is removed."
+            raise RequestError(msg)
+        now = self._clock.wall()
+        expires = now + days * _DAY if days else 0
         secret = f"ibi_{secrets.token_urlsafe(32)}"
-        if not self._store.add_token(Token(name, digest(secret), scope, self._clock.wall())):
+        if not self._store.add_token(Token(name, digest(secret), scope, now, expires)):
             msg = f"There is a token {shown(name)} already: remove it, or take another name."
             raise RequestError(msg)
         self._read_at = None
@@ -58,12 +68,19 @@ class Tokens:
     def remove(self, name: str) -> bool:
         """Remove a token; return False if there is none of that name.
 
-        The last one that may do everything stays: without it no other could be made.
+        The last one that may do everything, for good, stays: without it no other could be made.
         """
         highest = self.scopes.highest
-        powerful = {token.name for token in self._store.tokens() if token.scope == highest}
+        powerful = {
+            token.name
+            for token in self._store.tokens()
+            if token.scope == highest and not token.expires
+        }
         if powerful == {name}:
-            msg = f"{name} is the last token with the scope {highest}: add another first."
+            msg = (
+                f"{name} is the last token with the scope {highest} that does not expire: "
+                "add another first."
+            )
             raise StateError(msg)
         if _NAME.fullmatch(name) is None or not self._store.remove_token(name):
             return False
@@ -84,7 +101,7 @@ class Tokens:
         """Return the token that a header carries, whatever its scope."""
         kind, _, secret = (authorization or "").partition(" ")
         token = self._by_digest.get(digest(secret.strip())) if kind.lower() == "bearer" else None
-        if token is None:
+        if token is None or not token.is_valid(self._clock.wall()):
             raise UnauthenticatedError
         return token
 

@@ -25,6 +25,8 @@ class TokenRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     name: str
     scope: str
+    days: int = 0
+    """The days for which it is valid; 0 until it is removed."""
 
 
 class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -33,6 +35,8 @@ class TokenAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     scope: str
     created: str
+    expires: str = ""
+    """When it becomes invalid; absent if it does not."""
     secret: str = ""
 
 
@@ -73,7 +77,7 @@ class TokensApi:
     async def add(self, request: AuthorizedRequest) -> Response:
         """Make a token, and show its secret, once."""
         wanted = await request.read(TokenRequest)
-        secret = await asyncio.to_thread(self._tokens.add, wanted.name, wanted.scope)
+        secret = await asyncio.to_thread(self._tokens.add, wanted.name, wanted.scope, wanted.days)
         await self._note("add token", request.caller, wanted.name, wanted.scope)
         found = await asyncio.to_thread(self._store.tokens)
         [token] = [each for each in found if each.name == wanted.name]
@@ -90,7 +94,8 @@ class TokensApi:
 
 def _answer(token: Token, secret: str = "") -> TokenAnswer:
     created = Instant(token.created // SECOND).iso8601
-    return TokenAnswer(token.name, token.scope, created, secret)
+    expires = Instant(token.expires // SECOND).iso8601 if token.expires else ""
+    return TokenAnswer(token.name, token.scope, created, expires, secret)
 
 
 def token_operations(highest: str) -> tuple[Operation, ...]:

@@ -12,7 +12,12 @@ from ibi.errors import MintingRequestError, shown
 from ibi.foundation.cli.confirmation import confirm as confirm_act
 from ibi.foundation.cli.confirmation import yes_option
 from ibi.foundation.cli.instance_commands import SHOWN_ONCE
-from ibi.foundation.cli.options import json_lines_option, refuse_closed_output, show
+from ibi.foundation.cli.options import (
+    days_option,
+    json_lines_option,
+    refuse_closed_output,
+    show,
+)
 from ibi.foundation.processes.server import address_of, listening_at, run
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import Tokens
@@ -146,14 +151,15 @@ def token() -> None:
 @token.command("add")
 @click.argument("name")
 @click.option("--scope", type=click.Choice(SCOPES.names), default=MINT, show_default=True)
+@days_option
 @ledger_option
-def add_token(name: str, scope: str, ledger: str) -> None:
+def add_token(name: str, scope: str, days: int, ledger: str) -> None:
     """Make a token called NAME and show it, once.
 
     Example: ibi minter token add library --scope mint
     """
     with closing(open_ledger(ledger or str(usual_ledger()))) as opened:
-        click.echo(Tokens(opened, SystemClock(), SCOPES).add(name, scope))
+        click.echo(Tokens(opened, SystemClock(), SCOPES).add(name, scope, days))
 
 
 @token.command("list")
@@ -168,7 +174,11 @@ def list_tokens(ledger: str, *, as_json: bool) -> None:
         for each in opened.tokens():
             when = instant_of(each.created).iso8601
             facts = {"name": each.name, "scope": each.scope, "created": when}
-            show(facts, "\t".join(facts.values()), as_json=as_json)
+            text = "\t".join(facts.values())
+            if each.expires:
+                facts["expires"] = instant_of(each.expires).iso8601
+                text = f"{text}\texpires {facts['expires']}"
+            show(facts, text, as_json=as_json)
 
 
 @token.command("remove")
