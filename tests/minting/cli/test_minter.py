@@ -219,7 +219,7 @@ def test_a_bad_ledger_is_one_line(shell: Shell, tmp_path: Path) -> None:
         *("minter", "serve", "--host", HOST, "--listen", "127.0.0.1:0"),
         *("--ledger", str(tmp_path / "letter")),
     )
-    assert "it is not a ledger" in said
+    assert "it is not an SQLite database, but a text" in said
 
 
 def test_with_standard_output_closed_no_token_is_made_that_nobody_sees(shell: Shell) -> None:

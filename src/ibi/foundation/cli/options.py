@@ -75,7 +75,6 @@ def json_lines_option(command: F) -> F:
 days_option = click.option(
     "--days",
     type=click.IntRange(1, MAX_DAYS),
-    default=0,
     help="Let it expire after so many days.  [default: never]",
 )
 """The option that limits the validity of a new token."""

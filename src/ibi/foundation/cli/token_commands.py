@@ -31,7 +31,7 @@ def token_group(program: Program[R], scopes: Sequence[str], scope: str, name: st
     @days_option
     @program.options
     @json_option
-    def add(api: RemoteApi, name: str, *, scope: str, days: int, as_json: bool) -> None:
+    def add(api: RemoteApi, name: str, *, scope: str, days: int | None, as_json: bool) -> None:
         wanted = {"name": name, "scope": scope} | ({"days": days} if days else {})
         answer = api.ask("POST", "tokens", wanted)
         show(answer, answer["secret"], as_json=as_json)

@@ -153,13 +153,13 @@ def token() -> None:
 @click.option("--scope", type=click.Choice(SCOPES.names), default=MINT, show_default=True)
 @days_option
 @ledger_option
-def add_token(name: str, scope: str, days: int, ledger: str) -> None:
+def add_token(name: str, scope: str, days: int | None, ledger: str) -> None:
     """Make a token called NAME and show it, once.
 
     Example: ibi minter token add library --scope mint
     """
     with closing(open_ledger(ledger or str(usual_ledger()))) as opened:
-        click.echo(Tokens(opened, SystemClock(), SCOPES).add(name, scope, days))
+        click.echo(Tokens(opened, SystemClock(), SCOPES).add(name, scope, days or 0))
 
 
 @token.command("list")
