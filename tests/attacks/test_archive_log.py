@@ -22,7 +22,8 @@ COUNT: Final = 2_000 if FULL else 40
 CLIENT: Final = "203.0.113.77"
 KEY: Final = "1234567890123456789012345678901234567890"
 MARK: Final = "X-INJECTED"
-NO_HTTP: Final = b"Invalid HTTP request received."
+NOT_SERVED: Final = (b"Invalid HTTP request received.", b"Exactly one valid Host header field")
+"""Answers of the HTTP server itself, before there is a request that could be noted."""
 PIECES: Final = [
     *("\r\n", "\n", "\r", "\0", "\x1b[2J", "\x1b]0;evil\x07", "\x7f", "\x85", "\u2028", "\u2029"),
     *('"', '"}', "\\", "\\n", "\\u000a", '{"event": "request"}', "'", "%", "%0a", "%250a", "{}"),
@@ -87,10 +88,12 @@ class Attack:
                 client.send(path, f"X-Forwarded-For: {CLIENT}", f"Referer: http://x/?{KEY}")
                 client.receive()
                 self._sent += 1
-        for name in (b"User-Agent", b"Host", b"Authorization", b"X-Forwarded-For", b"Range"):
-            self._raw(b"GET / HTTP/1.1\r\n" + name + b": " + bare)
-        self._raw(b"GET /" + bare + b" HTTP/1.1")  # often no HTTP at all
-        self._raw(bare + b" / HTTP/1.1")
+        self._raw(b"GET / HTTP/1.1\r\nHost: " + bare)
+        host = b"\r\nHost: archive.example.org"
+        for name in (b"User-Agent", b"Authorization", b"X-Forwarded-For", b"Range"):
+            self._raw(b"GET / HTTP/1.1" + host + b"\r\n" + name + b": " + bare)
+        self._raw(b"GET /" + bare + b" HTTP/1.1" + host)  # often no HTTP at all
+        self._raw(bare + b" / HTTP/1.1" + host)
 
     def _api(self, payload: str, once: str) -> None:
         archive = self.archive
@@ -103,7 +106,7 @@ class Attack:
 
     def _raw(self, head: bytes) -> None:
         answer = raw(self.archive.address, head + b"\r\nConnection: close\r\n\r\n")
-        self._sent += NO_HTTP not in answer
+        self._sent += not any(each in answer for each in NOT_SERVED)
 
     def lines(self) -> list[str]:
         """Return the lines of the log that came of it."""

@@ -27,7 +27,7 @@ REFUSED: Final = "its address is not one that this resolver may call"
 WITHOUT_GUARD: Final = """
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 
-OutboundGuard.allows = lambda self, address: True
+OutboundGuard.allows = lambda self, address, port: True
 """
 
 
