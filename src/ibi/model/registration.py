@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from ibi.identifier.label import Label
 
@@ -23,6 +23,20 @@ class ArchiveState(StrEnum):
 
 Origin = Literal["operator", "mail", "domain"]
 """How a registration was requested: by the operator, by e-mail, or by control of the domain."""
+
+
+EVERY_PORT: Final = 0
+"""The port of a place that means all ports of its host."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvedPlace:
+    """A host or an IP address, and the port at which an archive has proved that it controls it."""
+
+    host: str
+    """Spelled as in labels."""
+    port: int
+    """EVERY_PORT if the proof is one for the whole host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +91,10 @@ class RegisteredArchive:
     outage: Outage | None = None
     link_secret: str = field(default="", repr=False)
     """The secret that proves counts of accesses to the archive; empty if it has received none."""
+    proofs: tuple[ProvedPlace, ...] = ()
+    """The places of which its administrator proved control when it was registered."""
+    confirmed_at: tuple[ProvedPlace, ...] = ()
+    """The places at which it last confirmed its inclusion, also while it is switched off."""
 
     @property
     def id(self) -> str:

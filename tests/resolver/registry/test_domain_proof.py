@@ -22,6 +22,7 @@ from ibi.foundation.system.dns import DnsTexts
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
+from ibi.model.registration import EVERY_PORT, ProvedPlace
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry import domain_proof
@@ -29,6 +30,7 @@ from ibi.resolver.registry.domain_proof import (
     CHALLENGE_SECONDS,
     MAX_CHALLENGES,
     DomainProof,
+    MetChallenge,
     host_of,
     http_proof,
     text_proof,
@@ -88,6 +90,10 @@ class World:
 
     def complete(self, challenge: Challenge) -> Challenge:
         """Complete."""
+        return self.met(challenge).challenge
+
+    def met(self, challenge: Challenge) -> MetChallenge:
+        """Complete it, and return what was proved too."""
         return run(self.proof.complete(challenge.token))
 
     def show(self, challenge: Challenge, text: str | None = None) -> None:
@@ -184,6 +190,29 @@ def test_a_text_record_proves_it(world: World) -> None:
     text = f"ibi-registration={shown_of(challenge)}".encode()
     world.names.records[NAME] = [[b"v=spf1 -all"], [text[:20], text[20:]]]
     assert world.complete(challenge) == challenge
+
+
+@pytest.mark.parametrize(
+    ("port", "in_the_names", "proved"),
+    [
+        ("", False, EVERY_PORT),
+        (".443", False, EVERY_PORT),
+        (".8080", False, 8080),
+        (".8080", True, EVERY_PORT),
+    ],
+)
+def test_a_text_at_some_port_proves_that_port_alone(
+    world: World,
+    port: str,
+    in_the_names: bool,  # noqa: FBT001  # a column
+    proved: int,
+) -> None:
+    challenge = world.begin(parse(f"sid.inpe.br/mtc-m21{port}/2012/06.05.15.34.39"))
+    if in_the_names:
+        world.names.records[NAME] = [[f"ibi-registration={shown_of(challenge)}".encode()]]
+    else:
+        world.show(challenge)
+    assert world.met(challenge).place == ProvedPlace(HOST, proved)
 
 
 def test_a_port_is_no_part_of_the_name(world: World) -> None:
@@ -373,7 +402,9 @@ async def test_an_ip_address_is_proved_by_http_alone(world: World) -> None:
             await proof.complete(challenge.token)
         place, text = http_proof(challenge)
         host.shown[urlsplit(place).path] = text
-        assert await proof.complete(challenge.token) == challenge
+        met = await proof.complete(challenge.token)
+        assert met.challenge == challenge
+        assert met.place == ProvedPlace("127.0.0.1", host.port)
         await client.close()
     assert text_proof(challenge) is None
     assert "it answered 404" in str(caught.value)

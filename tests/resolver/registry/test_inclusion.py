@@ -7,11 +7,14 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 from structlog.testing import capture_logs
 
 from ibi.errors import NotOnRecordError, RegistrationKeyError, TooManyRequestsError
+from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import SECOND
@@ -111,7 +114,10 @@ async def test_an_archive_is_included_and_excluded() -> None:
         assert at.archive.inclusion.confirmed
         assert await at.serve(OFF) == ExclusionStatus()
         assert at.registry.included() == ()
-        assert len(at.archives.asked) == 1
+        assert [urlsplit(each).netloc for each in at.archives.asked] == [
+            RECORD.address,
+            f"{RECORD.ip}:80",
+        ]
         # Its registration is kept, to be included again when it is switched on again.
         assert await at.serve(ON) == InclusionStatus(confirmed=True)
 
@@ -159,7 +165,7 @@ async def test_an_archive_that_cannot_be_reached_is_included_all_the_same() -> N
         assert at.registry.included() == (at.archive,)
         assert at.archive.inclusion is not None
         assert not at.archive.inclusion.confirmed
-        assert at.archives.patience == [3.0]
+        assert at.archives.patience == [3.0, 3.0]
 
 
 @pytest.mark.parametrize("request_of", [InclusionRequest, ExclusionRequest])
@@ -385,15 +391,58 @@ async def test_an_archive_has_moved_unless_it_is_found_where_it_was_and_not_wher
         assert [each["event"] for each in logs] == ["unconfirmed address set aside"] * stays
 
 
-async def test_an_archive_that_is_not_found_where_it_was_confirmed_is_asked_once() -> None:
+async def test_an_archive_that_is_not_found_where_it_was_confirmed_is_asked_there_once() -> None:
     async with resolver() as at:
         await at.serve(ON)
         at.archives.there.clear()
         at.archives.asked.clear()
         assert await at.serve(ON) == InclusionStatus(confirmed=False)
-        assert len(at.archives.asked) == 1
+        places = [urlsplit(each).netloc for each in at.archives.asked]
+        assert places == [RECORD.address, f"{RECORD.ip}:80"]
         assert at.archive.inclusion is not None
         assert not at.archive.inclusion.confirmed
+
+
+AT_NAME = parse("sid.inpe.br/mtc-m21.8080/2020/01.01.00.00")
+AT_NUMBER = Ibip.mount(RECORD.ip, 800, Instant(1_700_000_000))
+OTHER = parse("example.org/other/2020/01.01.00.00")
+
+
+async def test_an_archive_is_the_home_of_both_forms_of_label_where_it_confirms() -> None:
+    async with resolver() as at:
+        await at.serve(ON)
+        assert at.registry.homes(AT_NAME) == {ID}
+        assert at.registry.homes(AT_NUMBER) == frozenset()
+        at.archives.there.add(f"{RECORD.ip}:80")
+        await at.serve(ON)
+        assert at.registry.homes(AT_NUMBER) == {ID}
+        # It is so while it is switched off, and when it is switched on before it listens.
+        await at.serve(OFF)
+        assert at.registry.homes(AT_NAME) == at.registry.homes(AT_NUMBER) == {ID}
+        at.archives.there.clear()
+        await at.serve(ON)
+        assert at.registry.homes(AT_NAME) == at.registry.homes(AT_NUMBER) == {ID}
+
+
+async def test_an_archive_at_some_port_is_the_home_of_labels_of_that_port() -> None:
+    async with resolver() as at:
+        await at.register(OTHER)
+        address = f"{RECORD.address}:23250"
+        at.archives.there = {address, f"{RECORD.ip}:23250"}
+        await at.serve(InclusionRequest(replace(RECORD, address=address, service=OTHER), KEY))
+        assert at.registry.homes(AT_NAME) == at.registry.homes(AT_NUMBER) == frozenset()
+        for label in (
+            parse("sid.inpe.br/mtc-m21.23250/2020/01.01.00.00"),
+            Ibip.mount(RECORD.ip, 23250, Instant(1_700_000_000)),
+        ):
+            assert at.registry.homes(label) == {OTHER.canonical}
+
+
+async def test_only_an_answer_at_the_host_too_proves_the_ip_address() -> None:
+    async with resolver() as at:
+        at.archives.there = {f"{RECORD.ip}:80"}
+        await at.serve(ON)
+        assert at.registry.homes(AT_NUMBER) == frozenset()
 
 
 async def test_silences_from_before_a_confirmation_do_not_count() -> None:

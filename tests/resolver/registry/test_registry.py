@@ -20,8 +20,9 @@ from ibi.model.clock import SECOND
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import matches
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.archive_roster import Roster, homes_for, places_of
+from ibi.resolver.rules.archive_roster import Roster
 from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
+from ibi.resolver.rules.home_places import Place, homes_for, places_of
 from ibi.resolver.rules.outage import (
     MAX_SILENCES,
 )
@@ -484,7 +485,13 @@ LABELS = [
 ]
 
 
-def put(service: Label, address: str | None, confirmed: bool, good: int) -> RegisteredArchive:  # noqa: FBT001  # drawn
+def put(
+    service: Label,
+    address: str | None,
+    confirmed: bool,  # noqa: FBT001  # drawn
+    good: int,
+    key: str,
+) -> RegisteredArchive:
     inclusion = Inclusion(
         address=address or "",
         ip="10.0.0.1",
@@ -495,7 +502,7 @@ def put(service: Label, address: str | None, confirmed: bool, good: int) -> Regi
         confirmed=confirmed,
     )
     return RegisteredArchive(
-        service=service, key="", confirmed=good, inclusion=inclusion if address else None
+        service=service, key=key, confirmed=good, inclusion=inclusion if address else None
     )
 
 
@@ -507,6 +514,7 @@ def put(service: Label, address: str | None, confirmed: bool, good: int) -> Regi
             st.sampled_from([None, *ADDRESSES]),
             st.booleans(),
             st.integers(0, 3),
+            st.sampled_from(["", "key"]),
         )
         | st.sampled_from(SERVICES)
     )
@@ -532,17 +540,28 @@ def test_what_is_kept_ready_is_what_going_through_all_would_find(
         for label in LABELS:
             assert roster.homes(label) == {
                 name
-                for name, each in included.items()
-                if not places_of(each).isdisjoint(homes_for(label))
+                for name, each in plain.items()
+                if not places(each).isdisjoint(homes_for(label))
             }
         good = sorted((each.confirmed, each.id) for each in plain.values() if each.confirmed)
         assert list(roster.ranks()) == [name for _, name in good]
         assert (roster.version != version) == (standing(plain) != before)
 
 
-def standing(archives: dict[str, RegisteredArchive]) -> dict[str, tuple[str, bool]]:
-    return {
+def standing(archives: dict[str, RegisteredArchive]) -> dict[str, tuple[object, ...]]:
+    """Return what searches depend on: who is included, and where archives are at home."""
+    included = {
         each.id: (each.address, each.inclusion.confirmed)
         for each in archives.values()
         if each.confirmed and each.inclusion is not None
     }
+    return {
+        each.id: (included.get(each.id), places(each))
+        for each in archives.values()
+        if each.id in included or places(each)
+    }
+
+
+def places(archive: RegisteredArchive) -> frozenset[Place]:
+    """Return where an archive is at home: one that is switched off too."""
+    return places_of(archive) if archive.confirmed and archive.key else frozenset()

@@ -23,7 +23,7 @@ from ibi.resolver.rules.decision import (
     decide,
 )
 from ibi.resolver.rules.evidence import Evidence
-from ibi.resolver.rules.ownership import owner_after, rivals
+from ibi.resolver.rules.ownership import contention, owner_after
 from tests.support.values.archive_answers import (
     NEXT,
     OTHER,
@@ -51,6 +51,7 @@ def heard(
     in_grace: bool = False,
     owner: Owner | None = None,
     homes: str = "",
+    listed: str = "",
 ) -> Evidence:
     return Evidence(
         answers=tuple(each for each in heard if isinstance(each, ArchiveReply)),
@@ -59,6 +60,7 @@ def heard(
         in_grace=in_grace,
         owner=owner,
         homes=frozenset(homes),
+        listed=frozenset(listed),
         ranks=RANKS,
     )
 
@@ -102,23 +104,90 @@ ANY: dict[str, tuple[Evidence, str]] = {
         "redirect b home",
     ),
     "the home is waited for": (heard(original(A), awaited=B, homes=B), "wait"),
-    "the home is silent": (heard(original(A), silent(B), homes=B), "redirect a only-original"),
+    "a claim against a silent home is not believed": (
+        heard(original(A), silent(B), homes=B),
+        "unsure b not a",
+    ),
+    "a copy serves while the home is silent": (
+        heard(original(A), copy(C), silent(B), homes=B),
+        "redirect c copy",
+    ),
+    "a copy serves while the home is late": (
+        heard(original(A), copy(C), awaited=B, homes=B),
+        "redirect c copy",
+    ),
+    "the home does not have it": (
+        heard(original(A), unknown(B), homes=B),
+        "redirect a only-original",
+    ),
+    "the home has only a copy of it": (heard(original(A), copy(B), homes=B), "redirect b home"),
+    "nobody is believed against a home that deleted it": (
+        heard(original(A), deleted(B), homes=B),
+        "gone b",
+    ),
+    "the senior home is waited for": (heard(original(B), awaited=A, homes="ab"), "wait"),
+    "the junior home is not believed while the senior one is silent": (
+        heard(original(B), silent(A), homes="ab"),
+        "unsure a not b",
+    ),
+    "the senior home does not wait for the junior one": (
+        heard(original(A), awaited=B, homes="ab", in_grace=True),
+        "redirect a home",
+    ),
+    "the junior home after the senior one": (
+        heard(original(B), unknown(A), homes="ab"),
+        "redirect b home",
+    ),
+    "who lists it is believed against a senior who does not": (
+        heard(original(A), original(B), listed=B),
+        "redirect b senior",
+    ),
+    "who lists it is waited for": (heard(original(A), awaited=B, listed=B), "wait"),
+    "a claim against one who lists it and is silent is not believed": (
+        heard(original(A), silent(B), listed=B),
+        "unsure b not a",
+    ),
+    "of two who list it the senior is waited for": (
+        heard(original(B), awaited=A, listed="ab"),
+        "wait",
+    ),
+    "one who lists it is not believed while a senior is silent": (
+        heard(original(B), silent(A), listed="ab"),
+        "unsure a not b",
+    ),
+    "one who lists it does not depend on a junior": (
+        heard(original(A), silent(B), listed="ab"),
+        "redirect a only-original",
+    ),
+    "who lists it has a copy": (heard(original(A), copy(B), listed=B), "redirect a only-original"),
+    "the home before one who lists it": (
+        heard(original(A), original(B), homes=B, listed=A),
+        "redirect b home",
+    ),
     "the home's copy serves": (heard(copy(B), awaited=A, homes=B), "redirect b home"),
     "the owner is believed at once": (
         heard(original(C), awaited="ab", in_grace=True, owner=owned_by(C)),
         "redirect c owner",
     ),
-    "a home that claims is believed against the owner": (
+    "the owner is believed against a home that claims": (
         heard(original(C), original(A), owner=owned_by(C), homes=A),
-        "redirect a home",
+        "redirect c owner",
     ),
-    "so the owner waits for the home": (
-        heard(original(C), awaited=A, owner=owned_by(C), homes=A),
+    "so the owner does not wait for the home": (
+        heard(original(C), awaited=A, owner=owned_by(C), homes=A, in_grace=True),
+        "redirect c owner",
+    ),
+    "but the home for the owner": (
+        heard(original(A), awaited=C, owner=owned_by(C), homes=A),
         "wait",
     ),
-    "but not for one that is silent": (
-        heard(original(C), silent(A), owner=owned_by(C), homes=A),
-        "redirect c owner",
+    "a home is not believed while the owner is silent": (
+        heard(original(A), silent(C), owner=owned_by(C), homes=A),
+        "unsure c not a",
+    ),
+    "the home claims what the owner has a copy of": (
+        heard(original(A), copy(C), owner=owned_by(C), homes=A),
+        "redirect a home",
     ),
     "the owner before the copy of its home": (
         heard(copy(A), original(C), owner=owned_by(C), homes=A),
@@ -230,13 +299,26 @@ REQUIRED: dict[str, tuple[Evidence, str]] = {
         heard(original(A), deleted(C), silent(B), owner=owned_by(C)),
         "gone c",
     ),
-    "but not against the home": (
+    "even if the home claims it": (
         heard(original(A), deleted(C), owner=owned_by(C), homes=A),
-        "redirect a only-original",
+        "gone c",
+    ),
+    "the home has deleted it": (heard(original(A), deleted(C), homes=C), "gone c"),
+    "the home has deleted it, and the owner is silent": (
+        heard(original(A), deleted(C), silent(B), owner=owned_by(B), homes=C),
+        "unsure b not a",
     ),
     "the home claims, the owner is silent": (
         heard(original(A), silent(C), owner=owned_by(C), homes=A),
-        "redirect a only-original",
+        "unsure c not a",
+    ),
+    "one claims what a silent home may have": (
+        heard(original(A), silent(C), homes=C),
+        "unsure c not a",
+    ),
+    "one claims what a silent archive has listed": (
+        heard(original(A), silent(C), listed=C),
+        "unsure c not a",
     ),
     "one claims what a silent owner has": (
         heard(original(A), silent(C), owner=owned_by(C)),
@@ -461,21 +543,33 @@ RIVALS: dict[str, tuple[Evidence, str]] = {
     "two claim, the owner first": (heard(original(A), original(C), owner=owned_by(C)), "c a"),
     "one claims against a silent owner": (
         heard(original(A), silent(C), owner=owned_by(C)),
-        "a",
+        "(c) a",
+    ),
+    "one claims against a silent home": (heard(original(A), silent(C), homes=C), "(c) a"),
+    "one claims what a silent archive has listed": (
+        heard(original(A), silent(C), listed=C),
+        "(c) a",
+    ),
+    "one claims against three": (
+        heard(
+            original(A), silent(B), silent(C), silent("d"), owner=owned_by("d"), homes=C, listed=B
+        ),
+        "(d) (c) (b) a",
     ),
     "nobody claims against a silent owner": (heard(copy(A), silent(C), owner=owned_by(C)), ""),
     "it moved": (heard(original(A), copy(C), owner=owned_by(C)), ""),
+    "it left its home": (heard(original(A), copy(C), homes=C), ""),
     "one claims what its owner has deleted": (
         heard(original(A), deleted(C), owner=owned_by(C)),
-        "a",
+        "(c) a",
     ),
     "one claims against who was settled": (
         heard(original(A), unknown(C), owner=owned_by(C, settled=True)),
-        "a",
+        "(c) a",
     ),
     "the home claims, and the owner": (
         heard(original(A), original(C), owner=owned_by(C), homes=A),
-        "a c",
+        "c a",
     ),
 }
 
@@ -483,21 +577,24 @@ RIVALS: dict[str, tuple[Evidence, str]] = {
 @pytest.mark.parametrize("name", RIVALS)
 def test_rivals(name: str) -> None:
     evidence, expected = RIVALS[name]
-    contention = rivals(question(), evidence)
-    label, answers = contention or (question().label, ())
-    assert " ".join(each.archive for each in answers) == expected
-    assert label == question().label
+    found = contention(question(), evidence)
+    if found is None:
+        assert not expected
+        return
+    named = [f"({each})" for each in found.incumbents]
+    assert " ".join([*named, *(each.archive for each in found.answers)]) == expected
+    assert found.label == question().label
 
 
 def test_rivals_for_an_edition_contend_for_the_edition() -> None:
     both = heard(has_last_edition(B, State.ORIGINAL), has_last_edition(A, State.ORIGINAL))
-    contention = rivals(question("!"), both)
-    assert contention is not None
-    label, answers = contention
-    assert label == NEXT.label
-    assert [each.archive for each in answers] == [A, B]
+    found = contention(question("!"), both)
+    assert found is not None
+    assert found.label == NEXT.label
+    assert [each.archive for each in found.answers] == [A, B]
+    assert found.incumbents == ()
     alone = heard(has_last_edition(A, State.ORIGINAL), silent(C), owner=owned_by(C))
-    assert rivals(question("!"), alone) is None
+    assert contention(question("!"), alone) is None
 
 
 OWNERS: dict[str, tuple[Evidence, str]] = {
@@ -512,10 +609,26 @@ OWNERS: dict[str, tuple[Evidence, str]] = {
     "the owner stays": (heard(original(A), original(C), owner=owned_by(C)), C),
     "a silent owner stays": (heard(original(A), silent(C), owner=owned_by(C)), C),
     "it moved": (heard(original(A), unknown(C), owner=owned_by(C)), A),
-    "the home claims it back": (heard(original(A), original(C), owner=owned_by(C), homes=A), A),
+    "the owner stays against the home": (
+        heard(original(A), original(C), owner=owned_by(C), homes=A),
+        C,
+    ),
     "the home claims it, the owner is silent": (
         heard(original(A), silent(C), owner=owned_by(C), homes=A),
-        A,
+        C,
+    ),
+    "the home has it back": (heard(original(A), copy(C), owner=owned_by(C), homes=A), A),
+    "one claims what the home does not know yet": (heard(original(B), unknown(C), homes=C), ""),
+    "one claims what the home has a copy of": (heard(original(B), copy(C), homes=C), B),
+    "one claims what the home had as the owner": (
+        heard(original(B), unknown(C), owner=owned_by(C), homes=C),
+        B,
+    ),
+    "one claims, who lists it was not heard": (heard(original(A), silent(C), listed=C), ""),
+    "one claims, who lists it has it no more": (heard(original(A), unknown(C), listed=C), A),
+    "who lists it claims it, a senior was not heard": (
+        heard(original(B), silent(A), listed=B),
+        B,
     ),
     "it was deleted: nobody else owns it": (heard(original(A), deleted(C), owner=owned_by(C)), C),
     "who was settled stays": (heard(original(A), unknown(C), owner=owned_by(C, settled=True)), C),

@@ -124,8 +124,6 @@ def test_what_is_for_one_reader_does_not_last() -> None:
 DOUBTS: Final = [
     # A senior is silent who may have it too: he comes back, and no log tells of that.
     evidence(has(SECOND), silent(FIRST)),
-    # So is the home of the item, a junior.
-    evidence(has(FIRST), silent(SECOND), home=SECOND),
     # A senior has not answered yet.
     replace(evidence(has(SECOND)), awaited=frozenset({parse(FIRST).canonical})),
     # It could not be read who the owner is.

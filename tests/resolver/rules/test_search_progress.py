@@ -38,7 +38,7 @@ def progress_of(
     progress = SearchProgress(question(required=required), frozenset(home), RANKS)
     progress.add_question(question(required=required))
     candidates = Candidates(frozenset(first + listed + owner + home), frozenset(listed))
-    known = Beginning(Owner(owner, 1) if owner else None, None, True, candidates)  # noqa: FBT003
+    known = Beginning(Owner(owner, 1) if owner else None, candidates=candidates)
     return progress, progress.start(known, ARCHIVES, now=0.0)
 
 

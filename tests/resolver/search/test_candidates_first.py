@@ -253,7 +253,7 @@ def test_others_are_asked_when_the_likely_one_takes_longer_than_a_moment(
     async def work(scene: SearchScene) -> None:
         publish(scene, NAMES, "b")
         scene.archives.held = {"b"}
-        scene.archives.sayings["c"] = says(original("c"))
+        scene.archives.sayings["c"] = says(copy("c"))
         assert winner(await scene.resolve(question())) == "c"
         assert not scene.archives.free.is_set()
 
@@ -302,7 +302,7 @@ def test_one_search_in_a_hundred_asks_all() -> None:
 
 
 def test_a_stranger_is_put_on_record_after_all_were_asked() -> None:
-    """The reader does not wait for it. Who is senior, and lists it in no digest yet, wins."""
+    """The reader does not wait for it. Who is senior, and does not list it, is a rival."""
 
     async def work(scene: SearchScene) -> None:
         publish(scene, NAMES, "b")
@@ -313,8 +313,11 @@ def test_a_stranger_is_put_on_record_after_all_were_asked() -> None:
         assert LABEL.canonical not in scene.store.owned
         scene.archives.free.set()
         await scene.quiet()
-        assert scene.store.owned[LABEL.canonical].archive == SERVICES["a"].canonical
-        assert len(scene.store.conflicts(0, 10, only_open=True)) == 1
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["b"].canonical
+        [conflict] = scene.store.conflicts(0, 10, only_open=True)
+        assert [claim.archive for claim in conflict.claims] == [
+            SERVICES[name].canonical for name in "ba"
+        ]
 
     run_scene(work)
 

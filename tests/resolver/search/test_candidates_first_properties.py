@@ -88,8 +88,14 @@ class Federation:
             owner=owned_by(self.owner, settled=self.settled) if self.owner else None,
             is_on_record=self.is_on_record,
             homes=self.homes,
+            listed=self.listed,
             ranks=RANKS,
         )
+
+    @property
+    def listed(self) -> frozenset[str]:
+        """The archives whose digests have the item."""
+        return frozenset(name for name, one in self.each() if one.publishes and one.lists)
 
     def each(self) -> Iterator[tuple[str, One]]:
         """Yield archives by name."""
@@ -132,12 +138,14 @@ def _searched(
     progress = SearchProgress(asked, federation.homes, RANKS)
     progress.add_question(asked)
     publishing = {name for name, one in federation.each() if one.publishes}
-    holders = {name for name, one in federation.each() if one.publishes and one.lists}
     found = candidates_for(
-        federation.homes, federation.owner or None, set(ARCHIVES) - publishing, holders
+        federation.homes,
+        federation.owner or None,
+        set(ARCHIVES) - publishing,
+        federation.listed,
     )
     owner = federation.of().owner
-    progress.start(Beginning(owner, None, federation.is_on_record, found), ARCHIVES, now=0.0)
+    progress.start(Beginning(owner, (), federation.is_on_record, found), ARCHIVES, now=0.0)
     _widen_if_needed(progress, now=0.0)
     told, left, heard, now = decide(asked, progress.evidence()), list(order), 0, 0.0
     while progress.awaits:

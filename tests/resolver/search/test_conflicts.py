@@ -71,7 +71,7 @@ class Office:
     async def see(self, *archives: str, owner: str = "") -> None:
         """Let archives claim the item."""
         answers = tuple(map(claim_of, archives))
-        await self.conflicts.record(LABEL, answers, Owner(owner, 1) if owner else None)
+        await self.conflicts.record(LABEL, answers, (owner,) if owner else ())
 
     @property
     def all(self) -> list[Conflict]:
@@ -136,7 +136,7 @@ async def test_the_evidence_is_that_of_the_item_in_dispute() -> None:
             Forms.of(ITEM), "http://x.org/new", ContentType.DATA, State.ORIGINAL, "2020-01-01"
         )
         both = replace(listed, related={**listed.related, edition: of_edition})
-        await at.conflicts.record(LABEL, (ArchiveReply(ROGUE, both), claim_of(THIRD)), None)
+        await at.conflicts.record(LABEL, (ArchiveReply(ROGUE, both), claim_of(THIRD)))
         assert [claim.url for claim in at.only.claims] == [
             "http://x.org/new",
             "http://rep.org/x",
@@ -216,7 +216,7 @@ async def test_what_was_said_first_stays_the_evidence() -> None:
         other = claim_of(ROGUE)
         assert other.listed is not None
         changed = replace(other, listed=replace(other.listed, address="other.example.org"))
-        await at.conflicts.record(LABEL, (claim_of(HOME), changed), None)
+        await at.conflicts.record(LABEL, (claim_of(HOME), changed))
         now = at.clock.wall()
         assert at.only.claims == tuple(replace(claim, last_seen=now) for claim in first)
 
@@ -243,7 +243,7 @@ async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
         writes = at.shelf.writes
         answers = (claim_of(HOME), claim_of(ROGUE))
         for label in ("a", "b", "c", "a", "a"):
-            await at.conflicts.record(label, answers, None)
+            await at.conflicts.record(label, answers)
         assert at.shelf.writes == writes + 4
 
 

@@ -413,7 +413,7 @@ def test_who_did_not_answer_is_named() -> None:
 
 def test_a_claim_that_is_not_believed_is_shown_as_such() -> None:
     shown = text_of(PAGES.outcome(outcome("doubted"), ENGLISH))
-    assert "the one that is known to have it does not answer" in shown
+    assert "another one that is trusted rather than it does not answer" in shown
     assert f"{SECOND} second.example:8080: It says that it has the Original." in shown
 
 

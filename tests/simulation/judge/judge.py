@@ -38,6 +38,8 @@ _LISTED: Final = (
     "WHERE h.fingerprint = $1 AND d.archive <> ''"
 )
 """Selects the archives whose digests list an item, as a resolver has read them."""
+_NUMBERS: Final = "SELECT digest FROM resolver_holding WHERE fingerprint = $1"
+"""Selects the numbers of the digests that list an item."""
 _NOT_OLD: Final = 6000.0
 """Seconds for which a confirmed digest is certainly valid."""
 _MARGIN: Final = 60.0
@@ -53,6 +55,9 @@ class Judge(GroundTruth):
         self._asked: defaultdict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
         self._owners: dict[tuple[str, str], tuple[str, float]] = {}
         """The recorded owner and since when at the latest, by address of resolver and label."""
+        self._listed: dict[tuple[str, str], dict[str, float]] = {}
+        """The archives whose digests list an item and since when at the latest, by process and
+        label."""
         self.well_read: set[str] = set()
         """Databases of resolvers that have read every digest, once no faults occur."""
 
@@ -98,6 +103,17 @@ class Judge(GroundTruth):
         key, owner = (resolver.base, label), rows[0][0] if rows else ""
         if self._owners.get(key, ("", 0.0))[0] != owner:
             self._owners[key] = owner, self._world.loop.now
+        self._note_listed(resolver, label)
+
+    def _note_listed(self, resolver: ResolverHost, label: str) -> None:
+        """Note the archives whose digests list an item, as far as the process knows of them."""
+        known, now = self._listed.get((resolver.name, label), {}), self._world.loop.now
+        rows = resolver.database.inspect(_NUMBERS, fingerprint(label))
+        self._listed[resolver.name, label] = {
+            each.archive: known.get(each.archive, now)
+            for each in resolver.locations.digests()
+            if (each.number,) in rows
+        }
 
     def check_reply(self, resolver: ResolverHost, label: Label, resolution: Resolution) -> None:
         """Check an answer that is no redirect."""
@@ -117,8 +133,10 @@ class Judge(GroundTruth):
         label = resolution.question.label.canonical
         if resolver.database.name in self.well_read:
             self._check_likely(resolver, resolution)
-        is_taken = isinstance(resolution.outcome, Redirect)
-        if not is_taken or not resolution.question.original_required:
+        if not isinstance(resolution.outcome, Redirect):
+            return
+        self._check_claimant(resolver, resolution, resolution.outcome.answer.archive)
+        if not resolution.question.original_required:
             return
         began = resolution.last.began
         claims = self._claims[resolver.name, label]
@@ -131,6 +149,38 @@ class Judge(GroundTruth):
             self._violate(
                 f"{resolver.name} heard {both} claim {self.name(label)}, and gave no alert"
             )
+
+    def _check_claimant(self, resolver: ResolverHost, resolution: Resolution, archive: str) -> None:
+        """Check that a forged Original is not trusted rather than one that comes before it.
+
+        The true one is in an archive at home where the label was made, or whose digest alone lists
+        it, whether that archive answers or not (docs/adr/0018).
+        """
+        label, began = resolution.question.label.canonical, resolution.last.began
+        host, key = self._world.archive_of(archive), (resolver.base, label)
+        owner, _ = self._owners.get(key, ("", 0.0))
+        is_trusted = owner == archive or key in self.settling or self._is_home(host, label)
+        if self.forged.get(label) != host.name or is_trusted:
+            return
+        listed = self._listed.get((resolver.name, label), {})
+        for name, holding in self.holdings[label].items():
+            true = self._world.archive(name)
+            is_true = holding.state is State.ORIGINAL and true is not host
+            is_listed = true.id in listed and listed[true.id] <= began and archive not in listed
+            is_home = label.startswith(f"{true.subsystem.rep_prefix}/")
+            if is_true and holding.since < began and (is_home or is_listed):
+                self._violate(
+                    f"{resolver.name} sends to {host.name} for {self.name(label)}, which only says "
+                    f"that it has the Original, and {name} has it"
+                )
+
+    @staticmethod
+    def _is_home(host: ArchiveHost, label: str) -> bool:
+        """Return whether an archive is, or was, where a label was made (rules.home_places)."""
+        domain, name, *_ = label.split("/")
+        return label.startswith(f"{host.subsystem.rep_prefix}/") or (
+            f"{name}.{domain}" in {host.address, *host.addresses}
+        )
 
     def note_digests_read(self) -> None:
         """Note which resolvers have read the digests of all archives."""
@@ -239,12 +289,7 @@ class Judge(GroundTruth):
             "SELECT archive FROM resolver_owner WHERE label = $1", label
         )
         owner = rows[0][0] if rows else ""
-        # An archive at the address where a label was made is its home (rules.archive_roster).
-        domain, name, *_ = label.split("/")
-        is_home = label.startswith(f"{host.subsystem.rep_prefix}/") or (
-            f"{name}.{domain}" in {host.address, *host.addresses}
-        )
-        if label in self.forged and not is_home and owner not in {"", host.id}:
+        if label in self.forged and not self._is_home(host, label) and owner not in {"", host.id}:
             rightful = self._world.archive_of(owner)
             holding = self.holdings[label].get(rightful.name)
             if host.name == self.forged[label] and holding and holding.state is State.ORIGINAL:

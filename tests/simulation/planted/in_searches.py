@@ -12,11 +12,11 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
-from ibi.resolver.ports.outbound import NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.rules import archive_roster, decision
 from ibi.resolver.rules.decision import Decision
 from ibi.resolver.rules.evidence import Evidence, OfferedTarget
+from ibi.resolver.rules.home_places import Place
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RecentChanges, RedirectCache
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.redirect_lease import ArchiveLeases, Lease
@@ -31,6 +31,7 @@ from tests.simulation.planted.mutation import Mutation
 _lease: Final = ArchiveLeases.lease
 _nothing: Final = decision._nothing  # noqa: SLF001  # what is changed
 _original: Final = decision._original  # noqa: SLF001
+_places: Final = archive_roster._places  # noqa: SLF001
 _owner: Final = Search._owner  # noqa: SLF001
 _read_on: Final = LogFollower._read_on  # noqa: SLF001
 _standing: Final = archive_roster._standing  # noqa: SLF001
@@ -49,6 +50,19 @@ def _first_claim(question: Question, claims: Sequence[OfferedTarget]) -> list[Of
 
 def _no_rivals(question: Question, evidence: Evidence) -> None:
     del question, evidence
+
+
+def _no_obstacles(self: Evidence, archive: str) -> tuple[str, ...]:
+    del self, archive
+    return ()
+
+
+def _owner_and_listed(self: Evidence) -> frozenset[str]:
+    return self._owners | self.listed
+
+
+def _owner_and_homes(self: Evidence) -> frozenset[str]:
+    return self._owners | self.homes
 
 
 def _content(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
@@ -83,11 +97,15 @@ def _only_who_answers(archive: RegisteredArchive | None) -> object:
     return None if archive is None or archive.outage is not None else _standing(archive)
 
 
-async def _only_who_is_on(
-    self: Search,
-) -> tuple[Owner | None, NoReply | None, bool]:
-    owner, silence, is_read = await _owner(self)
-    return (None, None, True) if silence is not None else (owner, silence, is_read)
+def _only_included(archive: RegisteredArchive | None) -> frozenset[Place]:
+    """Treat an archive that is switched off as the home of no label."""
+    return frozenset() if archive is None or archive.inclusion is None else _places(archive)
+
+
+async def _only_who_is_on(self: Search) -> tuple[Owner | None, bool]:
+    owner, is_read = await _owner(self)
+    is_off = owner is not None and owner.archive not in self._registry.by_name
+    return (None, True) if is_off else (owner, is_read)
 
 
 def _impatient(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
@@ -194,11 +212,25 @@ IN_RESOLVERS: Final = (
     ),
     Mutation(
         "a rival is not recorded",
-        {"ibi.resolver.search.recorder.rivals": _no_rivals},
+        {"ibi.resolver.search.recorder.contention": _no_rivals},
     ),
     Mutation(
         "a claim is trusted while the owner is silent",
-        {"ibi.resolver.rules.evidence.Evidence.may_others_claim": True},
+        {"ibi.resolver.rules.evidence.Evidence.obstacles": _no_obstacles},
+    ),
+    Mutation(
+        "a claim is trusted while the home is silent",
+        {"ibi.resolver.rules.evidence.Evidence.holders": property(_owner_and_listed)},
+        within=150,
+    ),
+    Mutation(
+        "a claim is trusted while an archive is silent whose digest lists the item",
+        {"ibi.resolver.rules.evidence.Evidence.holders": property(_owner_and_homes)},
+    ),
+    Mutation(
+        "a home that is switched off is ignored",
+        {"ibi.resolver.rules.archive_roster._places": _only_included},
+        within=150,
     ),
     Mutation(
         "a redirect is cached for too long",

@@ -104,7 +104,7 @@ class ResolverHost(Host):
         client = SimulatedArchives(self.world.network, self)
         lasting = LastingRedirects()
         owners = Owners(store.owners, quick=store.quick)
-        locations = Locations(
+        self.locations = locations = Locations(
             store.locations, clock, quick=store.quick, on_change=lasting.note_change
         )
         log_follower = LogFollower(

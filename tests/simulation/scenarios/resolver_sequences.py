@@ -177,6 +177,36 @@ def contested_original(generator: ScenarioGenerator) -> list[Event]:
     return [*events, generator.event(Read, **reading)]
 
 
+def claim_against_silent_holder(generator: ScenarioGenerator) -> list[Event]:
+    """An archive claims an item that was never read, while the archive that has it is silent."""
+    item, archive = generator.items, generator.draw.randrange(ARCHIVES)
+    other = (archive + generator.draw.randrange(1, ARCHIVES)) % ARCHIVES
+    events = [generator.event(Deposit, archive=archive)]
+    generator.at += 5.0
+    if generator.draw.random() < 0.5:
+        # Then it is not where its label was made.
+        third = (archive + generator.draw.randrange(1, ARCHIVES)) % ARCHIVES
+        events.append(generator.event(Transfer, item=item, archive=third))
+        archive, other = third, (third + generator.draw.randrange(1, ARCHIVES)) % ARCHIVES
+    # Until resolvers have read that it is there.
+    generator.at += 150.0
+    events.append(generator.event(ForgeOriginal, item=item, archive=other))
+    # And before, or after, they have read that it is elsewhere too.
+    generator.at += generator.draw.choice((2.0, 2.0, 150.0))
+    kind = generator.draw.choice((Kill, Restart, Partition))
+    host = f"a{archive + 1}"
+    known: _Known = {Partition: {"hosts": (host,), "inbound_only": False}}
+    events.append(generator.event(kind, seconds=90.0, **known.get(kind, {"host": host})))
+    generator.at += 3.0
+    for resolver in range(RESOLVERS):
+        for original in (False, True):
+            generator.pause_up_to(4.0)
+            events.append(
+                generator.event(Read, item=item, resolver=resolver, original=original, times=1)
+            )
+    return events
+
+
 def process_cannot_write(generator: ScenarioGenerator) -> list[Event]:
     """One of two processes cannot write for so long that the other declares it gone."""
     resolver = generator.draw.choice((RESOLVERS - 2, RESOLVERS - 1))
@@ -228,6 +258,7 @@ RESOLVER_SEQUENCES: Final[tuple[Callable[[ScenarioGenerator], list[Event]], ...]
     cached_item_leaves,
     cached_item_leaves,
     contested_original,
+    claim_against_silent_holder,
     process_cannot_write,
     reads_with_duplicated_messages,
     archive_starts_with_wrong_clock,

@@ -38,11 +38,15 @@ class ArchiveDouble(ProtocolDouble):
         """How many were ever made to it."""
         self._numbers = count(1)
         self.address = f"{host}:{self.port}"
+        self.platform = "2014:11.09.02.16.15"
+        """The version of its software, as it announces it."""
+        self.digest: Callable[[dict[str, str]], bytes] | None = None
+        """Returns the page of its digest that a query asks for; None if it publishes none."""
 
     def hold(self, label: str, **pairs: str) -> None:
         """Have an item; `pairs` are in the place of those that it would have."""
         self.items[label] = {
-            "ibi": f"ibip {label}",
+            "ibi": _form(label),
             "url": f"http://{self.address}/col/{label}/a.html",
             "contenttype": "Data",
             "state": "Original",
@@ -71,7 +75,7 @@ class ArchiveDouble(ProtocolDouble):
                 self.keys.add(key)
                 head = {
                     "archiveaddress": self.address,
-                    "ibi.archiveservice": f"ibip {self.service}",
+                    "ibi.archiveservice": _form(self.service),
                     "ibi.platformsoftware": "",
                     "urlkey": key,
                 }
@@ -81,11 +85,19 @@ class ArchiveDouble(ProtocolDouble):
         return "status.error unknown-subject status.reason {This is no request.}"
 
 
+def _form(label: str) -> str:
+    """Write a label with the name of its form."""
+    return f"{'ibip' if label.count('/') == 1 else 'rep'} {label}"
+
+
 @contextmanager
 def doubles(number: int) -> Iterator[list[ArchiveDouble]]:
     """Run so many archives."""
     with ExitStack() as stack:
         yield [stack.enter_context(ArchiveDouble()) for _ in range(number)]
+
+
+_DIGEST: Final = "/api/v1/digest"
 
 
 class _Handler(ProtocolHandler):
@@ -104,7 +116,10 @@ class _Handler(ProtocolHandler):
     def do_GET(self) -> None:  # a name of the library
         """Answer, or do what else it was told to."""
         query = self.received()
-        if self.double.behaviour == "archive":
+        digest = self.double.digest
+        if self.double.behaviour == "archive" and digest is not None and _DIGEST in self.path:
+            self.answer(200, digest(query), Content_Type="application/vnd.ibi.digest")
+        elif self.double.behaviour == "archive":
             self.answer(200, self.double.said(query))
         else:
             self.close_connection = True

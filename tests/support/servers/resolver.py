@@ -62,7 +62,7 @@ class ResolverServer(ProgramServer):
             "archiveserviceibi": archive.service,
             "archiveip": "127.0.0.1",
             "archiveprotocol": "HTTP",
-            "archiveplatformversion": "2014:11.09.02.16.15",
+            "archiveplatformversion": archive.platform,
             "archiveadmemailaddress": ADMINISTRATOR,
             "registrationkey": key,
         }

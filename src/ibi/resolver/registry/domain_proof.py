@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from base64 import urlsafe_b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import Final, NamedTuple
@@ -26,8 +27,10 @@ from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
 from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
 from ibi.model.clock import SECOND, Clock
+from ibi.model.registration import ProvedPlace
 from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
 from ibi.resolver.ports.store import Challenge, ChallengeStore
+from ibi.resolver.rules.home_places import proved_at, proved_by_name
 from ibi.wire.addresses import is_mail_address
 
 MAX_CHALLENGES: Final = 1000
@@ -90,6 +93,14 @@ def text_proof(challenge: Challenge) -> Proof | None:
     return Proof(_TEXT_NAME + name, f"ibi-registration={_digest(challenge.token)}")
 
 
+@dataclass(frozen=True, slots=True)
+class MetChallenge:
+    """A challenge that was met, and the place of which control was proved."""
+
+    challenge: Challenge
+    place: ProvedPlace
+
+
 class DomainProof:
     """Issues challenges, and checks whether they are met; for one event loop."""
 
@@ -139,15 +150,17 @@ class DomainProof:
             raise NotOnRecordError("challenge", token)
         return challenge
 
-    async def complete(self, token: str) -> Challenge:
+    async def complete(self, token: str) -> MetChallenge:
         """Return a challenge that is met, and delete it.
 
         Raises ProofError, which says what was looked for, where, and what was found there. The
         challenge can then be tried again, until it ends.
         """
         challenge = await self.find(token)
+        place = proved_at(challenge.host)
         lack = await self._lack_at_host(challenge)
         if lack:
+            place = proved_by_name(challenge.host)
             lack_in_names = await self._lack_in_names(challenge)
             if lack_in_names:
                 raise ProofError(
@@ -157,7 +170,7 @@ class DomainProof:
         taken = await asyncio.to_thread(self._store.take_challenge, token)
         if taken is None:
             raise NotOnRecordError("challenge", token)
-        return taken
+        return MetChallenge(taken, place)
 
     async def _lack_at_host(self, challenge: Challenge) -> str:
         """Return what is missing on the host; empty if the proof is there."""

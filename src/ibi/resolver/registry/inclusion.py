@@ -22,6 +22,7 @@ from ibi.resolver.registry.registration_key import KeyGuessLimit, matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.acknowledgment import OUR_PLATFORM
 from ibi.resolver.rules.archive_transitions import good_keys
+from ibi.resolver.rules.home_places import at_ip
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 
@@ -103,12 +104,17 @@ class InclusionService:
         name = archive.id
         self._last[name] = request
         try:
-            confirmed = await self._confirms(request.record)
+            confirmed, ip_confirmed = await self._confirms(request.record)
             moves = confirmed or not await self._is_still_elsewhere(name, request.record)
             # A later request of the archive takes precedence: it may be off, or at another address.
             if moves and self._last.get(name) is request:
                 await self._registry.include(
-                    name, request.record, confirmed=confirmed, fitted=fitted, before=archive
+                    name,
+                    request.record,
+                    confirmed=confirmed,
+                    ip_confirmed=ip_confirmed,
+                    fitted=fitted,
+                    before=archive,
                 )
         finally:
             if self._last.get(name) is request:
@@ -122,9 +128,22 @@ class InclusionService:
             return ""
         return archive.link_secret
 
-    async def _confirms(self, record: ArchiveRecord) -> bool:
-        """Ask an archive for its confirmation (Example 5.4)."""
-        return not await self._client.confirm(record.address, record.service, TIMEOUT_SECONDS)
+    async def _confirms(self, record: ArchiveRecord) -> tuple[bool, bool]:
+        """Ask an archive for its confirmation (Example 5.4), and at its IP address at once.
+
+        The first counts for the labels that name its host, the second for those that name its IP
+        address.
+        """
+        places = (record.address, at_ip(record.address, record.ip))
+        at_host, at_number = await asyncio.gather(
+            *(self._confirms_at(place, record) for place in places)
+        )
+        return at_host, at_host and at_number
+
+    async def _confirms_at(self, place: str, record: ArchiveRecord) -> bool:
+        if not place:
+            return False
+        return not await self._client.confirm(place, record.service, TIMEOUT_SECONDS)
 
     async def _is_still_elsewhere(self, name: str, record: ArchiveRecord) -> bool:
         """Return whether an archive still confirms at its old address, and not at the new one.

@@ -19,7 +19,7 @@ from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestEr
 from ibi.identifier.label import Label
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
-from ibi.model.registration import Origin, RegisteredArchive
+from ibi.model.registration import Origin, ProvedPlace, RegisteredArchive
 from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive, RegistryEvent
 from ibi.resolver.ports.workers import FeedStore
 from ibi.resolver.registry.availability import Availability
@@ -135,8 +135,11 @@ class Registry:
         who: str,
         *,
         pending: bool = False,
+        proofs: tuple[ProvedPlace, ...] = (),
     ) -> tuple[RegisteredArchive, RegistrationKey]:
         """Register an archive, with a key that its administrator chose or with a new one.
+
+        `proofs` are the places of which its administrator has proved control.
 
         A registration is never overwritten, and a pending request overwrites nothing. But a
         registration overwrites a pending request: anyone can request one by e-mail for a service of
@@ -156,6 +159,7 @@ class Registry:
             registered=now,
             confirmed=0 if pending else now,
             hosts=allowed,
+            proofs=proofs,
         )
 
         def registered(known: RegisteredArchive | None) -> ArchiveChange:
@@ -206,17 +210,19 @@ class Registry:
 
         await self._acts.run(self._put(name, removed))
 
-    async def include(
+    async def include(  # noqa: PLR0913  # what an inclusion is made of
         self,
         name: str,
         record: ArchiveRecord,
         *,
         confirmed: bool,
+        ip_confirmed: bool = False,
         fitted: str | None = None,
         before: RegisteredArchive | None = None,
     ) -> RegisteredArchive:
         """Include an archive at the address of its record.
 
+        `confirmed` if it confirmed there, `ip_confirmed` if at the IP address of its record too.
         `fitted` is the stored hash of the key in its request. If that key was revoked while the
         archive was asked for its confirmation, the request is refused. `before` is the archive as
         it was when the request came: a request that it sent since, to any process, takes
@@ -233,7 +239,12 @@ class Registry:
             if before is not None and archive_transitions.is_overtaken(before, archive):
                 return archive
             return archive_transitions.included(
-                archive, record, now, confirmed=confirmed, secret=secret
+                archive,
+                record,
+                now,
+                confirmed=confirmed,
+                ip_confirmed=ip_confirmed,
+                secret=secret,
             )
 
         known = self._roster.find(name)

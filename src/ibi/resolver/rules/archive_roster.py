@@ -10,53 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
-from ibi.identifier.repository_name import RepositoryName
 from ibi.model.registration import RegisteredArchive
-
-Place: TypeAlias = tuple[str, str, int]
-"""Kind of label, host or IP address, and port."""
-_ANY_PORT: Final = 0
-
-
-def homes_for(label: Label) -> tuple[Place, ...]:
-    """Return the places that may be the home of a label; a legacy label has none.
-
-    The origin in a legacy label was recovered from examples, and proves nothing.
-    """
-    if isinstance(label, RepositoryName):
-        return _at_port(label), (label.kind, label.host, _ANY_PORT)
-    return (_at_address(label),) if isinstance(label, Ibip) else ()
-
-
-def places_of(archive: RegisteredArchive) -> frozenset[Place]:
-    """Return the places of an archive: it is the home of the labels that are made there."""
-    service, inclusion = archive.service, archive.inclusion
-    places: set[Place] = set()
-    if isinstance(service, RepositoryName):
-        places.add(_at_port(service))
-    elif isinstance(service, Ibip):
-        places.add(_at_address(service))
-    if inclusion is not None and inclusion.confirmed:
-        # The archive answered there, by a name that only the owner of the domain can point at it.
-        places.add((RepositoryName.kind, host_of(inclusion.address), _ANY_PORT))
-    return frozenset(places)
-
-
-def host_of(address: str) -> str:
-    """Return the host of an address without the port, spelled as in a repository name."""
-    host, colon, port = address.lower().rpartition(":")
-    return (host if colon and port.isdigit() else address.lower()).removesuffix(".")
-
-
-def _at_port(label: RepositoryName) -> Place:
-    return label.kind, label.host, label.port
-
-
-def _at_address(label: Ibip) -> Place:
-    return label.kind, label.ip, _ANY_PORT
-
+from ibi.resolver.rules.home_places import Place, homes_for, places_of
 
 _NO_ARCHIVES: Final[frozenset[str]] = frozenset()
 _Standing: TypeAlias = tuple[str, bool, tuple[str, ...]]
@@ -68,7 +24,7 @@ class Roster:
     def __init__(self) -> None:
         """Begin without archives."""
         self.version = 0
-        """Grows whenever an archive is included, excluded or moves."""
+        """Grows whenever an archive is included, excluded or moves, or a home changes."""
         self._archives: dict[str, RegisteredArchive] = {}
         self._included: dict[str, RegisteredArchive] = {}
         self.by_name: Mapping[str, RegisteredArchive] = MappingProxyType(self._included)
@@ -109,7 +65,7 @@ class Roster:
         return self._ranks
 
     def homes(self, label: Label) -> frozenset[str]:
-        """Return the included archives that are homes of a label."""
+        """Return the archives that are homes of a label, also those that are switched off."""
         places = homes_for(label)
         return _NO_ARCHIVES.union(*(self._homes.get(place, _NO_ARCHIVES) for place in places))
 
@@ -147,9 +103,10 @@ class Roster:
         else:
             self._down.pop(name, None)
         self._tuple = None
-        if standing != _standing(before):
+        old, new = _places(before), _places(after)
+        if standing != _standing(before) or old != new:
             self.version += 1
-            self._move(name, _places(before), _places(after))
+            self._move(name, old, new)
 
     def _move(self, name: str, before: frozenset[Place], after: frozenset[Place]) -> None:
         for place in before - after:
@@ -170,6 +127,7 @@ def _standing(archive: RegisteredArchive | None) -> _Standing | None:
 
 
 def _places(archive: RegisteredArchive | None) -> frozenset[Place]:
-    if archive is None or _standing(archive) is None:
+    """Return the places of an archive; none before it is registered, or if its key was revoked."""
+    if archive is None or not archive.confirmed or not archive.key:
         return frozenset()
     return places_of(archive)

@@ -11,7 +11,14 @@ from ibi.identifier.label import Label
 from ibi.identifier.verbs import Verb
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
-from ibi.resolver.rules.evidence import Evidence, OfferedTarget, by_rank, of_one_item, offers_of
+from ibi.resolver.rules.evidence import (
+    Evidence,
+    OfferedTarget,
+    Standing,
+    by_rank,
+    of_one_item,
+    offers_of,
+)
 from ibi.wire.answer_choice import Lead, Served
 from ibi.wire.question import Question
 
@@ -78,7 +85,7 @@ class Unsure:
 
     silences: tuple[NoReply, ...]
     doubted: tuple[ArchiveReply, ...] = ()
-    """Claims that were not trusted because the owner is silent."""
+    """Claims that were not trusted because an archive that comes before is silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +140,11 @@ def _decide_candidates(
 def _is_conclusive(evidence: Evidence, decision: Decision) -> bool:
     """Return whether the archives held back need not be asked: the Original is where it should be.
 
-    The owner and homes are trusted whatever others claim, and all of them were asked. If they do
-    not have the item, the next item that they lead to is as good. But if one of them has only a
-    copy, the Original has moved. Any other archive is trusted only if its digest listed the item
-    before: any archive can claim whatever it is asked for. If such an archive leads on, it does not
-    say whether it has the Original of the item that leads there.
+    The owner and homes come before all others, and all of them were asked. If they do not have the
+    item, the next item that they lead to is as good. But if one of them has only a copy, the
+    Original has moved. Any other archive is trusted only if its digest listed the item before: any
+    archive can claim whatever it is asked for. If such an archive leads on, it does not say whether
+    it has the Original of the item that leads there.
     """
     if not isinstance(decision, Redirect | Hop):
         return False
@@ -146,7 +153,7 @@ def _is_conclusive(evidence: Evidence, decision: Decision) -> bool:
     if evidence.is_owner(archive) or (evidence.owner is None and archive in evidence.homes):
         return claims or isinstance(decision, Hop)
     if archive in evidence.homes:
-        return claims and not evidence.is_settled
+        return claims and evidence.is_trusted(archive)
     is_known_to_have_none = evidence.owner is None and evidence.is_on_record
     return claims and is_known_to_have_none and archive in evidence.listed
 
@@ -158,46 +165,36 @@ def _original(  # noqa: PLR0911  # as many as there are cases
     if evidence.awaited:
         return Wait()
     claims = by_rank(evidence, [each for each in offers if each.claims])
-    first = claims[0].answer.archive if claims else ""
-    deleted = _deleted_by_owner(evidence)
-    if deleted is not None and first not in evidence.homes and not question.verbs:
+    deleted = _deleted_before(evidence, claims)
+    if deleted is not None and not question.verbs:
         return Gone((deleted,))
     if claims:
-        is_owner = evidence.is_owner(first)
-        if evidence.is_settled and is_owner and not question.verbs:
+        first = claims[0].answer.archive
+        if evidence.standing(first) is Standing.SETTLED and not question.verbs:
             return _taken(claims[0], Why.SETTLED)
         rivals = of_one_item(question, claims)
         if len(rivals) > 1:
             return Alert(tuple(each.answer for each in rivals))
-        is_trusted = evidence.may_others_claim or (
-            first in evidence.homes and not evidence.is_settled
-        )
-        if question.verbs or is_owner or is_trusted:
+        if question.verbs or evidence.is_trusted(first):
             return _taken(claims[0], Why.ONLY_ORIGINAL)
-    heard = evidence.owner is None or evidence.of_owner is not None
     leads = [each for each in offers if isinstance(each.choice, Lead)]
-    leads = [each for each in leads if heard or evidence.is_owner(each.answer.archive)]
+    leads = [each for each in leads if evidence.is_trusted(each.answer.archive)]
     if leads:
         return _most_senior(evidence, leads)
     return _nothing(evidence, claims, is_enough=False)
 
 
-def _any(  # noqa: PLR0911  # as many as there are cases
-    question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
-) -> Decision:
-    """Take the first answer that serves, of the archive that is trusted most."""
+def _any(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]) -> Decision:
+    """Take the first answer that serves, of the archive that comes first in the list."""
     of_owner = [each for each in offers if evidence.is_owner(each.answer.archive)]
-    if of_owner and evidence.is_settled:
-        return _taken(of_owner[0], Why.SETTLED)
-    of_homes = [each for each in offers if each.answer.archive in evidence.homes]
-    if evidence.owner is not None:
-        of_homes = [each for each in of_homes if each.claims]
-    if of_homes and not evidence.is_settled:
+    if of_owner and (evidence.is_settled or not _is_copy(of_owner[0])):
+        return _taken(of_owner[0], Why.SETTLED if evidence.is_settled else Why.OWNER)
+    of_homes = [each for each in offers if _is_of_trusted_home(evidence, each)]
+    if of_homes:
         return _most_senior(evidence, of_homes)
-    if evidence.awaited & evidence.homes and not evidence.is_settled:
-        return Wait()
     if of_owner:
-        return _taken(of_owner[0], Why.OWNER)
+        # The Original has moved, perhaps to the home.
+        return Wait() if evidence.awaited & evidence.homes else _taken(of_owner[0], Why.OWNER)
     trusted = _trusted(question, evidence, offers)
     if evidence.awaited and (evidence.in_grace or not trusted):
         return Wait()
@@ -211,30 +208,47 @@ def _any(  # noqa: PLR0911  # as many as there are cases
     )
 
 
+def _is_of_trusted_home(evidence: Evidence, offer: OfferedTarget) -> bool:
+    """Return whether a home offers it, and no archive that comes before may have the Original.
+
+    If there is an owner, which does not have the item any more, a home is only trusted with a
+    claim: its copy may be older than the Original that has moved.
+    """
+    archive = offer.answer.archive
+    if evidence.standing(archive) is not Standing.HOME or not evidence.is_trusted(archive):
+        return False
+    return offer.claims or evidence.owner is None
+
+
 def _trusted(
     question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
 ) -> list[OfferedTarget]:
-    """Return the offers of archives other than the owner that are trusted.
+    """Return the offers that may be taken: copies of all archives, and the claims of trusted ones.
 
-    While the owner may still answer, only copies are. If the owner is silent, offers of related
-    items are trusted: the owner of this item does not own those.
+    Offers of related items are taken once no archive of the list is awaited: those that hold this
+    item do not hold its editions and translations.
     """
-    is_awaited = evidence.owner is not None and evidence.owner.archive in evidence.awaited
-    if is_awaited:
-        return [each for each in offers if isinstance(each.choice, Served) and not each.claims]
-    if question.verbs or evidence.may_others_claim:
+    if question.verbs and not evidence.holders & evidence.awaited:
         return list(offers)
-    return [each for each in offers if not each.claims]
+    return [each for each in offers if _is_copy(each) or evidence.is_trusted(each.answer.archive)]
 
 
-def _deleted_by_owner(evidence: Evidence) -> ArchiveReply | None:
-    answer = evidence.of_owner
+def _is_copy(offer: OfferedTarget) -> bool:
+    return isinstance(offer.choice, Served) and not offer.claims
+
+
+def _deleted_before(evidence: Evidence, claims: Sequence[OfferedTarget]) -> ArchiveReply | None:
+    """Return the answer by which the owner or a home deleted the item, if it comes first."""
+    before = evidence.obstacles(claims[0].answer.archive if claims else "")
+    if not before or evidence.standing(before[0]) > Standing.HOME:
+        return None
+    answer = next((each for each in evidence.answers if each.archive == before[0]), None)
     return answer if answer is not None and answer.listed and answer.listed.deleted else None
 
 
 def _most_senior(evidence: Evidence, offers: Sequence[OfferedTarget]) -> Redirect | Hop:
     first = by_rank(evidence, offers)[0]
-    if first.answer.archive in evidence.homes:
+    if evidence.standing(first.answer.archive) is Standing.HOME:
         return _taken(first, Why.HOME)
     only = first.claims and sum(each.claims for each in offers) == 1
     return _taken(first, Why.ONLY_ORIGINAL if only else Why.SENIOR)

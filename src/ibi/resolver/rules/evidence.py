@@ -1,12 +1,18 @@
 """The replies to a question so far, and which archive is trusted before others.
 
-One archive has the Original of an item, and every registered archive can claim to be the one. So an
-archive that was known to have it is the item's *owner*; an archive whose service label was made
-where the item's label was made is its *home*; and of two archives the one registered earlier is
-*senior*. An owner that the operator has settled comes before a home that claims the item, and that
-before any other owner. If there is none of these, other archives get a short time to claim the
-item. A claim is not trusted against an owner that is silent or has deleted the item: then a copy is
-served, or the reader is sent nowhere (docs/adr/0018).
+One archive has the Original of an item, and every registered archive can claim to be the one. The
+first of this list that applies is trusted (docs/adr/0018):
+
+1. the owner that the operator has settled;
+2. the recorded owner: the archive that was known to have the Original;
+3. a home of the label: an archive that controls the host and port in the label;
+4. an archive whose digest lists the item;
+5. the senior claimant, after a short time for others to claim the item.
+
+Of several archives in one place of the list, the one registered earlier is *senior* and comes
+first. While an archive of places 1 to 4 is silent, switched off or awaited, no archive that comes
+later is trusted: a copy is served, or the reader is sent nowhere. The same holds if it has deleted
+the item.
 
 Not all archives need to have been asked: candidates are asked first, and the others are held back
 (docs/adr/0028). This does not change which archive is trusted.
@@ -16,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum, auto
 
 from ibi.identifier.label import Label
 from ibi.model.item import State
@@ -23,6 +30,16 @@ from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.ports.store import Owner
 from ibi.wire.answer_choice import Lead, Served, choose
 from ibi.wire.question import Question
+
+
+class Standing(IntEnum):
+    """The place of an archive in the list of this module; the lowest comes first."""
+
+    SETTLED = auto()
+    OWNER = auto()
+    HOME = auto()
+    LISTED = auto()
+    CLAIMANT = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +58,7 @@ class Evidence:
     is_on_record: bool = True
     """Whether the recorded owner, or that there is none, could be read."""
     homes: frozenset[str] = frozenset()
+    """The homes of the label, also those that are switched off."""
     ranks: Mapping[str, int] = field(default_factory=dict)
     """Seniority by archive; the lowest is the most senior."""
     others_held_back: bool = False
@@ -48,7 +66,7 @@ class Evidence:
     asked_first: frozenset[str] | None = None
     """Archives that are asked first; None if all are."""
     listed: frozenset[str] = frozenset()
-    """Archives whose digest has the item."""
+    """Archives whose digest has the item, also those that are switched off."""
 
     def with_answer(self, answer: ArchiveReply) -> Evidence:
         """Return the evidence with another answer of an archive, in the place of the one before."""
@@ -64,51 +82,82 @@ class Evidence:
         """Whether the operator has settled which archive is the owner."""
         return self.owner is not None and self.owner.settled
 
-    def rank(self, archive: str) -> tuple[bool, bool, bool, int]:
-        """Return the sort key of archives, in the order that the module describes."""
-        is_owner = self.is_owner(archive)
-        last = len(self.ranks)
-        return (
-            not (is_owner and self.is_settled),
-            archive not in self.homes,
-            not is_owner,
-            self.ranks.get(archive, last),
-        )
+    def standing(self, archive: str) -> Standing:
+        """Return the place of an archive in the list of this module."""
+        if self.is_owner(archive):
+            return Standing.SETTLED if self.is_settled else Standing.OWNER
+        if archive in self.homes:
+            return Standing.HOME
+        return Standing.LISTED if archive in self.listed else Standing.CLAIMANT
+
+    def rank(self, archive: str) -> tuple[Standing, int]:
+        """Return the sort key of archives, in the order of the list."""
+        return self.standing(archive), self.seniority(archive)
+
+    def seniority(self, archive: str) -> int:
+        """Return the seniority of an archive; the lowest is the most senior."""
+        return self.ranks.get(archive, len(self.ranks))
+
+    @property
+    def holders(self) -> frozenset[str]:
+        """The archives that are in the list whether they claim the item or not."""
+        return self._owners | self.homes | self.listed
+
+    @property
+    def _owners(self) -> frozenset[str]:
+        return frozenset() if self.owner is None else frozenset({self.owner.archive})
+
+    def obstacles(self, archive: str) -> tuple[str, ...]:
+        """Return why an archive is not trusted: those before it that may still have the Original.
+
+        They have not answered, or their answer does not free the item.
+        """
+        rank = self.rank(archive)
+        before = [each for each in self.holders if self.rank(each) < rank]
+        if not before:
+            return ()
+        answers = {each.archive: each for each in self.answers}
+        kept = [each for each in before if not self._frees(each, answers.get(each))]
+        return tuple(sorted(kept, key=self.rank))
+
+    def _frees(self, archive: str, answer: ArchiveReply | None) -> bool:
+        """Return whether an archive has answered that another one may have the Original.
+
+        An archive that deleted the item, or whose answer was rejected, still counts as its holder;
+        and the one that the operator has settled, whatever it answers.
+        """
+        if answer is None or answer.fault or self.standing(archive) is Standing.SETTLED:
+            return False
+        return answer.listed is None or not answer.listed.deleted
+
+    def is_trusted(self, archive: str) -> bool:
+        """Return whether no archive that comes before this one may have the Original."""
+        return not self.obstacles(archive)
 
     @property
     def may_conclude(self) -> bool:
         """Whether a reply is awaited that can be enough while others are held back."""
-        if self.owner is not None and self.owner.archive in self.awaited:
-            return True
-        if self.homes & self.awaited and not self.is_settled:
-            return True
-        return self.owner is None and self.is_on_record and bool(self.listed & self.awaited)
+        awaited = self.holders & self.awaited
+        if self.owner is not None or not self.is_on_record:
+            awaited -= self.listed - self.homes - self._owners
+        return any(self.is_trusted(each) for each in awaited)
 
     def may_be_overruled(self, archive: str) -> bool:
-        """Return whether an archive that has not replied yet could come before an archive."""
-        if self.is_owner(archive) or archive in self.homes:
-            return False
+        """Return whether an archive that has not replied yet could come before an archive.
+
+        The digest of a senior archive may list the item soon, and no event announces that.
+        """
+        if self.standing(archive) <= Standing.HOME:
+            return any(self.rank(each) < self.rank(archive) for each in self.awaited)
         return self.others_held_back or any(
-            self.rank(each) < self.rank(archive) for each in self.awaited
+            self.rank(each) < self.rank(archive) or self.seniority(each) < self.seniority(archive)
+            for each in self.awaited
         )
 
     @property
     def of_owner(self) -> ArchiveReply | None:
         """The answer of the owner."""
         return next((each for each in self.answers if self.is_owner(each.archive)), None)
-
-    @property
-    def may_others_claim(self) -> bool:
-        """Whether the owner no longer has the item, or none is recorded.
-
-        An owner that deleted the item, or whose answer was rejected, still counts as the owner.
-        """
-        if self.owner is None:
-            return True
-        answer = self.of_owner
-        if answer is None or self.is_settled or answer.fault:
-            return False
-        return answer.listed is None or not answer.listed.deleted
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,8 +103,9 @@ class Beginning:
     """What is known of an item before any archive is asked."""
 
     owner: Owner | None = None
-    owner_off: NoReply | None = None
-    """Why the owner will not answer, if it is switched off."""
+    switched_off: tuple[NoReply, ...] = ()
+    """Why the owner, homes and archives whose digest has the item will not answer, if they are
+    switched off."""
     is_on_record: bool = True
     """Whether the recorded owner could be read."""
     candidates: Candidates | None = None
@@ -136,7 +137,8 @@ class SearchProgress:
         self._answers: list[ArchiveReply] = []
         self._silences: list[NoReply] = []
         self._held = False
-        self._likely: Candidates | None = None
+        self._asked_first: frozenset[str] | None = None
+        self._listed: frozenset[str] = frozenset()
         self._now = 0.0
 
     @property
@@ -156,8 +158,8 @@ class SearchProgress:
             homes=self._homes,
             ranks=self._ranks,
             others_held_back=self._held,
-            asked_first=self._likely.first if self._likely is not None else None,
-            listed=self._likely.listed if self._likely is not None else frozenset(),
+            asked_first=self._asked_first,
+            listed=self._listed,
         )
 
     def add_question(self, question: Question, *, ask_all: bool = False) -> None:
@@ -170,19 +172,19 @@ class SearchProgress:
         """Return the archives to ask first, of all that are included; decisive ones lead."""
         self.is_started = True
         self._beginning = known
-        if known.owner_off is not None:
-            self._silences.append(known.owner_off)
+        self._silences += known.switched_off
         if known.owner is not None:
             self.trusted |= {known.owner.archive}
-        listed = frozenset() if known.candidates is None else known.candidates.listed
-        self.decisive = self.trusted | listed
         likely = known.candidates
+        if likely is not None:
+            self._listed = likely.listed
+        self.decisive = self.trusted | self._listed
         rest = included if likely is None else sorted(likely.first - self.decisive)
         order = dict.fromkeys((*sorted(self.decisive), *rest))
         first = tuple(name for name in order if name in included)
         if likely is not None and len(first) < len(included):
             self._held = True
-            self._likely = likely
+            self._asked_first = likely.first
         self._first = frozenset(first)
         self._await(first, now)
         return first

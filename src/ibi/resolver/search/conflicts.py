@@ -67,7 +67,7 @@ class Conflicts:
         self._sightings: OrderedDict[str, _Sighting] = OrderedDict()
 
     def is_news(
-        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
+        self, label: str, contending: tuple[ArchiveReply, ...], incumbents: tuple[str, ...] = ()
     ) -> bool:
         """Return whether the claimants differ from those of the last time.
 
@@ -78,17 +78,18 @@ class Conflicts:
         if seen is None:
             return True
         is_same = contending[0].archive == seen.first
-        return not (is_same and _contenders(contending, owner) <= seen.claimants)
+        return not (is_same and _contenders(contending, incumbents) <= seen.claimants)
 
     async def record(
-        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
+        self, label: str, contending: tuple[ArchiveReply, ...], incumbents: tuple[str, ...] = ()
     ) -> None:
         """Record that archives claim the same item, the most trusted one's answer first.
 
-        A recorded owner that is not among them is a claimant too, the first: it did not claim the
-        item in this search. If the store fails, the record is lost, which affects no reader.
+        The incumbents come before them: archives that are trusted with the item rather than any
+        claimant, and did not claim it in this search. If the store fails, the record is lost, which
+        affects no reader.
         """
-        claimants, first = _contenders(contending, owner), contending[0].archive
+        claimants, first = _contenders(contending, incumbents), contending[0].archive
         now = self._clock.uptime()
         seen = self._sightings.get(label)
         if seen is not None:
@@ -102,7 +103,7 @@ class Conflicts:
         self._sightings.move_to_end(label)
         if len(self._sightings) > MAX_SIGHTINGS:
             self._sightings.popitem(last=False)
-        await self._write(label, self._claims(label, contending, owner), count)
+        await self._write(label, self._claims(label, contending, incumbents), count)
 
     async def close(self) -> None:
         """Write how often conflicts were seen since they were written."""
@@ -174,16 +175,12 @@ class Conflicts:
         self._conflicts.change_conflict(label, seen)
 
     def _claims(
-        self, label: str, contending: tuple[ArchiveReply, ...], owner: Owner | None
+        self, label: str, contending: tuple[ArchiveReply, ...], incumbents: tuple[str, ...]
     ) -> tuple[Claim, ...]:
         now = self._clock.wall()
-        claims = {
-            answer.archive: self._claim(answer.archive, label, answer.listed, now)
-            for answer in contending
-        }
-        if owner is not None and owner.archive not in claims:
-            claims = {owner.archive: self._claim(owner.archive, label, None, now)} | claims
-        return tuple(claims.values())
+        unclaimed = (self._claim(archive, label, None, now) for archive in incumbents)
+        claims = (self._claim(answer.archive, label, answer.listed, now) for answer in contending)
+        return (*unclaimed, *claims)
 
     def _claim(self, archive: str, label: str, listed: UrlList | None, now: int) -> Claim:
         registered = self._registry.find(archive)
@@ -200,9 +197,10 @@ class Conflicts:
         )
 
 
-def _contenders(contending: tuple[ArchiveReply, ...], owner: Owner | None) -> frozenset[str]:
-    names = frozenset(answer.archive for answer in contending)
-    return names if owner is None else names | {owner.archive}
+def _contenders(
+    contending: tuple[ArchiveReply, ...], incumbents: tuple[str, ...]
+) -> frozenset[str]:
+    return frozenset(answer.archive for answer in contending).union(incumbents)
 
 
 def labels_of(conflict: Conflict, owner: str) -> set[str]:

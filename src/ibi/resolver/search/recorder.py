@@ -12,7 +12,7 @@ from ibi.errors import IbiError
 from ibi.model.clock import Clock
 from ibi.resolver.ports.store import Owner, RegistryEvent
 from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.ownership import owner_after, rivals
+from ibi.resolver.rules.ownership import contention, owner_after
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
@@ -49,15 +49,14 @@ class SearchRecorder:
             if evidence.owner is not None:
                 self._forget(label)
                 self._begin(self._record_change(label, evidence.owner, owner))
-        contention = rivals(question, evidence)
-        if contention is not None:
-            contended, answers = contention[0].canonical, contention[1]
-            incumbent = evidence.owner if contended == label else None
+        found = contention(question, evidence)
+        if found is not None:
+            contended = found.label.canonical
             # Otherwise the cached redirects were chosen among the same claims.
-            if self._conflicts.is_news(contended, answers, incumbent):
+            if self._conflicts.is_news(contended, found.answers, found.incumbents):
                 self._forget(label)
                 self._forget(contended)
-            self._begin(self._conflicts.record(contended, answers, incumbent))
+            self._begin(self._conflicts.record(contended, found.answers, found.incumbents))
 
     async def _record_change(self, label: str, before: Owner, after: Owner) -> None:
         """Add to the history that the owner changed, after the new owner is stored."""

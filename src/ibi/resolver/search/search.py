@@ -160,20 +160,28 @@ class Search:
         return refusal
 
     async def _beginning(self) -> Beginning:
-        owner, owner_off, is_on_record = await self._owner()
+        owner, is_on_record = await self._owner()
         candidates = await self._candidates(owner)
-        return Beginning(owner, owner_off, is_on_record, candidates)
+        names = set(self._homes if candidates is None else self._homes | candidates.listed)
+        if owner is not None:
+            names.add(owner.archive)
+        return Beginning(owner, self._switched_off(names), is_on_record, candidates)
 
-    async def _owner(self) -> tuple[Owner | None, NoReply | None, bool]:
-        """Return the recorded owner; one that is registered and excluded counts as silent."""
+    async def _owner(self) -> tuple[Owner | None, bool]:
+        """Return the recorded owner, unless the operator has removed or revoked it."""
         owner, is_read = await self._parts.owners.owner(self.question.label.canonical)
-        if owner is None or owner.archive in self._registry.by_name:
-            return owner, None, is_read
-        archive = self._registry.find(owner.archive)
-        if archive is None or not archive.key:  # the operator has removed or revoked it
-            return None, None, True
-        since = Instant(archive.since // SECOND).iso8601
-        return owner, NoReply(archive.id, f"it is switched off since {since}", asked=False), True
+        if owner is None or self._is_registered(owner.archive):
+            return owner, is_read
+        return None, True
+
+    def _is_registered(self, name: str) -> bool:
+        archive = self._registry.find(name)
+        return name in self._registry.by_name or (archive is not None and bool(archive.key))
+
+    def _switched_off(self, names: Iterable[str]) -> tuple[NoReply, ...]:
+        """Return why some archives will not answer: they are registered, and excluded."""
+        archives = map(self._registry.find, sorted(set(names) - self._registry.by_name.keys()))
+        return tuple(_switched_off(archive) for archive in archives if archive is not None)
 
     async def _candidates(self, owner: Owner | None) -> Candidates | None:
         """Return the archives that probably have the item; None if no digest can be read."""
@@ -183,6 +191,7 @@ class Search:
         holders = await locations.holders(self.question.label)
         if holders is None:
             return None
+        holders = frozenset(filter(self._is_registered, holders))
         unpublished = undigested.names(self._loop.time())
         return candidates_for(self._homes, owner.archive if owner else None, unpublished, holders)
 
@@ -283,3 +292,8 @@ class Search:
         change, self._change = self._change, self._loop.create_future()
         if not change.done():
             change.set_result(None)
+
+
+def _switched_off(archive: RegisteredArchive) -> NoReply:
+    since = Instant(archive.since // SECOND).iso8601
+    return NoReply(archive.id, f"it is switched off since {since}", asked=False)

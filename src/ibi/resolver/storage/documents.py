@@ -12,7 +12,7 @@ import msgspec
 from ibi.errors import LabelError, StorageError
 from ibi.identifier.label import parse
 from ibi.model.conflict import Conflict
-from ibi.model.registration import Inclusion, Origin, Outage, RegisteredArchive
+from ibi.model.registration import Inclusion, Origin, Outage, ProvedPlace, RegisteredArchive
 
 
 class _Archive(msgspec.Struct, omit_defaults=True):
@@ -31,6 +31,8 @@ class _Archive(msgspec.Struct, omit_defaults=True):
     excluded: int = 0
     outage: Outage | None = None
     link_secret: str = ""
+    proofs: tuple[ProvedPlace, ...] = ()
+    confirmed_at: tuple[ProvedPlace, ...] = ()
 
 
 _ENCODE: Final = msgspec.json.Encoder().encode

@@ -103,8 +103,8 @@ SENTENCES: Final[dict[str, str]] = {
     Why.ONLY_ORIGINAL: "it alone says that it has the Original",
     Why.SENIOR: "of those that could serve it was registered first",
     Why.COPY: "it was the first to offer a copy, and no Original was offered",
-    DOUBTED: "An archive says that it has the Original, but the one that is known to have it does "
-    "not answer.",
+    DOUBTED: "An archive says that it has the Original, but another one that is trusted rather "
+    "than it does not answer.",
     "redirect": "The reader is sent to the address that the chosen archive gave.",
     "hop": "The search goes on from another item.",
     "conflict": "More than one archive says that it has the Original. An investigation is needed, "

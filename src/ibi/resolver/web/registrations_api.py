@@ -51,8 +51,15 @@ class OpenRegistration:
     async def complete(self, token: str) -> tuple[RegisteredArchive, RegistrationKey]:
         """Check the proof, and register the archive."""
         met = await self._proof.complete(token)
+        challenge = met.challenge
         return await self._registry.register(
-            parse(met.service), None, met.administrator, (), "domain", f"host {met.host}"
+            parse(challenge.service),
+            None,
+            challenge.administrator,
+            (),
+            "domain",
+            f"host {challenge.host}",
+            proofs=(met.place,),
         )
 
 

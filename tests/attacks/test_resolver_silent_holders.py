@@ -1,0 +1,165 @@
+"""Threats, row 24: a stranger claims items while the archive that holds them is silent.
+
+The holder is the home of the labels, or its digest lists them. It hangs up, hangs, or is switched
+off; its items were never asked for before, or were. The stranger was registered first, and claims
+whatever it is asked for. Readers get a copy if there is one, and are else sent nowhere; each label
+is one case of conflict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from ibi.wire.digest import DigestPage, encode, fingerprint
+from tests.support.doubles.archive import ArchiveDouble
+from tests.support.servers.attacked import FULL
+from tests.support.servers.attacked_resolver import (
+    at_once,
+    attacked,
+    conflicts,
+    label,
+    made_at,
+    service_of,
+)
+from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
+
+ITEMS: Final = 170 if FULL else 6
+"""Items in each of the situations, half of which were asked for before."""
+READERS: Final = 8
+ARCHIVE_SECONDS: Final = 2.0
+"""Seconds after which an archive that hangs counts as silent, as it is shipped."""
+EPOCH: Final = "00112233445566778899aabbccddeeff"
+WITHOUT_HOLDERS: Final = """
+from ibi.resolver.rules.evidence import Evidence
+
+Evidence.holders = property(lambda self: self._owners)
+"""
+
+
+class Stranger(ArchiveDouble):
+    """Has everything, and all of it is the Original."""
+
+    def said(self, query: dict[str, str]) -> str:
+        """Claim."""
+        name = query.get("parsedibiurl.ibi", "")
+        if name and name not in self.items:
+            self.hold(name, timestamp="1996-01-01T00:00:00Z")
+        return super().said(query)
+
+
+class Scene:
+    """A stranger, a holder, and an archive with a copy of every third item."""
+
+    def __init__(self, resolver: ResolverServer, stack: ExitStack, kind: str) -> None:
+        """Let the holder hold items as their home, or by its digest."""
+        self.resolver = resolver
+        self.stranger = stack.enter_context(Stranger(service_of(9)))
+        self.holder = stack.enter_context(ArchiveDouble(service_of(1)))
+        self.copier = stack.enter_context(ArchiveDouble(service_of(2)))
+        at_home = "198.51.0.2"
+        self.names = [
+            made_at(at_home, number + 1) if kind == "home" else label(number)
+            for number in range(ITEMS)
+        ]
+        for number, name in enumerate(self.names):
+            self.holder.hold(name)
+            if number % 3 == 0:
+                self.copier.hold(name, state="Copy")
+        if kind == "digest":
+            self.holder.platform = "ibi-1"
+            self.holder.digest = self._page
+        self.key = resolver.include(self.holder)
+        resolver.include(self.copier)
+        if kind == "digest":
+            wait_until(lambda: "digest" in resolver.archives()[self.holder.service])
+
+    def _page(self, query: dict[str, str]) -> bytes:
+        if query.get("after"):
+            return encode(DigestPage(EPOCH, 1, 1, more=False))
+        held = tuple(sorted(map(fingerprint, self.names)))
+        return encode(DigestPage(EPOCH, 0, 1, more=False, held=held))
+
+    def let_the_stranger_in(self) -> None:
+        """Register and include it, after half of the items were asked for."""
+        for name in self.names[::2]:
+            assert self.resolver.get(f"/{name}").headers["location"] == self._place(
+                name, "Original"
+            )
+        self.resolver.include(self.stranger)
+
+    def _place(self, name: str, state: str) -> str:
+        return (self.holder if state == "Original" else self.copier).items[name]["url"]
+
+    def sent(self) -> Counter[str]:
+        """Let readers ask for all items; return where they were sent."""
+        return Counter(at_once(READERS, self._read, self.names))
+
+    def _read(self, name: str) -> str:
+        answer = self.resolver.get(f"/{name}")
+        location = answer.headers.get("location", "")
+        if not location:
+            assert answer.status == 503, answer.body
+            assert self.holder.service in answer.json()["archives"]
+            return "nowhere"
+        if location == self.stranger.items.get(name, {}).get("url"):
+            return "stranger"
+        state = "Copy" if name in self.copier.items else "Original"
+        return (
+            "copy"
+            if location == self._place(name, state) != self._place(name, "Original")
+            else ("holder")
+        )
+
+
+@contextmanager
+def scene(folder: Path, kind: str, without: str = "") -> Iterator[Scene]:
+    with ExitStack() as stack:
+        settings = {"hot_seconds": 0.0, "archive_seconds": ARCHIVE_SECONDS}
+        resolver = stack.enter_context(attacked(folder, without, **settings))
+        yield Scene(resolver, stack, kind)
+
+
+EXPECTED: Final = Counter(copy=(ITEMS + 2) // 3, nowhere=ITEMS - (ITEMS + 2) // 3)
+
+
+@pytest.mark.parametrize("kind", ["home", "digest"])
+@pytest.mark.parametrize("silence", ["hang up", "hang", "switched off"])
+def test_no_reader_gets_to_the_stranger(tmp_path: Path, kind: str, silence: str) -> None:
+    with scene(tmp_path, kind) as all_of_it:
+        all_of_it.let_the_stranger_in()
+        holder, resolver = all_of_it.holder, all_of_it.resolver
+        if silence == "switched off":
+            resolver.announce(holder, all_of_it.key, "exclusionRequest")
+        else:
+            holder.behaviour = silence
+        assert all_of_it.sent() == EXPECTED
+        wait_until(lambda: len(conflicts(resolver)) >= ITEMS)
+        on_record = conflicts(resolver)
+        assert Counter(each["label"] for each in on_record) == Counter(all_of_it.names)
+        contenders = [holder.service, all_of_it.stranger.service]
+        for each in on_record:
+            assert [claim["archive"] for claim in each["claims"]] == contenders
+        # It is back: a new process of the resolver, or the old one, sends readers to it.
+        holder.behaviour = "archive"
+        if silence == "hang":
+            resolver.restart()
+        if silence == "switched off":
+            resolver.announce(holder, all_of_it.key)
+        wait_until(lambda: resolver.archives()[holder.service]["state"] == "included")
+        assert all_of_it.sent() == Counter(holder=ITEMS)
+
+
+@pytest.mark.parametrize("kind", ["home", "digest"])
+def test_the_stranger_bites(tmp_path: Path, kind: str) -> None:
+    """The twin: who waits for the owner alone sends readers of all other items to the stranger."""
+    with scene(tmp_path, kind, WITHOUT_HOLDERS) as all_of_it:
+        all_of_it.let_the_stranger_in()
+        all_of_it.holder.behaviour = "hang up"
+        assert all_of_it.sent()["stranger"] >= ITEMS // 2
