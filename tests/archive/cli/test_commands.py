@@ -497,7 +497,7 @@ def test_revise_replaces_adds_and_removes(archive: ArchiveServer, tmp_path: Path
 def test_items_are_listed_shown_and_described(archive: ArchiveServer, tmp_path: Path) -> None:
     item = archive.deposit({"a.txt": b"a", "b.txt": b"b"}, target="a.txt")
     label = item["rep"]
-    assert f"{label}\t{item['ibip']}\tOriginal" in said(on(archive, "list")).splitlines()
+    assert f"{label}\t{item['ibip']}\tOriginal\t" in said(on(archive, "list"))
     services = said(on(archive, "list", "--kind", "service")).splitlines()
     assert [line.split("\t")[0] for line in services] == [archive.service]
     assert as_json(on(archive, "show", item["ibip"], "--json"))["rep"] == label

@@ -108,6 +108,21 @@ def test_items_come_page_by_page_in_the_order_in_which_they_came(catalogue: Cata
     assert catalogue.items.page(0, 9, "service") == []
     assert catalogue.items.page(2**62, 9) == []
     assert catalogue.items.count() == 4
+    newest = catalogue.items.page(0, 2, newest_first=True)
+    assert [held.item.forms for held in newest] == [forms(7), forms(1)]
+    older = catalogue.items.page(newest[-1].id, 9, "data", newest_first=True)
+    assert [held.item.forms for held in older] == [forms(3), forms(5)]
+    assert catalogue.items.page(1, 9, newest_first=True) == []
+
+
+def test_items_are_found_by_many_names_at_once(catalogue: Catalogue) -> None:
+    for number in (1, 2, 3):
+        put(catalogue, item(number))
+    names = [label.canonical for number in (3, 1, 9) for label in forms(number)]
+    found = catalogue.items.find_all(names)
+    assert found.keys() == {label.canonical for number in (1, 3) for label in forms(number)}
+    assert all(catalogue.items.find(name) == held for name, held in found.items())
+    assert catalogue.items.find_all([]) == {}
 
 
 def test_deleted_items_are_not_counted(catalogue: Catalogue) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import click
@@ -25,6 +25,7 @@ from ibi.metadata.dublin_core import elements
 from ibi.metadata.json_record import record_from
 
 _WIDTH = 18
+_PAGE = 1000
 
 
 def written(item: Mapping[str, Any]) -> str:
@@ -75,21 +76,68 @@ def _item(ibi: str) -> str:
     return f"items/{quote(ibi, safe='')}"
 
 
-@click.command("list")
+_LIST_EXAMPLES: Final = """\b
+Examples:
+  ibi archive list
+  ibi archive list relatorio chuva --state Original --from 2026-11-01
+  ibi archive list --reverse --limit 20
+"""
+
+
+@click.command("list", epilog=_LIST_EXAMPLES)
+@click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option("--kind", default="data", show_default=True, help="data, metadata or service.")
+@click.option("--state", default="", help="Only Original, Copy or Deleted.")
+@click.option("--from", "first", default="", metavar="DAY", help="Created then or later.")
+@click.option("--to", "last_day", default="", metavar="DAY", help="Created then or earlier.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="A page of N items.")
+@click.option("--after", default="0", metavar="NUMBER", help="The next page, as the last one says.")
+@click.option("--reverse", is_flag=True, help="The newest first.")
 @archive_options
 @json_option
-def list_items(archive: RemoteArchive, *, kind: str, as_json: bool) -> None:
-    """List all items, the oldest first.
+def list_items(  # noqa: PLR0913  # what is wanted, by name
+    archive: RemoteArchive,
+    words: tuple[str, ...],
+    *,
+    kind: str,
+    state: str,
+    first: str,
+    last_day: str,
+    limit: int | None,
+    after: str,
+    reverse: bool,
+    as_json: bool,
+) -> None:
+    """List items, the oldest first: both labels, state, day of creation (UTC) and title.
 
-    Example: ibi archive list
+    With WORDs, only items whose labels, titles, creators or other metadata have all of them, in
+    capitals or not, with accents or without.
     """
-    after = "0"
-    while after:
-        page = archive.ask("GET", "items", query={"after": after, "kind": kind, "limit": "1000"})
+    choice = {
+        "kind": kind,
+        "words": " ".join(words),
+        "state": state.capitalize(),
+        "from": first,
+        "to": last_day,
+        "order": "newest" if reverse else "",
+    }
+    query = {name: value for name, value in choice.items() if value}
+    left = limit
+    while after and left != 0:
+        size = _PAGE if left is None else min(_PAGE, left)
+        page = archive.ask("GET", "items", query={**query, "after": after, "limit": str(size)})
         for item in page["items"]:
-            show(item, f"{item['rep']}\t{item['ibip']}\t{item['state']}", as_json=as_json)
+            show(item, _listed(item), as_json=as_json)
         after = page["after"]
+        left = None if left is None else left - len(page["items"])
+    if after:
+        click.echo(f"There may be more: continue with --after {after}.", err=True)
+
+
+def _listed(item: Mapping[str, Any]) -> str:
+    day = item["created"].partition("T")[0]
+    title = printable(item.get("title", ""))
+    return "\t".join((item["rep"], item["ibip"], item["state"], day, title)).rstrip()
 
 
 @click.command("show")

@@ -148,8 +148,17 @@ class Items(Protocol):
         """Return the item that has this name, in its canonical spelling."""
         ...
 
-    def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
-        """Return items numbered greater than `after`, in the order of their numbers."""
+    def find_all(self, names: Sequence[str]) -> dict[str, StoredItem]:
+        """Return the items that have these names, by name; at most 1000 names are asked for."""
+        ...
+
+    def page(
+        self, after: int, limit: int, kind: str = "", *, newest_first: bool = False
+    ) -> list[StoredItem]:
+        """Return items numbered greater than `after`, in the order of their numbers.
+
+        With `newest_first`, return items numbered less than `after`; from the end if it is 0.
+        """
         ...
 
     def count(self) -> int:

@@ -18,6 +18,7 @@ from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item
 
 _HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
+_LAST = 2**63 - 1
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
 
 
@@ -34,14 +35,33 @@ class SqlItems:
         rows = self._read(f"{_HELD} JOIN archive_name n ON n.item = i.id WHERE n.name = $1", name)
         return _held(rows[0]) if rows else None
 
-    def page(self, after: int, limit: int, kind: str = "") -> list[StoredItem]:
-        """Return items numbered greater than `after`, in the order of their numbers."""
+    def find_all(self, names: Sequence[str]) -> dict[str, StoredItem]:
+        """Return the items that have these names, by name."""
+        if not names:
+            return {}
+        places = ", ".join(f"${number}" for number in range(1, len(names) + 1))
+        select = (
+            "SELECT n.name, i.id, i.version, i.document FROM archive_item i "  # noqa: S608  # numbers
+            f"JOIN archive_name n ON n.item = i.id WHERE n.name IN ({places})"
+        )
+        return {str(row[0]): _held(row[1:]) for row in self._read(select, *names)}
+
+    def page(
+        self, after: int, limit: int, kind: str = "", *, newest_first: bool = False
+    ) -> list[StoredItem]:
+        """Return items numbered greater than `after`, in the order of their numbers.
+
+        With `newest_first`, return items numbered less than `after`; from the end if it is 0.
+        """
+        side, order = ("<", "DESC") if newest_first else (">", "ASC")
+        first = after or _LAST if newest_first else after
         # Two statements, because a database plans a statement without looking at its values.
         if kind:
-            only = f"{_HELD} WHERE i.id > $1 AND i.kind = $2 ORDER BY i.id LIMIT $3"
-            rows = self._read(only, after, kind, limit)
+            only = f"{_HELD} WHERE i.id {side} $1 AND i.kind = $2 ORDER BY i.id {order} LIMIT $3"
+            rows = self._read(only, first, kind, limit)
         else:
-            rows = self._read(f"{_HELD} WHERE i.id > $1 ORDER BY i.id LIMIT $2", after, limit)
+            every = f"{_HELD} WHERE i.id {side} $1 ORDER BY i.id {order} LIMIT $2"
+            rows = self._read(every, first, limit)
         return [_held(row) for row in rows]
 
     def count(self) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Final
 
 from starlette.requests import Request
 
 from ibi.errors import ArchiveRequestError, shown
+from ibi.model.clock import SECOND
 
+_NANOSECONDS_OF_A_DAY: Final = 86_400 * SECOND
+_LATEST: Final = 2**62
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -21,6 +24,21 @@ def days_of(request: Request) -> tuple[date, date]:
         date.min if first is None else _day(first),
         date.max if last is None else _day(last),
     )
+
+
+def span_of(request: Request) -> tuple[int, int]:
+    """Return the begin of the first day and the end of the last one, 0 where a day is not given.
+
+    Both are nanoseconds of POSIX time, within the range of a database.
+    """
+    first, last = days_of(request)
+    since = 0 if first == date.min else _midnight(first)
+    return since, 0 if last == date.max else _midnight(last) + _NANOSECONDS_OF_A_DAY
+
+
+def _midnight(day: date) -> int:
+    seconds = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+    return min(max(1, seconds * SECOND), _LATEST)
 
 
 def _day(text: str) -> date:

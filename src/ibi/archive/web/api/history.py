@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, date, datetime
 from typing import Any, Final
 
 import msgspec
@@ -12,19 +11,17 @@ from starlette.responses import Response
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry
-from ibi.archive.web.api.date_query import days_of
+from ibi.archive.web.api.date_query import span_of
 from ibi.archive.web.api.responses import moment
 from ibi.errors import ArchiveRequestError, UnknownError, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
-from ibi.model.clock import SECOND
 
 _MAX_PAGE: Final = 1000
 """Lines of one page at most."""
 _LAST: Final = 2**62
-_DAY: Final = 86_400 * SECOND
 ORDERS: Final = ("oldest", "newest")
 
 
@@ -79,14 +76,14 @@ class HistoryApi:
         return json_answer(ActsAnswer(await asyncio.to_thread(self._history.acts, choice)))
 
     def _choice(self, request: Request) -> HistoryChoice:
-        first, last = days_of(request)
+        since, before = span_of(request)
         item = request.query_params.get("item", "")
         return HistoryChoice(
             label=self._label(item) if item else "",
             act=request.query_params.get("act", ""),
             who=request.query_params.get("who", ""),
-            since=0 if first == date.min else _midnight(first),
-            before=0 if last == date.max else _midnight(last) + _DAY,
+            since=since,
+            before=before,
         )
 
     def _label(self, text: str) -> str:
@@ -101,12 +98,6 @@ class HistoryApi:
         if not self._history.entries(0, 1, HistoryChoice(label=label)):
             raise UnknownError("item", text)
         return label
-
-
-def _midnight(day: date) -> int:
-    """Return the begin of a day in nanoseconds of POSIX time, within the range of a database."""
-    seconds = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-    return min(max(1, seconds * SECOND), _LAST)
 
 
 def _order(text: str) -> str:

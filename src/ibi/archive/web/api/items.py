@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final
 
@@ -13,10 +14,14 @@ from starlette.responses import Response
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.holder_check import HolderCheck
+from ibi.archive.item_list import ItemPage, list_items
 from ibi.archive.rules.amendment import Amendment, new_names
+from ibi.archive.rules.item_choice import ItemChoice, words_of
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
+from ibi.archive.web.api.date_query import span_of
+from ibi.archive.web.api.history import ORDERS
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import ArchiveRequestError, UnknownError, shown
@@ -28,11 +33,15 @@ from ibi.identifier.language import Language
 from ibi.metadata import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.json_record import record_as_dict
+from ibi.model.item import State
 from ibi.model.metadata_record import MetadataRecord
 
 _MAX_PAGE: Final = 1000
 """Items or files of one page at most."""
 _XML: Final = ("application/xml", "text/xml")
+
+
+KINDS: Final = ("data", "metadata", "service")
 
 
 class ItemsApi:
@@ -45,19 +54,28 @@ class ItemsApi:
         self._holders = holders
 
     async def list(self, request: AuthorizedRequest) -> Response:
-        """List items in the order of their numbers."""
-        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
-        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
-        kind = request.query_params.get("kind", "")
-        if kind not in {"", "data", "metadata", "service"}:
-            msg = f"{shown(kind)} is not a kind of item: expected data, metadata or service."
-            raise ArchiveRequestError(msg)
-        held = await asyncio.to_thread(self._archive.catalogue.items.page, after, limit, kind)
-        items = await asyncio.to_thread(
-            lambda: [self._answer(ItemWithMetadata(each, None)) for each in held]
+        """List items in the order of their numbers, or in the reverse order.
+
+        A request looks at some thousands of items, so that none keeps the archive busy: a page may
+        have fewer items than its limit, or none, and yet a next page.
+        """
+        page = ItemPage(
+            limit=number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE),
+            kind=_one_of("kind", request.query_params.get("kind", ""), ("", *KINDS)),
+            choice=_choice(request),
+            newest_first=_one_of("order", request.query_params.get("order", ORDERS[0]), ORDERS)
+            == "newest",
         )
-        more = str(held[-1].id) if len(held) == limit else ""
+        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
+        found, more = await asyncio.to_thread(list_items, self._archive, page, after)
+        items = await asyncio.to_thread(lambda: [self._listed(each) for each in found])
         return json_answer(messages.ItemsAnswer(items, more))
+
+    def _listed(self, look: ItemWithMetadata) -> messages.ItemAnswer:
+        """Return an item with the title of its description only, which may be long."""
+        answer = self._answer(ItemWithMetadata(look.held, None))
+        title = look.record.title.value if look.record else ""
+        return msgspec.structs.replace(answer, title=title)
 
     def _answer(self, look: ItemWithMetadata) -> messages.ItemAnswer:
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
@@ -156,3 +174,21 @@ def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord:
 def _label(request: Request, ending: str = "") -> Label:
     """Return the label in the path of a request, which may have slashes, before an ending."""
     return parse(path_after(request, b"/api/v1/items/").removesuffix(ending))
+
+
+def _choice(request: Request) -> ItemChoice:
+    state = _one_of("state", request.query_params.get("state", ""), ("", *State))
+    since, before = span_of(request)
+    return ItemChoice(
+        words=words_of(request.query_params.get("words", "")),
+        state=State(state) if state else None,
+        since=since,
+        before=before,
+    )
+
+
+def _one_of(name: str, text: str, allowed: Sequence[str]) -> str:
+    if text not in allowed:
+        known = " or ".join(each for each in allowed if each)
+        raise ArchiveRequestError(f"{shown(text)} is not a value of {name}: expected {known}.")
+    return text

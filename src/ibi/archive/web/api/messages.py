@@ -69,6 +69,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     next_edition: Labels | None = None
     translations: dict[str, Labels] = {}
     tombstone: TombstoneAnswer | None = None
+    title: str = ""
+    """The title of its description, in a list of items; elsewhere the record has it."""
     files: list[FileAnswer] = []
     """The first hundred files, in the answer to a completed deposit."""
 

@@ -17,6 +17,7 @@ from ibi.archive.web.api import (
     copies,
     history,
     holdings,
+    items,
     messages,
     statistics,
     storage,
@@ -42,6 +43,7 @@ from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, para
 from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
 from ibi.foundation.web.tokens_api import token_operations
+from ibi.model.item import State
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE
 
 DESCRIPTION: Final = ApiDescription(
@@ -62,6 +64,11 @@ _CHOICE: Final = (
     query("act", "Only this act, as deposit"),
     query("who", "Only by this token"),
     *_DAYS,
+)
+_ITEM_CHOICE: Final = (
+    query("kind", "Only of this kind", {"type": "string", "enum": list(items.KINDS)}),
+    query("words", "Only items whose labels or descriptions have all these words"),
+    query("state", "Only in this state", {"type": "string", "enum": [*State]}),
 )
 _ORDER: Final = query("order", "Which come first", {"type": "string", "enum": list(history.ORDERS)})
 _BY: Final = query("by", "What to count by", {"type": "string", "enum": list(PERIODS)})
@@ -108,9 +115,8 @@ _LARGEST_IMPORT: Final = 256 << 20
 # fmt: off
 _ITEMS: Final = (
     Operation("GET", "/api/v1/items", READ, ItemsApi.list,
-        "List items, in the order in which they came",
-        answer=messages.ItemsAnswer,
-        parameters=(*PAGE, query("kind", "data, metadata or service"))),
+        "List items, in the order in which they came, or the newest first",
+        answer=messages.ItemsAnswer, parameters=(*PAGE, *_ITEM_CHOICE, *_DAYS, _ORDER)),
     Operation("GET", "/api/v1/items/{ibi:path}/files", READ, ItemsApi.files,
         "The files of an item",
         answer=messages.FilesAnswer, problems=(404,), parameters=(_IBI, *PAGE)),
