@@ -257,9 +257,22 @@ def test_what_was_deleted_is_gone_unless_somebody_has_a_copy(federation: Federat
             double.hold(item[form], state="Copy", ibi=f"rep {item['rep']} ibip {item['ibip']}")
         answer = federation.get(item["rep"])
         assert answer.headers["location"] == double.items[item["rep"]]["url"]
-        assert federation.get(item["rep"] + ORIGINAL).status == 410
+        required = federation.get(item["rep"] + ORIGINAL)
+        assert required.status == 410
+        assert "An archive has a copy" in required.json()["detail"]
+        assert "no archive has it" not in required.json()["detail"]
         double.asked(lambda: bool(double.acknowledged))
         assert double.acknowledged[0]["state"] == "Copy"
+
+
+def test_a_next_edition_that_is_nowhere_is_named(federation: Federation) -> None:
+    archive, nowhere = federation.archives[0], "nowhere.example.org/a/2001/02.03.04.05"
+    item = archive.deposit({"a.txt": b"a"})
+    told = archive.api("PATCH", f"items/{item['rep']}", {"next_edition": nowhere})
+    assert told.status == 200, told.body
+    answer = federation.get(f"{item['ibip']}!")
+    assert answer.status == 404
+    assert f"In no archive: {nowhere}." in answer.json()["detail"]
 
 
 def test_nobody_can_make_an_archive_seem_down(federation: Federation) -> None:

@@ -39,10 +39,15 @@ def explained(resolved: Resolution) -> Explanation:
 
 @pytest.mark.parametrize("name", all_outcomes())
 def test_every_outcome_has_its_name_and_a_sentence(name: str) -> None:
-    special = {"406": "unserved", "doubted": "unsure"}
+    special = {
+        "406": "unserved",
+        "doubted": "unsure",
+        "original-gone": "gone",
+        "next-not-found": "not-found",
+    }
     explanation = explained(all_outcomes()[name])
     assert explanation.outcome == special.get(name, name)
-    assert explanation.because == sentence(explanation.outcome)
+    assert explanation.because == sentence(explanation.case)
     assert bool(explanation.location) == (name == "redirect")
 
 

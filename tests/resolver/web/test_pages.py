@@ -21,7 +21,7 @@ from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
-from ibi.resolver.web.explanation import Asked, Explanation, Said
+from ibi.resolver.web.explanation import Asked, Explanation, Said, as_text
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
@@ -778,4 +778,24 @@ def test_other_reasons_stay_as_they_are(reason: str) -> None:
 
 
 def test_every_outcome_has_words() -> None:
-    assert {explained(name).outcome for name in all_outcomes()} == OUTCOME_TEXTS.keys()
+    assert {explained(name).case for name in all_outcomes()} == OUTCOME_TEXTS.keys()
+
+
+@LANGUAGES
+def test_an_item_that_another_leads_to_is_named(preference: LanguagePreference) -> None:
+    view = outcome("next-not-found")
+    assert view.explanation.missing == LATER
+    text = PAGES.outcome(view, preference).html
+    assert re.search(rf"(In no archive|Em nenhum Arquivo): {re.escape(LATER)}", text)
+    assert f"({LATER})" in PAGES.plain_outcome(view, preference)
+    assert f"in no archive: {LATER}" in as_text(view.explanation)
+
+
+@LANGUAGES
+def test_a_copy_of_a_deleted_original_is_named(preference: LanguagePreference) -> None:
+    view = outcome("original-gone")
+    assert view.status == 410
+    assert {each.said for each in view.concerned} == {"deleted", "copy"}
+    text = PAGES.outcome(view, preference).html
+    assert "no archive has it any more" not in text
+    assert "nenhum Arquivo o tem mais" not in text

@@ -160,7 +160,7 @@ def redirected() -> Resolution:
 
 
 def all_outcomes() -> dict[str, Resolution]:
-    """One of each, by name; `406` and `doubted` are special cases of two."""
+    """One of each, by name; names that are no outcome are cases of one."""
     gone = has(FIRST, None, deleted="2020-02-03T04:05:06Z")
     there, back = has(FIRST, None, next_edition=LATER), has(FIRST, None, next_edition=ITEM)
     original = f"{ITEM}?ibiurl.requireditemstatus=Original"
@@ -168,6 +168,10 @@ def all_outcomes() -> dict[str, Resolution]:
         "redirect": redirected(),
         "not-found": resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND))),
         "gone": resolution(ITEM, evidence(gone, has_not(SECOND))),
+        "original-gone": resolution(original, evidence(gone, has(SECOND, State.COPY))),
+        "next-not-found": resolution(
+            f"{ITEM}!", evidence(there), evidence(has_not(FIRST), has_not(SECOND))
+        ),
         "unserved": resolution(f"{ITEM}+(fr)", evidence(has(FIRST, None), has_not(SECOND))),
         "406": resolution(f"{ITEM}:(marc)", evidence(has(FIRST, None), has_not(SECOND))),
         "conflict": resolution(original, evidence(has(FIRST), has(SECOND), has_not(THIRD))),

@@ -5,6 +5,7 @@ It contains the answers of the archives, except their urlkeys, which count acces
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -21,6 +22,10 @@ hop."""
 
 DOUBTED: Final = "doubted"
 """The reason if no archive was chosen although one claims the Original."""
+ORIGINAL_GONE: Final = "original-gone"
+"""The Original was required and is deleted, and an archive has a Copy."""
+NEXT_NOT_FOUND: Final = "next-not-found"
+"""The item leads on to another one, which no archive has."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +90,28 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         return self.steps[-1]
 
     @property
+    def case(self) -> str:
+        """The outcome, or the case of it that has a text of its own."""
+        return case_of(self.outcome, self.steps)
+
+    @property
+    def missing(self) -> str:
+        """The label of an item that another one leads to, and that no archive has."""
+        return self.last.label if self.case == NEXT_NOT_FOUND else ""
+
+    @property
     def longest(self) -> float:
         """The seconds of the slowest archive."""
         return max((each.seconds for step in self.steps for each in step.asked), default=0.0)
+
+
+def case_of(outcome: str, steps: Sequence[ExplainedStep]) -> str:
+    """Return the outcome of these steps, or the case of it that has a text of its own."""
+    if outcome == "gone" and any(each.said == "copy" for each in steps[-1].asked):
+        return ORIGINAL_GONE
+    if outcome == "not-found" and len({each.label for each in steps}) > 1:
+        return NEXT_NOT_FOUND
+    return outcome
 
 
 def sentence(code: str) -> str:
@@ -110,6 +134,10 @@ SENTENCES: Final[dict[str, str]] = {
     "conflict": "More than one archive says that it has the Original. An investigation is needed, "
     "and nobody is sent to any of them.",
     "gone": "The item was deleted, and no archive has it any more.",
+    ORIGINAL_GONE: "The Original was deleted. An archive has a copy, but the Original was asked "
+    "for.",
+    NEXT_NOT_FOUND: "The item leads on to another one. All archives that are in service have "
+    "answered, and none has that one.",
     "unserved": "An archive has the item, but not what was asked of it.",
     "not-found": "All archives that are in service have answered, and none has the item.",
     "unsure": "No archive that answered can serve this, and not all have answered.",
@@ -136,6 +164,8 @@ def as_text(explanation: Explanation) -> str:
         if step.why:
             lines.append(f"   {_conclusion(step)}")
     lines.append(f"{explanation.outcome}: {explanation.location or explanation.because}")
+    if explanation.missing:
+        lines.append(f"in no archive: {explanation.missing}")
     if len(explanation.chain) > 1:
         lines.append(f"by way of {' > '.join(explanation.chain)}")
     lines.append(f"{explanation.seconds:.3f} s in all")

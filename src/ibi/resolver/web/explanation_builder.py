@@ -28,6 +28,7 @@ from ibi.resolver.web.explanation import (
     ExplainedStep,
     Explanation,
     Said,
+    case_of,
     sentence,
 )
 from ibi.wire.answer_choice import Lead, Served, choose
@@ -47,15 +48,16 @@ def explain(resolution: Resolution, find: Find) -> Explanation:
     else:
         name = _NAMES[type(outcome)]
         chain = tuple(step.question.label for step in resolution.steps)
+    steps = tuple(_step(step, find) for step in resolution.steps)
     return Explanation(
         asked=_short(resolution.question),
         label=resolution.question.label.spelling,
         outcome=name,
-        because=sentence(name),
+        because=sentence(case_of(name, steps)),
         location=outcome.served.related.url if isinstance(outcome, Redirect) else "",
         chain=tuple(label.spelling for label in chain),
         seconds=sum(step.seconds for step in resolution.steps),
-        steps=tuple(_step(step, find) for step in resolution.steps),
+        steps=steps,
     )
 
 

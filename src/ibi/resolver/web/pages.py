@@ -87,7 +87,7 @@ class ResolverPages:
         formats = ", ".join(view.formats)
         lines = [
             f"{sentences[0]}: {explanation.asked}",
-            f"{sentences[1]} ({names})" if names else sentences[1],
+            f"{sentences[1]} ({explanation.missing or names})" if names else sentences[1],
             explanation.location or (f"{sentences[2]} ({formats})" if formats else sentences[2]),
         ]
         return "".join(f"{printable(line)}\n" for line in lines)

@@ -234,13 +234,17 @@ class ResolverPublicRoutes:
         return Instant(self._clock.wall() // SECOND)
 
 
+def _missing(explanation: Explanation) -> list[str]:
+    return [f"In no archive: {explanation.missing}."] if explanation.missing else []
+
+
 def _problem(view: OutcomeView) -> Response:
     explanation = view.explanation
     problem = OutcomeProblem(
         f"urn:ibi:problem:{explanation.outcome}",
         view.words.heading,
         view.status,
-        f"{explanation.because} {view.words.advice}",
+        " ".join([explanation.because, *_missing(explanation), view.words.advice]),
         explanation.asked,
         tuple(each.archive for each in view.concerned),
         explanation.chain if explanation.outcome in {"loop", "endless"} else (),

@@ -17,7 +17,7 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
-from ibi.resolver.web.explanation import Asked, Explanation
+from ibi.resolver.web.explanation import NEXT_NOT_FOUND, ORIGINAL_GONE, Asked, Explanation
 from ibi.resolver.web.pasted_text import PastedText
 from ibi.wire.requests import DEFAULT_SERVICE
 
@@ -158,6 +158,15 @@ OUTCOME_TEXTS: Final[dict[str, OutcomeText]] = {
     "gone": OutcomeText(
         "This item was deleted", "The identifier stays, but what it named is no longer kept."
     ),
+    ORIGINAL_GONE: OutcomeText(
+        "The Original of this item was deleted",
+        "Ask for the item without requiring the Original, to read the copy.",
+    ),
+    NEXT_NOT_FOUND: OutcomeText(
+        "No archive has the item that this one leads to",
+        "Open the item itself, and tell the archive that keeps it. The archive of the other one "
+        "may be one that this resolver does not know.",
+    ),
     "unserved": OutcomeText(
         "The item does not have what was asked for",
         "Ask for the item itself, or for its metadata.",
@@ -218,17 +227,18 @@ class OutcomeView:
     @property
     def words(self) -> OutcomeText:
         """The text of the outcome."""
-        return OUTCOME_TEXTS[self.explanation.outcome]
+        return OUTCOME_TEXTS[self.explanation.case]
 
     @property
     def concerned(self) -> tuple[Asked, ...]:
         """The archives to name: claimants, those that deleted or have the item, or silent ones."""
-        wanted = _CONCERNED.get(self.explanation.outcome, ())
+        wanted = _CONCERNED.get(self.explanation.case, ())
         return tuple(each for each in self.explanation.last.asked if each.said in wanted)
 
 
 _CONCERNED: Final[dict[str, tuple[str, ...]]] = {
     "gone": ("deleted",),
+    ORIGINAL_GONE: ("deleted", "copy"),
     "unserved": ("original", "copy", "has-it"),
     "conflict": ("original",),
     "unsure": ("silent", "original"),
@@ -245,7 +255,7 @@ class ExplainView:
     @property
     def heading(self) -> str:
         """The heading of the outcome, in English."""
-        return OUTCOME_TEXTS[self.explanation.outcome].heading
+        return OUTCOME_TEXTS[self.explanation.case].heading
 
 
 # Reasons of silent archives, as the resolver words them; the variable part is at the end.
