@@ -22,9 +22,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from ibi.errors import BusyError, ClockAheadError, ClockError, LedgerRestoredError
+from ibi.errors import (
+    BusyError,
+    ClockAheadError,
+    ClockError,
+    LabelInUseError,
+    LedgerRestoredError,
+)
 from ibi.minting import stretch_allocator as desk_module
-from ibi.minting.ports import Commitment
+from ibi.minting.ports import Commitment, LabelRecord
 from ibi.minting.rules import reservation
 from ibi.minting.rules.granularity import Granularity
 from ibi.minting.rules.reservation import Postponement, ReservationLimits
@@ -76,6 +82,7 @@ class Minting(RuleBasedStateMachine):
         self.stopped: dict[int, ClockReading] = {}
         """Desks that were stopped right after they had read the clock."""
         self.given: set[int] = set()
+        self.adopted: set[int] = set()
         self.latest = 0
 
     # --- what minters do --------------------------------------------------------------------
@@ -123,10 +130,23 @@ class Minting(RuleBasedStateMachine):
 
     def leave(self, drawn: Allocation) -> None:
         """The labels go to whoever asked for them."""
-        twice = self.given.intersection(drawn.instants)
+        twice = (self.given | self.adopted).intersection(drawn.instants)
         assert not twice, f"given twice: {sorted(twice)}"
         self.given.update(drawn.instants)
         self.latest = max(self.latest, drawn.instants[-1])
+
+    @precondition(lambda self: self.world.desks)
+    @rule(which=st.integers(0, 2), back=spans, of_the_mark=st.booleans(), grid=st.booleans())
+    def adopt(self, which: int, back: int, *, of_the_mark: bool, grid: bool) -> None:
+        """An item comes with a label of a while ago, or of a while before the mark."""
+        desk = self.world.desks[which % len(self.world.desks)]
+        from_ = self.world.ledger.mark if of_the_mark else None
+        instant = (from_ or self.world.clock.wall()) - back
+        instant -= instant % (60 * SECOND if grid else desk.r)
+        with suppress(LabelInUseError, ClockError, LedgerRestoredError):
+            desk.adopt(LabelRecord(instant, ("prefix",), 0, "an item"), "a label")
+            self.adopted.add(instant)
+            self.latest = max(self.latest, instant)
 
     @precondition(lambda self: self.world.desks)
     @rule(which=st.integers(0, 2))
@@ -225,7 +245,7 @@ class MintingWithRestores(Minting):
     @rule()
     def somebody_puts_the_copy_back(self) -> None:
         """Minters may go on running."""
-        for name in ("generation", "mark"):
+        for name in ("generation", "mark", "began"):
             setattr(self.world.ledger, name, getattr(self.copy, name))
         self.world.ledger.sightings = dict(self.copy.sightings)
 
@@ -286,6 +306,35 @@ class NeverForgets(StretchAllocator):
         """Keep it."""
 
 
+class AdoptsAll(StretchAllocator):
+    """One that adopts every label, and records none."""
+
+    def adopt(self, label: LabelRecord, spelling: str) -> None:
+        """Do nothing."""
+
+
+class MarksOnly(StretchAllocator):
+    """One that adopts what the mark has passed, as if no minter could hold a stretch before it."""
+
+    def adopt(self, label: LabelRecord, spelling: str) -> None:
+        """Ask the ledger only for labels after the mark."""
+        mark = self._ledger.settle(("prefix",), "", lambda _: None).mark
+        if mark is None or label.instant > mark:
+            super().adopt(label, spelling)
+
+
+class GreedyMinting(Minting):
+    """With minters that adopt every label."""
+
+    desk = AdoptsAll
+
+
+class CarelessMinting(Minting):
+    """With minters that trust the mark."""
+
+    desk = MarksOnly
+
+
 class ForgetfulMinting(Minting):
     """With a ledger that forgets the mark."""
 
@@ -308,7 +357,9 @@ BITES = settings(
 )
 
 
-@pytest.mark.parametrize("machine", [ForgetfulMinting, ForkedMinting])
+@pytest.mark.parametrize(
+    "machine", [ForgetfulMinting, ForkedMinting, GreedyMinting, CarelessMinting]
+)
 def test_the_machine_finds_a_planted_fault(machine: type[Minting]) -> None:
     with pytest.raises(AssertionError, match=r"given twice|\.mark"):
         run_state_machine_as_test(machine, settings=BITES)

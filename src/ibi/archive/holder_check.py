@@ -70,6 +70,25 @@ class HolderCheck:
         for holder in self._finder.find(label).holders:
             raise HeldElsewhereError(label.spelling, holder.service, holder.address, holder.state)
 
+    def check_adoptable(self, label: Label) -> tuple[str, ...]:
+        """Raise unless it is certain that no other archive has the Original, or deleted it.
+
+        Copies do not matter. Returns the resolvers that were asked.
+        """
+        finding = self._finder.find(label)
+        for holder in finding.holders:
+            if holder.state != "Copy":
+                raise HeldElsewhereError(
+                    label.spelling, holder.service, holder.address, holder.state
+                )
+        if finding.doubts:
+            msg = (
+                f"It is not certain that no other archive has {label} ({'; '.join(finding.doubts)}"
+                "): try again later, or adopt it unasked, with --offline."
+            )
+            raise StateError(msg)
+        return finding.asked
+
     def language_elsewhere(self, label: Label) -> Language:
         """Return the language of an item that another archive has; raise if it is not known."""
         for holder in self._found_elsewhere(label).holders:

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from ibi.archive.rules.adoption import AdoptablePrefixes
 from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.settings_file import (
@@ -83,6 +84,8 @@ class ArchiveSettings:
     """Networks whose X-Forwarded-For is trusted: who may read may depend on the client address."""
     allowed_networks: list[str] = field(default_factory=list)
     """Private networks to which this archive may connect, at all ports or at one."""
+    adopts: list[str] = field(default_factory=list)
+    """Prefixes of other archives whose items move in here under their labels."""
     digest: bool = True
     """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
     copies_hours: int = 24
@@ -200,6 +203,7 @@ def _check_parts(settings: ArchiveSettings) -> None:
         ("ip", lambda: minter.ip and Subsystem(None, 1, minter.ip, 1, minter.allow_private)),
         ("granularity", lambda: parse_granularity(minter.granularity)),
         ("listen", lambda: place_to_listen(settings.listen)),
+        ("adopts", lambda: AdoptablePrefixes((), settings.adopts)),
     ):
         try:
             check()

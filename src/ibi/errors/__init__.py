@@ -54,6 +54,7 @@
         ├── MintingRequestError (also a RequestError)   no label can be minted with it
         │   └── KeyReusedError             an idempotency key came with a different request
         ├── BindingError                   a label cannot be bound to this target
+        ├── LabelInUseError                a label of the ledger's own time cannot be adopted
         ├── BusyError                      the waiting room is full, or the wait too long
         │   └── ShareError                 one client exceeds its share of the waiting room
         ├── ClockError                     the clock cannot be trusted
@@ -114,6 +115,7 @@ from ibi.errors.minting import (
     ClockBehindError,
     ClockError,
     KeyReusedError,
+    LabelInUseError,
     LedgerError,
     LedgerRestoredError,
     LedgerUnavailableError,
@@ -163,6 +165,7 @@ __all__ = [
     "KeyReusedError",
     "KeyTextError",
     "LabelError",
+    "LabelInUseError",
     "LanguageError",
     "LedgerError",
     "LedgerRestoredError",

@@ -45,6 +45,20 @@ class BindingError(MintingError):
         return f"{shown(self.label)} was not reserved in this ledger, so it cannot be bound here."
 
 
+class LabelInUseError(MintingError):
+    """A label cannot be adopted: the ledger has issued labels of its time, or still may."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        super().__init__(label)
+
+    def __str__(self) -> str:
+        return (
+            f"{shown(self.label)} cannot be adopted: its instant lies in the time in which this "
+            "ledger issues labels itself, so that another item may have the label, or get it."
+        )
+
+
 class BusyError(MintingError):
     """More labels are wanted than time allows; `retry_after` is in whole seconds.
 

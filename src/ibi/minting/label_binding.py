@@ -12,8 +12,11 @@ from itertools import islice
 from typing import Final
 
 from ibi.errors import BindingError, IbiError, KeyReusedError, MintingRequestError, shown
+from ibi.identifier import ibip, repository_name
+from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
+from ibi.identifier.repository_name import RepositoryName
 from ibi.minting.minter import Minter
 from ibi.minting.ports import Issue, LabelRecord
 from ibi.minting.rules.granularity import (
@@ -163,6 +166,18 @@ class LabelBindings:
             raise BindingError(str(label), record.target)
         return self._minted(instant, record.prefixes), record
 
+    def adopt(self, label: Label, target: str) -> None:
+        """Record a label of the past that was issued elsewhere, bound to a target.
+
+        When this returns it is durable that the ledger will never issue the label. A label that no
+        minter of any ledger can issue needs no record.
+        """
+        check_text(target, "a target", LONGEST_TARGET)
+        prefix, instant = prefix_of(label), nanoseconds_of(label.instant)
+        if prefix and instant is not None:
+            record = LabelRecord(instant, (prefix,), self.minter.now(), target)
+            self.minter.adopt(record, label.spelling)
+
     def find(self, label: Label) -> tuple[Minted, LabelRecord] | None:
         """Return what is recorded of a label, None if nothing is."""
         prefix, instant = self._place(label)
@@ -195,6 +210,17 @@ def _fresh(orders: Sequence[MintOrder], issued: dict[str, Issue]) -> list[MintOr
             seen.add(order.ledger_key)
             fresh.append(order)
     return fresh
+
+
+def prefix_of(label: Label) -> str:
+    """Return the prefix under which a minter would issue a label; empty for a legacy label."""
+    match label:
+        case RepositoryName(host=host, port=port):
+            return repository_name.mount_prefix(host, port)
+        case Ibip(ip=ip, port=port):
+            return ibip.mount_prefix(ip, port)
+        case _:
+            return ""
 
 
 def nanoseconds_of(instant: Instant) -> int | None:

@@ -16,7 +16,7 @@ from typing import Final
 from weakref import WeakSet
 
 from ibi.errors import BusyError, MinterClosedError
-from ibi.minting.ports import Ledger, Machine
+from ibi.minting.ports import LabelRecord, Ledger, Machine
 from ibi.minting.rules.distributor import create_date
 from ibi.minting.rules.granularity import (
     MOST_AT_ONCE,
@@ -228,6 +228,13 @@ class Minter(AbstractContextManager["Minter"]):
             if self._closed:
                 raise MinterClosedError
             self._allocator.confirm()
+
+    def adopt(self, label: LabelRecord, spelling: str) -> None:
+        """Record a label that this minter did not issue; from now on it never issues it."""
+        with self._lock:
+            if self._closed:
+                raise MinterClosedError
+            self._allocator.adopt(label, spelling)
 
     def close(self) -> None:
         """Return the unused rest of the stretch to the ledger, and release the prefixes."""

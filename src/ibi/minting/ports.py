@@ -85,6 +85,22 @@ class Ledger(TokenStore, Protocol):
         """
         ...
 
+    def adopt(
+        self,
+        prefixes: Sequence[str],
+        boot: str,
+        label: LabelRecord,
+        decide: Callable[[Entry, int | None], Commitment | None],
+    ) -> Entry:
+        """Record a label that this ledger did not issue, in one transaction with its mark.
+
+        `label` has one prefix, which is one of `prefixes`. `decide` is called with the entry of all
+        the prefixes and the beginning of the label's own: no label before that instant was ever
+        issued under it; None if none was at all. A label that was reserved is bound without a
+        decision; BindingError if it is bound to another target.
+        """
+        ...
+
     def record(self, issues: Sequence[Issue], labels: Sequence[LabelRecord]) -> Issue | None:
         """Write all of it, or nothing if a key is already used: then return its issue."""
         ...

@@ -19,8 +19,16 @@ from ibi.errors import (
     LedgerRestoredError,
     MintingError,
 )
-from ibi.minting.ports import Commitment, Entry, Ledger, Machine, PrefixClaim, Witness
-from ibi.minting.rules import reservation
+from ibi.minting.ports import (
+    Commitment,
+    Entry,
+    LabelRecord,
+    Ledger,
+    Machine,
+    PrefixClaim,
+    Witness,
+)
+from ibi.minting.rules import adoption, reservation
 from ibi.minting.rules.distributor import create_dates
 from ibi.minting.rules.granularity import (
     Granularity,
@@ -146,6 +154,20 @@ class StretchAllocator:
         self._observe(self.latency / SECOND)
         if (written := decided[-1]) is not None:
             self._witness = Witness(entry.ledger, written.generation, written.mark)
+            self._claim.note(self._witness)
+
+    def adopt(self, label: LabelRecord, spelling: str) -> None:
+        """Record a label that the ledger did not issue, and must never issue."""
+        is_own = set(label.prefixes) <= set(self._prefixes)
+        prefixes = self._prefixes if is_own else label.prefixes
+        now, witness = self.read(), self._remembered() if is_own else None
+
+        def decide(entry: Entry, began: int | None) -> Commitment | None:
+            return adoption.adopt(entry, began, label.instant, witness, now, self.limits, spelling)
+
+        entry = self._ledger.adopt(prefixes, self._clock.boot(), label, decide)
+        if is_own and entry.mark is not None:
+            self._witness = Witness(entry.ledger, entry.generation, entry.mark)
             self._claim.note(self._witness)
 
     def _ask(self, decide: Callable[[Entry], Commitment | None]) -> Entry:

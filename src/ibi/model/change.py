@@ -10,6 +10,7 @@ from ibi.model.item import File, Item
 Act = Literal[
     "found",
     "deposit",
+    "adopt",  # an item that had its labels before it came
     "revise",
     "describe",
     "relate",

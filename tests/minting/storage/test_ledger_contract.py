@@ -15,13 +15,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from ibi.errors import LedgerUnavailableError
+from ibi.errors import BindingError, LabelInUseError, LedgerUnavailableError
 from ibi.foundation.sql import postgres as postgres_database
 from ibi.foundation.sql import sqlite
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.postgres import Postgres, without_password
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord, Ledger
+from ibi.minting.rules.label_generator import EARLIEST
 from ibi.minting.storage.ledger import SqlLedger
 from ibi.model.clock import ClockReading
 from ibi.model.token import Token
@@ -636,3 +637,81 @@ def test_a_url_that_is_none_is_refused_in_one_sentence(url: str) -> None:
     with pytest.raises(LedgerUnavailableError) as refused:
         Postgres(url)
     assert "\n" not in str(refused.value)
+
+
+OLD = NOW.wall - 1000 * SECOND
+ADOPTED = LabelRecord(OLD, (PREFIX,), NOW.wall, "an archive")
+
+
+def adopted(
+    ledger: Ledger, label: LabelRecord, commitment: Commitment | None = None
+) -> tuple[Entry, int | None]:
+    """Adopt a label; return what the decision was based on."""
+    seen: list[tuple[Entry, int | None]] = []
+
+    def decide(entry: Entry, began: int | None) -> Commitment | None:
+        seen.append((entry, began))
+        return commitment
+
+    ledger.adopt((PREFIX, OPAQUE), "boot-1", label, decide)
+    return seen[0]
+
+
+def test_a_label_is_adopted_with_its_mark_and_before_the_beginning_of_its_prefix(
+    place: Place,
+) -> None:
+    ledger = place()
+    entry, began = adopted(ledger, ADOPTED, Commitment(OLD, 1, NOW))
+    assert (entry.mark, began) == (None, None)
+    again = place()
+    assert again.find(PREFIX, OLD) == ADOPTED
+    assert again.settle((PREFIX,), "boot-1", lambda _: None).mark == OLD
+    earlier = replace(ADOPTED, instant=OLD - SECOND)
+    assert adopted(again, earlier)[1] is None  # no label was issued under the prefix yet
+
+    again.settle((PREFIX,), "boot-1", lambda _: Commitment(NOW.wall, 2, NOW))
+    began = adopted(place(), replace(ADOPTED, instant=OLD - 2 * SECOND))[1]
+    assert began is not None
+    assert OLD < began < NOW.wall
+    again.settle((PREFIX,), "boot-1", lambda _: Commitment(NOW.wall + SECOND, 3, NOW))
+    assert adopted(place(), replace(ADOPTED, instant=OLD - 3 * SECOND))[1] == began
+    other = replace(ADOPTED, prefixes=(OPAQUE,))
+    assert adopted(place(), other)[1] is None  # the other prefix has not begun
+
+
+def test_a_decision_that_refuses_an_adoption_leaves_nothing(place: Place) -> None:
+    ledger = place()
+
+    def refuse(_: Entry, __: int | None) -> Commitment | None:
+        raise LabelInUseError("label")
+
+    with pytest.raises(LabelInUseError):
+        ledger.adopt((PREFIX,), "boot-1", ADOPTED, refuse)
+    assert ledger.find(PREFIX, OLD) is None
+    assert adopted(ledger, ADOPTED)[0].mark is None
+
+
+def test_a_label_is_adopted_by_one_target_and_a_reserved_one_is_bound(place: Place) -> None:
+    ledger = place()
+    adopted(ledger, ADOPTED)
+    for same in (place(), ledger):
+        same.adopt((PREFIX,), "boot-1", ADOPTED, lambda *_: FIRST)  # nothing is decided again
+    with pytest.raises(BindingError, match="an archive"):
+        ledger.adopt((PREFIX,), "boot-1", replace(ADOPTED, target="another"), lambda *_: None)
+    assert ledger.settle((PREFIX,), "boot-1", lambda _: None).mark is None
+    reserved = LabelRecord(NOW.wall, (PREFIX, OPAQUE), NOW.wall)
+    ledger.record([], [reserved])
+    wanted = LabelRecord(NOW.wall, (OPAQUE,), NOW.wall, "an archive")
+    ledger.adopt((OPAQUE,), "boot-1", wanted, lambda *_: None)
+    assert ledger.find(PREFIX, NOW.wall) == replace(reserved, target="an archive")
+
+
+def test_a_ledger_that_recorded_no_beginnings_may_have_issued_any_label(place: Place) -> None:
+    ledger = place()
+    ledger.settle((PREFIX,), "boot-1", lambda _: FIRST)
+    assert isinstance(ledger, SqlLedger)
+    ledger._database.transaction(lambda execute: execute("DELETE FROM ibi_beginning"))  # noqa: SLF001
+    assert adopted(place(), ADOPTED)[1] == EARLIEST
+    later = Commitment(NOW.wall + SECOND, 2, NOW)
+    place().settle((PREFIX,), "boot-1", lambda _: later)
+    assert adopted(place(), replace(ADOPTED, instant=OLD - SECOND))[1] == EARLIEST

@@ -79,7 +79,7 @@ IN_MINTERS: Final = (
     Mutation(
         "an old copy of a ledger is accepted",
         {
-            "ibi.minting.rules.reservation._check_history": _any_history,
+            "ibi.minting.rules.reservation.check_history": _any_history,
             "ibi.minting.rules.reservation._is_known": _known_again,
         },
     ),

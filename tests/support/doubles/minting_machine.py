@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ibi.minting.ports import Commitment, Entry, Ledger, PrefixClaim, Witness
+from ibi.minting.ports import Commitment, Entry, LabelRecord, Ledger, PrefixClaim, Witness
+from ibi.minting.rules.adoption import beginning
 from ibi.model.clock import ClockReading
 
 SECOND: Final = 1_000_000_000
@@ -55,6 +56,7 @@ class MemoryLedger:
     generation: int = 0
     mark: int | None = None
     sightings: dict[str, ClockReading] = field(default_factory=dict)
+    began: int | None = None
 
     def identity(self) -> str:
         """Return its name."""
@@ -67,7 +69,23 @@ class MemoryLedger:
         decide: Callable[[Entry], Commitment | None],
     ) -> Entry:
         """Read, decide and write."""
-        commitment = decide(self.entry(boot))
+        entry = self.entry(boot)
+        commitment = decide(entry)
+        if commitment is not None:
+            if self.began is None:
+                self.began = beginning(entry, commitment)
+            self.write(commitment)
+        return self.entry(boot)
+
+    def adopt(
+        self,
+        prefixes: Sequence[str],  # noqa: ARG002  # one entry for all
+        boot: str,
+        label: LabelRecord,  # noqa: ARG002  # it keeps no records
+        decide: Callable[[Entry, int | None], Commitment | None],
+    ) -> Entry:
+        """Read, decide and write, without a record of the label."""
+        commitment = decide(self.entry(boot), self.began)
         if commitment is not None:
             self.write(commitment)
         return self.entry(boot)

@@ -12,6 +12,7 @@ _MODULES: Final = {
     "ibi.archive.cli.instance": ("init", "serve", "rebuild"),
     "ibi.archive.cli.concede": ("concede",),
     "ibi.archive.cli.deposit": ("deposit", "revise"),
+    "ibi.archive.cli.adopt": ("adopt",),
     "ibi.archive.cli.items": (
         "list", "show", "files", "describe", "edition", "translation", "delete", "readers",
     ),

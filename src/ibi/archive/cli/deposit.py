@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
 _RELAYED = (
     "language",
     "service",
-    "label",
     "edition_of",
     "translation_of",
     "translated_from",
@@ -38,6 +38,7 @@ _EXAMPLES = """\b
 Examples:
   ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
   ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
+  ibi archive deposit old.pdf --title "From 2009" --label sid.inpe.br/mtc-m18/2009/02.16.17.46
 """
 
 
@@ -57,7 +58,21 @@ Examples:
 )
 @click.option("--target", default="", metavar="FILE", help="The file that the label leads to.")
 @click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
-@click.option("--label", default="", metavar="IBI", help="A label reserved for the item.")
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="IBI",
+    help="A label reserved for the item, or one that it had before; twice for both forms.",
+)
+@click.option(
+    "--metadata-label",
+    "metadata_labels",
+    multiple=True,
+    metavar="IBI",
+    help="A label that its metadata had before.",
+)
+@click.option("--offline", is_flag=True, help="Do not ask resolvers who else has these labels.")
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
@@ -81,6 +96,9 @@ def deposit(  # noqa: PLR0913  # one argument an option
     names: tuple[str, ...],
     private_list: bool,
     networks: tuple[str, ...],
+    labels: tuple[str, ...],
+    metadata_labels: tuple[str, ...],
+    offline: bool,
     unchecked: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
@@ -89,19 +107,65 @@ def deposit(  # noqa: PLR0913  # one argument an option
 
     Of a single folder, the content is deposited; among others, a folder keeps its name.
     """
-    sources = _sources(files)
+    sources = sources_of(files)
     wanted = {
         "metadata": _metadata(record, options),
-        "target": _target(target, sources) or _usual_target(sources, files, unpack=unpack),
+        "target": target_in(target, sources) or usual_target(sources, files, unpack=unpack),
         "further_names": list(names),
         "list_public": not private_list,
         "readers": list(networks),
         **({"unchecked": True} if unchecked else {}),
         **{name: options[name] for name in _RELAYED},
     }
-    answer = _send(archive, wanted, sources, unpack=unpack)
+    choices = _labelled(labels, metadata_labels, offline=offline)
+    answer = send(archive, wanted, sources, choices, unpack=unpack)
     facts = _facts(archive, answer) if as_json else {}
     show(facts, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
+
+
+def _labelled(
+    labels: Sequence[str], metadata_labels: Sequence[str], *, offline: bool
+) -> list[dict[str, Any]]:
+    """Return what is asked of the archive, in order, until it knows the label.
+
+    A single label may be one that the archive has reserved, or one that the item brings along.
+    """
+    if not labels:
+        if metadata_labels or offline:
+            msg = "Only an item that comes with a --label brings labels of metadata along."
+            raise click.UsageError(msg)
+        return [{}]
+    brought = adopted(labels, metadata_labels, offline=offline)
+    is_simple = len(labels) == 1 and not metadata_labels and not offline
+    return [{"label": labels[0]}, brought] if is_simple else [brought]
+
+
+def adopted(
+    labels: Sequence[str], metadata_labels: Sequence[str], *, offline: bool
+) -> dict[str, Any]:
+    """Return the part of a request by which an item keeps the labels that it had before."""
+    adoption = {"labels": list(labels), "metadata_labels": list(metadata_labels)}
+    return {"adoption": {**adoption, "offline": offline}}
+
+
+def _opened(
+    archive: RemoteArchive, kept: dict[str, Any], choices: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Open a deposit by the first choice whose label the archive knows."""
+    unknown: ArchiveRefusedError | None = None
+    for choice in choices:
+        try:
+            opened: dict[str, Any] = archive.ask("POST", "deposits", kept | choice)
+        except ArchiveRefusedError as refusal:
+            if unknown is not None and refusal.status == HTTPStatus.FORBIDDEN:
+                break  # the token is not for adoptions, and was not meant to be
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                raise
+            unknown = refusal
+        else:
+            return opened
+    assert unknown is not None  # noqa: S101  # there is a choice
+    raise unknown
 
 
 def _facts(archive: RemoteArchive, answer: dict[str, Any]) -> dict[str, Any]:
@@ -137,19 +201,23 @@ def revise(  # noqa: PLR0913  # one argument an option
 
     Example: ibi archive revise IBI report.pdf --remove draft.pdf
     """
-    sources = _sources(files)
-    wanted = {"item": ibi, "remove": list(removed), "target": _target(target, sources)}
-    answer = _send(archive, wanted, sources, unpack=unpack)
+    sources = sources_of(files)
+    wanted = {"item": ibi, "remove": list(removed), "target": target_in(target, sources)}
+    answer = send(archive, wanted, sources, unpack=unpack)
     show(answer, f"{answer['rep']}\t{answer['ibip']}", as_json=as_json)
 
 
-def _send(
-    archive: RemoteArchive, wanted: dict[str, Any], sources: dict[str, Path], *, unpack: bool
+def send(
+    archive: RemoteArchive,
+    wanted: dict[str, Any],
+    sources: dict[str, Path],
+    choices: Sequence[dict[str, Any]] = ({},),
+    *,
+    unpack: bool,
 ) -> dict[str, Any]:
     """Open a deposit, send its files and complete it; cancel it if that fails."""
     kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
-    opened = archive.ask("POST", "deposits", kept)
-    id_ = str(opened["id"])
+    id_ = str(_opened(archive, kept, choices)["id"])
     try:
         for path, source in sources.items():
             _send_file(archive, id_, path, source)
@@ -195,7 +263,7 @@ def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> Non
         archive.send_file(id_, path, source, progress)
 
 
-def _sources(files: Sequence[Path]) -> dict[str, Path]:
+def sources_of(files: Sequence[Path]) -> dict[str, Path]:
     """Return the files to send, by their paths in the item; raise if one does not exist."""
     sources: dict[str, Path] = {}
     for given in files:
@@ -241,7 +309,7 @@ def _take(sources: dict[str, Path], path: str, source: Path) -> None:
     sources[path] = source
 
 
-def _target(target: str, sources: dict[str, Path]) -> str:
+def target_in(target: str, sources: dict[str, Path]) -> str:
     """Return the path of the target in the item; it may be given as a local path."""
     if not target or target in sources:
         return target
@@ -250,7 +318,7 @@ def _target(target: str, sources: dict[str, Path]) -> str:
     return next(found, target)
 
 
-def _usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
+def usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
     """Return the first named file as target, if the archive could not choose one."""
     named = len(sources) > 1 and files and files[0].is_file() and not unpack
     return next(iter(sources)) if named and "index.html" not in sources else ""

@@ -17,6 +17,7 @@ import msgspec
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.pull import is_pull
+from ibi.archive.deposits.adoption import Adoptions
 from ibi.archive.deposits.unpack import Unpacking, unpack
 from ibi.archive.holder_check import HolderCheck, unknown_language
 from ibi.archive.ports.catalogue import Deposit, StoredItem
@@ -30,7 +31,7 @@ from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
-from ibi.model.change import ItemChange
+from ibi.model.change import Act, ItemChange
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
@@ -44,12 +45,18 @@ class Deposits:
     """The deposits of one archive."""
 
     def __init__(
-        self, archive: Archive, unpacking: Unpacking, holders: HolderCheck | None = None
+        self,
+        archive: Archive,
+        unpacking: Unpacking,
+        holders: HolderCheck | None = None,
+        adoptions: Adoptions | None = None,
     ) -> None:
         """Deposit into an archive; `unpacking` extracts zip and tar files.
 
-        `holders` knows the items of other archives; without it, none are known.
+        `holders` knows the items of other archives; without it, none are known. Without
+        `adoptions`, no item keeps labels that it had before.
         """
+        self._adoptions = adoptions
         self._archive = archive
         self._holders = holders or HolderCheck(
             archive.catalogue.items, NoResolvers(), archive.clock
@@ -78,6 +85,8 @@ class Deposits:
 
     def _checked_elsewhere(self, request: DepositRequest, wanted: NewItem) -> DepositRequest:
         """Check what linked resolvers know; return the request with what was learned."""
+        if wanted.adoption is not None:
+            self._adopting().check_elsewhere(wanted.adoption)
         for name in wanted.further_names:
             self._holders.check_name(name)
         if wanted.edition_of is not None and not wanted.unchecked:
@@ -101,6 +110,8 @@ class Deposits:
             return
         if wanted.label is not None:
             self._reserved(wanted.label)
+        if wanted.adoption is not None:
+            self._adopting().check(wanted.adoption)
         for name in wanted.further_names:
             self._check_free(name)
         if wanted.edition_of is not None:
@@ -114,6 +125,11 @@ class Deposits:
                 translations.check_free(held.item, wanted.language)
             elif wanted.translated_from is not None:
                 _check_languages(wanted, wanted.translated_from)
+
+    def _adopting(self) -> Adoptions:
+        if self._adoptions is None:
+            raise StateError("This archive adopts no items.")
+        return self._adoptions
 
     def _check_free(self, name: Label) -> None:
         if self._items.find(name.canonical) is not None:
@@ -221,6 +237,8 @@ class Deposits:
         The target may be named only now, when the content of a zip file is known.
         """
         archive = self._archive
+        # Resolvers are asked again: the deposit may have been opened days ago.
+        checked = self._check_adoption(id)
         with archive.changing(), self._staging.sealed(id):
             archive.settle()
             deposit = self.get(id)
@@ -236,8 +254,18 @@ class Deposits:
             if isinstance(wanted, Revision):
                 label = self._revise(deposit, wanted, files, who)
             else:
-                label = self._deposit(deposit, wanted, files, who)
+                label = self._deposit(deposit, wanted, files, who, checked)
             return archive.get_described(label)
+
+    def _check_adoption(self, id: str) -> dict[str, object]:  # noqa: A002
+        """Raise if another archive has an item that is adopted; return how that was checked."""
+        deposit = self.get(id)
+        if deposit.completed or is_import(id):
+            return {}
+        wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
+        if not isinstance(wanted, NewItem) or wanted.adoption is None:
+            return {}
+        return self._adopting().check_elsewhere(wanted.adoption)
 
     def check_whole(self, id: str) -> None:  # noqa: A002
         """Raise if a file of the deposit is incomplete."""
@@ -251,7 +279,14 @@ class Deposits:
             names = ", ".join(map(shown, parts[:3])) or "a file"
             raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
 
-    def _deposit(self, deposit: Deposit, wanted: NewItem, files: Sequence[File], who: str) -> Label:
+    def _deposit(
+        self,
+        deposit: Deposit,
+        wanted: NewItem,
+        files: Sequence[File],
+        who: str,
+        checked: dict[str, object],
+    ) -> Label:
         archive = self._archive
         if wanted.runs_at and files:
             msg = "A web service that runs elsewhere has no files here."
@@ -260,10 +295,7 @@ class Deposits:
         self._check(wanted)
         target = target_of(wanted.target, (file.path for file in files))
         now = archive.clock.wall()
-        if wanted.label is None:
-            forms, metadata = archive.mint(2)
-        else:
-            forms, [metadata] = self._reserved(wanted.label), archive.mint(1)
+        forms, metadata = self._labels(wanted)
         item, describing = item_transitions.new_items(forms, metadata, wanted, target, now)
         draft = archive.draft(now)
         item = self._related(draft, item, wanted)
@@ -272,8 +304,24 @@ class Deposits:
             ItemChange(item=describing),
             *archive.drafted(draft),
         ]
-        archive.make(archive.change("deposit", who, forms.label, changes, now, deposit=deposit.id))
+        act: Act = "deposit" if wanted.adoption is None else "adopt"
+        archive.make(
+            archive.change(
+                act, who, forms.label, changes, now, detail=checked or None, deposit=deposit.id
+            )
+        )
         return forms.label
+
+    def _labels(self, wanted: NewItem) -> tuple[Forms, Forms]:
+        """Return the labels of a new item and of its metadata."""
+        mint = self._archive.mint
+        if wanted.adoption is not None:
+            self._adopting().enter(wanted.adoption)
+            return wanted.adoption.forms, wanted.adoption.metadata or mint(1)[0]
+        if wanted.label is not None:
+            return self._reserved(wanted.label), mint(1)[0]
+        forms, metadata = mint(2)
+        return forms, metadata
 
     def _related(self, draft: Draft, item: Item, wanted: NewItem) -> Item:
         """Tie a new item to those that it is an edition or a translation of."""

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ibi.archive.rules.access import networks
+from ibi.archive.rules.adoption import Adoption, AdoptionRequest, read_adoption
 from ibi.archive.rules.file_path import check_path
 from ibi.errors import ArchiveRequestError, shown
 from ibi.identifier.label import Label, parse
@@ -32,6 +33,8 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     """Networks from which the files may be read; none means everywhere."""
     label: str = ""
     """A label that was reserved for this item."""
+    adoption: AdoptionRequest | None = None
+    """The labels that the item had before it came here, which it keeps."""
     further_names: list[str] = []
     edition_of: str = ""
     translation_of: str = ""
@@ -54,6 +57,7 @@ class NewItem:
     list_public: bool = True
     readers: tuple[str, ...] = ()
     label: Label | None = None
+    adoption: Adoption | None = None
     further_names: tuple[Label, ...] = ()
     edition_of: Label | None = None
     translation_of: Label | None = None
@@ -86,6 +90,9 @@ def read(request: DepositRequest) -> NewItem | Revision:
     if request.translation_of and not request.language:
         msg = "A translation needs a language: say which."
         raise ArchiveRequestError(msg)
+    if request.label and request.adoption is not None:
+        msg = "A reserved label is one of this archive: an item that is adopted has its own."
+        raise ArchiveRequestError(msg)
     if request.translated_from and not request.translation_of:
         msg = "Only a translation is translated from a language: say of which item it is one."
         raise ArchiveRequestError(msg)
@@ -97,6 +104,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         list_public=request.list_public,
         readers=networks(request.readers),
         label=_label(request.label),
+        adoption=None if request.adoption is None else read_adoption(request.adoption),
         further_names=tuple(
             dict.fromkeys(parse(name, strict=True) for name in request.further_names)
         ),

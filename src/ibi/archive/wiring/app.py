@@ -34,6 +34,7 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import (
     Capability,
+    build_adoptions,
     build_audits,
     build_copies,
     build_holders,
@@ -70,7 +71,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     announcer = _announcer(instance, links, service, (including.observe, metrics.observe_link))
     urls = build_urls(settings, catalogue, service, including.address)
     holders = build_holders(instance, service)
-    deposits = Deposits(instance.archive, unpack, holders)
+    adoptions = build_adoptions(instance, service, holders)
+    deposits = Deposits(instance.archive, unpack, holders, adoptions)
     auditing = build_audits(instance, log_damage)
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)

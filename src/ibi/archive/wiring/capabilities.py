@@ -14,6 +14,7 @@ import structlog
 
 from ibi.archive.copies.copies import Copies
 from ibi.archive.copies.tasks import CopyTasks
+from ibi.archive.deposits.adoption import Adoptions
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.exchange.bag_import import BagImporter
 from ibi.archive.exchange.handover import HandoverIssuer
@@ -29,6 +30,7 @@ from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
+from ibi.archive.rules.adoption import AdoptablePrefixes
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.audits import AuditsApi
@@ -49,6 +51,7 @@ from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.store_migration import StoreMove
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.minting.wiring import subsystem_of
 from ibi.model.label_pair import Forms
 
 
@@ -71,6 +74,18 @@ def build_holders(instance: Instance, service: Forms) -> HolderCheck:
         partial(_resolvers, instance), service, lambda address: HttpPeerArchive(address, guard)
     )
     return HolderCheck(instance.catalogue.items, finder, instance.clock)
+
+
+def build_adoptions(instance: Instance, service: Forms, holders: HolderCheck) -> Adoptions:
+    """Return the adoption of items under their own labels."""
+    settings = instance.settings
+    return Adoptions(
+        instance.catalogue,
+        holders,
+        instance.clock,
+        AdoptablePrefixes(subsystem_of(settings.minter).prefixes, settings.adopts),
+        partial(instance.adopt, target=service.label.spelling),
+    )
 
 
 def _resolvers(instance: Instance) -> list[str]:

@@ -9,6 +9,8 @@ from ibi.archive.settings import ArchiveSettings
 from ibi.archive.wiring.stores import open_catalogue, open_store
 from ibi.errors import ArchiveRequestError
 from ibi.foundation.system.clock import SystemClock
+from ibi.identifier.label import Label
+from ibi.minting.label_binding import LabelBindings
 from ibi.minting.minter import Minter
 from ibi.minting.wiring import minter_of
 from ibi.model.label_pair import Forms
@@ -51,6 +53,11 @@ class Instance:
     def _mint(self, count: int) -> list[Forms]:
         assert self.minter is not None  # noqa: S101  # it is opened before the archive
         return [Forms.of(label.rep, label.ibip) for label in self.minter.mint_many(count)]
+
+    def adopt(self, label: Label, target: str) -> None:
+        """Enter a label that an item brings along in the ledger, which then never issues it."""
+        assert self.minter is not None  # noqa: S101  # it is opened before the archive
+        LabelBindings(self.minter).adopt(label, target)
 
     def service(self) -> Forms:
         """Return the labels of the archive service; raise if the catalogue is not complete."""

@@ -23,6 +23,7 @@ from ibi.errors import (
     IbiError,
     KeyReusedError,
     KeyTextError,
+    LabelInUseError,
     LedgerError,
     MailError,
     MessageError,
@@ -77,6 +78,7 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     ),
     (RequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
     (BindingError, HTTPStatus.CONFLICT, "cannot-bind", "The label cannot be bound"),
+    (LabelInUseError, HTTPStatus.CONFLICT, "label-in-use", "The label cannot be adopted"),
     (
         ShareError,
         HTTPStatus.TOO_MANY_REQUESTS,

@@ -213,6 +213,7 @@ def _table(table: sa.Table) -> LogicalTable:
 _LEDGER: Final = (
     LogicalTable("ibi_ledger", ("version", "identity"), "version"),
     LogicalTable("ibi_prefix", ("prefix", "mark", "generation", "history"), "prefix"),
+    LogicalTable("ibi_beginning", ("prefix", "instant"), "prefix"),
     LogicalTable("ibi_sighting", ("prefix", "boot", "wall", "uptime"), "prefix, boot"),
     LogicalTable("ibi_issue", ("prefix", "key", "request", "instants", "prefixes"), "prefix, key"),
     LogicalTable(

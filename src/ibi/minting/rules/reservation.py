@@ -136,7 +136,7 @@ def reserve(
     longer tries again. Raises if nothing may be issued; then nothing is to be written either.
     """
     now = request.now
-    _check_history(entry, own, witness)
+    check_history(entry, own, witness)
     check_clock(entry, now, limits)
     alone = own is not None and (entry.generation, entry.mark) == (own.generation, own.mark)
     last = _last(entry, own, witness)
@@ -163,7 +163,8 @@ def reserve(
     return Reservation(instants, creation, stretch, granularity)
 
 
-def _check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> None:
+def check_history(entry: Entry, own: Stretch | None, witness: Witness | None) -> None:
+    """Raise if the ledger is an older copy of what this minter or its machine has seen."""
     seen = own.generation if own is not None else 0
     if witness is not None and witness.ledger == entry.ledger:
         seen = max(seen, witness.generation)
@@ -223,7 +224,7 @@ def release(
     entry: Entry, own: Stretch, witness: Witness | None, now: ClockReading
 ) -> Commitment | None:
     """Return what is left of a stretch to the ledger, if no other minter has reserved after it."""
-    _check_history(entry, own, witness)  # otherwise the machine would record an old copy instead
+    check_history(entry, own, witness)  # otherwise the machine would record an old copy instead
     if (entry.generation, entry.mark) != (own.generation, own.mark) or own.mark == own.last:
         return None
     if not is_steady(own.reading, now):

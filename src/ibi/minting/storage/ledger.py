@@ -10,10 +10,12 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ibi.errors import LedgerUnavailableError
+from ibi.errors import BindingError, LedgerUnavailableError
 from ibi.foundation.sql import store
 from ibi.foundation.sql.database import Database, Execute
 from ibi.minting.ports import Commitment, Entry, Issue, LabelRecord
+from ibi.minting.rules.adoption import beginning
+from ibi.minting.rules.label_generator import EARLIEST
 from ibi.model.clock import ClockReading
 from ibi.model.token import Token
 
@@ -81,6 +83,35 @@ def write(execute: Execute, issues: Sequence[Issue], labels: Sequence[LabelRecor
             )
 
 
+def _bind(execute: Execute, record: LabelRecord, target: str) -> None:
+    for prefix in record.prefixes:
+        execute(
+            "UPDATE ibi_label SET target = $1 WHERE prefix = $2 AND instant = $3",
+            target,
+            prefix,
+            record.instant,
+        )
+
+
+def _began(execute: Execute, prefix: str) -> int | None:
+    """Return the beginning of a prefix; None if no label was ever issued under it."""
+    rows = execute("SELECT instant FROM ibi_beginning WHERE prefix = $1", prefix)
+    if rows:
+        return None if rows[0][0] is None else int(rows[0][0])
+    [(mark,)] = execute("SELECT mark FROM ibi_prefix WHERE prefix = $1", prefix)
+    if mark is not None:
+        return EARLIEST  # a version that recorded no beginnings has issued labels
+    # From now on the prefix has a mark: this row says that none was issued under it so far.
+    execute("INSERT INTO ibi_beginning (prefix, instant) VALUES ($1, NULL)", prefix)
+    return None
+
+
+def _begin(execute: Execute, prefix: str, instant: int) -> None:
+    """Record the beginning of a prefix, before its first mark, unless it is recorded."""
+    if _began(execute, prefix) is None:
+        execute("UPDATE ibi_beginning SET instant = $1 WHERE prefix = $2", instant, prefix)
+
+
 def unbound_labels(
     execute: Execute, prefixes: Sequence[str], after: int, limit: int
 ) -> list[LabelRecord]:
@@ -98,6 +129,8 @@ CREATE TABLE IF NOT EXISTS ibi_ledger (
     version INTEGER PRIMARY KEY, identity TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS ibi_prefix (
     prefix TEXT PRIMARY KEY, mark BIGINT, generation BIGINT NOT NULL, history TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS ibi_beginning (
+    prefix TEXT PRIMARY KEY, instant BIGINT);
 CREATE TABLE IF NOT EXISTS ibi_sighting (
     prefix TEXT NOT NULL, boot TEXT NOT NULL, wall BIGINT NOT NULL, uptime BIGINT NOT NULL,
     PRIMARY KEY (prefix, boot));
@@ -120,6 +153,8 @@ class SqlLedger:
         """Create the tables if they do not exist."""
         self._database = database
         self._identity = database.transaction(self._open)
+        self._begun: set[str] = set()
+        """Prefixes whose beginning is certainly recorded."""
 
     def _open(self, execute: Execute) -> str:
         for statement in (self._database.before_tables, *_TABLES.split(";")):
@@ -149,12 +184,50 @@ class SqlLedger:
         self, prefixes: Sequence[str], boot: str, decide: Callable[[Entry], Commitment | None]
     ) -> Entry:
         """Read the entry, write what `decide` returns for it, and return the new entry."""
+        begun: set[str] = set()
 
         def work(execute: Execute) -> Entry:
-            if not execute("SELECT 1 FROM ibi_ledger WHERE identity = $1", self._identity):
-                raise LedgerUnavailableError(self.name, "another ledger lies in its place")
+            self._check_identity(execute)
             entry = self._entry(execute, prefixes, boot)
             commitment = decide(entry)
+            if commitment is None:
+                return entry
+            for prefix in set(prefixes) - self._begun:
+                _begin(execute, prefix, beginning(entry, commitment))
+                begun.add(prefix)
+            return self._commit(execute, prefixes, commitment)
+
+        entry = self._database.transaction(work)
+        self._begun |= begun
+        return entry
+
+    def _check_identity(self, execute: Execute) -> None:
+        if not execute("SELECT 1 FROM ibi_ledger WHERE identity = $1", self._identity):
+            raise LedgerUnavailableError(self.name, "another ledger lies in its place")
+
+    def adopt(
+        self,
+        prefixes: Sequence[str],
+        boot: str,
+        label: LabelRecord,
+        decide: Callable[[Entry, int | None], Commitment | None],
+    ) -> Entry:
+        """Record a label that this ledger did not issue, in one transaction with its mark."""
+        [prefix] = label.prefixes
+
+        def work(execute: Execute) -> Entry:
+            self._check_identity(execute)
+            entry = self._entry(execute, prefixes, boot)
+            known = label_at(execute, prefix, label.instant)
+            if known is not None and known.target not in {"", label.target}:
+                raise BindingError(f"{prefix} at {label.instant}", known.target)
+            if known is not None:
+                _bind(execute, known, label.target)
+                return entry
+            # Of all prefixes, because all get the mark: it does not mean that labels were issued.
+            began = {each: _began(execute, each) for each in sorted(prefixes)}
+            commitment = decide(entry, began[prefix])
+            write(execute, [], [label])
             return entry if commitment is None else self._commit(execute, prefixes, commitment)
 
         return self._database.transaction(work)
@@ -252,13 +325,7 @@ class SqlLedger:
             record = label_at(execute, prefix, instant)
             if record is None or record.target:
                 return record
-            for each in record.prefixes:
-                execute(
-                    "UPDATE ibi_label SET target = $1 WHERE prefix = $2 AND instant = $3",
-                    target,
-                    each,
-                    instant,
-                )
+            _bind(execute, record, target)
             return label_at(execute, prefix, instant)
 
         return self._database.transaction(work)

@@ -102,6 +102,8 @@ _JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "applicatio
 _FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
 _ADMINISTERED_FIELDS: Final = {"further_names": ADMINISTER}
 """Fields that need another scope: a further name affects more than one item."""
+_ADMINISTERED_OF_DEPOSITS: Final = {**_ADMINISTERED_FIELDS, "adoption": ADMINISTER}
+"""The same for a deposit: an adopted label was another archive's."""
 _LARGEST_DESCRIPTION: Final = 2 << 20
 """Bytes of the largest description: a record of half a megabyte, however it is escaped."""
 _LARGEST_LIST: Final = 1 << 20
@@ -148,7 +150,8 @@ _ITEMS: Final = (
 _DEPOSITS: Final = (
     Operation("POST", "/api/v1/deposits", DEPOSIT, DepositsApi.open,
         "Begin a deposit",
-        request=Body(DepositRequest, largest=_LARGEST_DESCRIPTION, scopes=_ADMINISTERED_FIELDS),
+        request=Body(
+            DepositRequest, largest=_LARGEST_DESCRIPTION, scopes=_ADMINISTERED_OF_DEPOSITS),
         answer=messages.DepositAnswer, status=201, problems=(404, 409, 410, 413, 507)),
     Operation("GET", "/api/v1/deposits/{id}", DEPOSIT, DepositsApi.show,
         "Show a deposit and the files received so far",
