@@ -23,7 +23,13 @@ from ibi.archive.rules.amendment import Amendment, amended, describe, relate
 from ibi.archive.rules.item_transitions import Draft
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.rules.reserved_labels import reserved_text
-from ibi.errors import ArchiveRequestError, DeletedError, StorageError, UnknownError
+from ibi.errors import (
+    ArchiveRequestError,
+    DeletedError,
+    StorageError,
+    StorageFullError,
+    UnknownError,
+)
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Act, Change, ItemChange
 from ibi.model.clock import Clock
@@ -73,7 +79,9 @@ class Archive:
         self.clock = clock
         self._changing = RLock()
         self._unsettled = True
-        self.settle()
+        # On a full disk the archive can be read; the next act completes the changes.
+        with suppress(StorageFullError):
+            self.settle()
 
     def changing(self) -> AbstractContextManager[object]:
         """Hold the lock for changes."""

@@ -12,9 +12,11 @@ from typing import Final
 import click
 
 from ibi.client.archive import RemoteArchive
+from ibi.errors import StorageFullError
 from ibi.foundation.cli.options import data_option, refuse_closed_output
 from ibi.foundation.processes.server import address_of, interrupt_on_sigterm, run_together
 from ibi.foundation.settings_file import usual_place
+from ibi.foundation.system.disk import check_room
 from ibi.foundation.system.instance_lock import TOKEN_FILE, token_of
 from ibi.identifier.limits import MAX_PORT
 from ibi.installation.demo import Demo
@@ -109,7 +111,7 @@ class _Start:
 
     async def _inclusion(self) -> None:
         said = ""
-        while True:
+        while self._has_room():
             links = await asyncio.to_thread(self._installation.links.all)
             for link in links:
                 if link.resolver != self._installation.link.resolver:
@@ -120,6 +122,15 @@ class _Start:
                 if link.state in _INCLUDED:
                     return
             await asyncio.sleep(_SOON)
+
+    def _has_room(self) -> bool:
+        """Return whether links can be stored; otherwise tell that readers alone are served."""
+        try:
+            check_room(self._installation.folder)
+        except StorageFullError:
+            _say("The disk is full: items can be read, and nothing can be changed until it is not.")
+            return False
+        return True
 
     def _welcome(self) -> None:
         """Print, once, what was created and what to try."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from ibi.errors.base import IbiError, RequestError, shown
 
@@ -123,6 +123,14 @@ class LedgerError(MintingError):
 
 class LedgerUnavailableError(LedgerError):
     """The ledger cannot be read or written now; minting resumes when it can."""
+
+    FULL: ClassVar[str] = "the disk is full"
+    """The reason that ends by itself when there is room again."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room to write."""
+        return self.reason == self.FULL
 
     def __str__(self) -> str:
         return f"The ledger {shown(self.ledger)} cannot be used, nothing was minted: {self.reason}."

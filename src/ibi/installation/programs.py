@@ -157,7 +157,9 @@ async def _link(
         key = own[0].key if own else await registry.rotate(registered.id, _WHO)
     link = Link(address, key, settings.service_label, since=archive.clock.wall())
     # The archive's side first: a registration that is still missing is made by the next start.
-    links.save(link)
+    kept = [(old.resolver, old.key, old.resolver_service) for old in own]
+    if (address, key, link.resolver_service) not in kept:  # a full disk could not keep it again
+        links.save(link)
     for old in own:
         if old.resolver != address:
             links.remove(old.resolver)

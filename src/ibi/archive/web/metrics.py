@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.applications import Starlette
@@ -16,6 +18,7 @@ from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import DESCRIPTION, OPERATIONS
 from ibi.errors import StorageError
 from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
+from ibi.foundation.system.disk import check_room
 from ibi.foundation.web import openapi
 from ibi.foundation.web.status import StatusApi
 
@@ -90,10 +93,16 @@ class ArchiveMetrics:
         missing.set_function(lambda: copies.counted[1])
 
 
-def archive_status(items: Items, metrics: ArchiveMetrics, version: str) -> StatusApi:
-    """Return the status endpoints of a process with these items and metrics."""
+def archive_status(
+    items: Items, metrics: ArchiveMetrics, version: str, folders: Sequence[Path]
+) -> StatusApi:
+    """Return the status endpoints of a process with these items and metrics.
+
+    It is ready if items can be read, and the disks of these folders have room for changes.
+    """
 
     async def check() -> None:
+        check_room(*folders)
         if not await asyncio.to_thread(items.page, 0, 1):
             raise StorageError("of the catalogue", "it is empty")
 

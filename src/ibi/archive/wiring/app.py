@@ -53,6 +53,7 @@ from ibi.archive.wiring.instance import Instance
 from ibi.errors import ArchiveRequestError, UnknownError
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.foundation.web.status import StatusApi
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
 from ibi.metadata.formats import FORMATS
@@ -64,7 +65,7 @@ from ibi.model.label_pair import Forms
 def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     """Return the application of an archive, and its announcer, to be started once it serves."""
     settings, catalogue, clock = instance.settings, instance.catalogue, instance.clock
-    service, version = instance.service(), metadata.version("ibi")
+    service = instance.service()
     metrics = ArchiveMetrics()
     links = CatalogueLinks(catalogue.links)
     including = IncludingResolver(links.all(), instance.on_link)
@@ -99,7 +100,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
     )
     app = archive_application(
-        (*_apis(capabilities), archive_status(catalogue.items, metrics, version)),
+        (*_apis(capabilities), _status(instance, metrics)),
         authorizer,
         _running(answering, capabilities),
         PublicRoutes(instance.archive, answering, urls, pages, readers),
@@ -107,6 +108,12 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         metrics,
     )
     return app, announcer
+
+
+def _status(instance: Instance, metrics: ArchiveMetrics) -> StatusApi:
+    settings, version = instance.settings, metadata.version("ibi")
+    folders = (settings.folder, settings.root)
+    return archive_status(instance.catalogue.items, metrics, version, folders)
 
 
 def build_urls(

@@ -93,7 +93,9 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ItemsApi(archive, urls, HolderCheck(catalogue.items, NoResolvers(), clock)),
         HoldingsApi(archive),
         DigestEndpoint(DigestLog(catalogue.digest), published=settings.digest),
-        archive_status(catalogue.items, metrics, metadata.version("ibi")),
+        archive_status(
+            catalogue.items, metrics, metadata.version("ibi"), (settings.folder, settings.root)
+        ),
     )
     reading = PublicRoutes(archive, answering, urls, pages, readers)
     return reader_application(writer, apis, authorizer, reading, pages, metrics)

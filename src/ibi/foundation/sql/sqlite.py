@@ -10,6 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import apsw
 
@@ -27,6 +28,10 @@ _NEXT_TRY: Final = 0.02
 
 _MIN_FREE: Final = 65_536
 """Bytes of free space below which an I/O error means that the disk is full."""
+
+
+_OF_A_FULL_DISK: Final = (apsw.IOError, apsw.FullError, apsw.CantOpenError, apsw.ReadOnlyError)
+"""The errors of a file for whose log, or for the index of the log, there may be no room."""
 
 
 class Sqlite:
@@ -52,12 +57,24 @@ class Sqlite:
         self._file = (0, 0)
         self._reading = RLock()
         self._reader: apsw.Connection | None = None
+        self._has_log_index = True
+        """Whether the reader uses the index of the log on the disk; otherwise one in memory."""
         try:
             self.name.encode()
         except UnicodeEncodeError:
             raise LedgerUnavailableError(self.name, "its path is not UTF-8") from None
         with self._lock:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Open the file; on a full disk only for reading, until there is room for its log."""
+        try:
             self._connected()
+        except LedgerUnavailableError as failure:
+            is_there = self._path.exists() and self._path.stat().st_size
+            if not failure.is_full or not is_there:
+                raise
+            self.read("SELECT 1")
 
     def transaction(self, work: Callable[[Execute], T]) -> T:
         """Run `work` with the file locked; durable when this returns, rolled back if it raises."""
@@ -93,6 +110,21 @@ class Sqlite:
     def _open_reader(self) -> apsw.Connection:
         reader = apsw.Connection(self.name, apsw.SQLITE_OPEN_READONLY, vfs=self._vfs)
         reader.set_busy_timeout(BUSY_TIMEOUT)
+        self._has_log_index = True
+        try:
+            reader.execute("PRAGMA schema_version")  # opens the log
+        except _OF_A_FULL_DISK:
+            reader.close(force=True)
+            if not self._is_full():
+                raise
+        else:
+            return reader
+        # The index of the log does not fit on the disk: SQLite makes one in memory.
+        self._has_log_index = False
+        place = f"file:{quote(self.name)}?readonly_shm=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        reader = apsw.Connection(place, flags, vfs=self._vfs)
+        reader.set_busy_timeout(BUSY_TIMEOUT)
         return reader
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -118,11 +150,20 @@ class Sqlite:
             self._check_file()
             return self._connection
         try:
-            self._connection = self._open()
+            self._connection = self._open() if self._has_log_index else self._reopen()
             self._file = self._identity()
         except (apsw.Error, OSError) as failure:
             raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
         return self._connection
+
+    def _reopen(self) -> apsw.Connection:
+        """Open the file for writing, after it could only be read.
+
+        While a connection of this process has the index of the log in memory, none can write.
+        """
+        with self._reading:
+            self._abandon_reader()
+            return self._open()
 
     def _check_file(self) -> None:
         """Raise if the file was replaced: what is written to the old one would be lost."""
@@ -160,14 +201,17 @@ class Sqlite:
         return status.st_dev, status.st_ino
 
     def _reason(self, failure: Exception) -> str:
-        if isinstance(failure, apsw.IOError):
-            # SQLite reports a full disk as an I/O error for some of its files.
-            with suppress(OSError):
-                if shutil.disk_usage(self._path.parent).free < _MIN_FREE:
-                    return "the disk is full"
+        # SQLite reports a full disk as another error for some of its files.
+        if isinstance(failure, _OF_A_FULL_DISK) and self._is_full():
+            return LedgerUnavailableError.FULL
         if isinstance(failure, apsw.NotADBError):
             return f"it is not an SQLite database, but {_kind_of(self._path)}"
         return _reason(failure)
+
+    def _is_full(self) -> bool:
+        with suppress(OSError):
+            return shutil.disk_usage(self._path.parent).free < _MIN_FREE
+        return False
 
     def _abandon(self) -> None:
         connection, self._connection = self._connection, None
@@ -239,7 +283,7 @@ def _begin_new_log(connection: apsw.Connection) -> None:
 
 _REASONS: Final[dict[type[Any], str]] = {
     apsw.BusyError: "another process keeps it locked",
-    apsw.FullError: "the disk is full",
+    apsw.FullError: LedgerUnavailableError.FULL,
     apsw.IOError: "the disk reports an error",
     apsw.CantOpenError: "it cannot be opened there",
     apsw.ReadOnlyError: "it may not be written",

@@ -109,5 +109,5 @@ class SqlTokens:
 
 def storage_error(failure: LedgerUnavailableError) -> StorageError:
     """Return the storage error for a failure of the database."""
-    kind = StorageFullError if failure.reason == "the disk is full" else StorageError
+    kind = StorageFullError if failure.is_full else StorageError
     return kind(failure.ledger, failure.reason)

@@ -6,14 +6,15 @@ import ctypes
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from weakref import finalize
 
-from ibi.errors import FileNameError
+from ibi.errors import FileNameError, StorageFullError
 from ibi.foundation.system.safe_open import (
     folder_beneath,
     fsync_folder,
@@ -22,6 +23,8 @@ from ibi.foundation.system.safe_open import (
 )
 
 _PIECE: Final = 1 << 20
+_SMALL_CHANGE: Final = 1 << 20
+"""Bytes that a change of some rows takes at most, with the logs of its databases."""
 
 
 @dataclass(eq=False, slots=True)
@@ -39,12 +42,13 @@ class Checksums:
         self.sha512.update(data)
 
 
-def checksums_of(path: Path) -> Checksums:
-    """Return the checksums of a file."""
+def checksums_of(path: Path, report: Callable[[int], None] = lambda _: None) -> Checksums:
+    """Return the checksums of a file; `report` gets the size of each piece that was read."""
     sums = Checksums()
     with path.open("rb") as file:
         while piece := file.read(_PIECE):
             sums.update(piece)
+            report(len(piece))
     return sums
 
 
@@ -92,6 +96,15 @@ def disk_errors(place: str, path: str = "") -> Iterator[None]:
         if path and failure.errno in _BAD_NAME:
             raise FileNameError(path, _BAD_NAME[failure.errno]) from failure
         raise storage_error(place, failure) from failure
+
+
+def check_room(*folders: Path) -> None:
+    """Raise StorageFullError if a disk has no room for a small change."""
+    for folder in folders:
+        with disk_errors(str(folder)):
+            free = shutil.disk_usage(folder).free
+        if free < _SMALL_CHANGE:
+            raise StorageFullError(str(folder), "the disk is full")
 
 
 def write_durably(path: Path, content: bytes) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ibi.errors import InstanceHeldError
+from ibi.errors import InstanceHeldError, StorageFullError
 from ibi.foundation.system.private_files import close_folder, create_private
 from ibi.foundation.system.safe_open import storage_error
 
@@ -66,8 +66,13 @@ def is_held(folder: Path) -> bool:
 def serving(folder: Path, address: str) -> Iterator[None]:
     """Write the address of the instance into its folder, as long as it is served."""
     path = folder / _SERVING
-    create_private(path)
-    path.write_text(address, encoding="utf-8")
+    try:
+        create_private(path)
+        path.write_text(address, encoding="utf-8")
+    except OSError as failure:
+        # On a full disk it serves nevertheless; commands have to name its address.
+        if not isinstance(storage_error(str(folder), failure), StorageFullError):
+            raise
     try:
         yield
     finally:

@@ -25,6 +25,7 @@ from ibi.errors import (
     KeyTextError,
     LabelInUseError,
     LedgerError,
+    LedgerUnavailableError,
     MailError,
     MessageError,
     MinterClosedError,
@@ -195,6 +196,8 @@ def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
 
 def _public(error: IbiError) -> str:
     """Return the text that a stranger may read: without paths, and without errors of the disk."""
+    if isinstance(error, LedgerUnavailableError) and error.is_full:
+        return "There is no room left for the ledger; nothing was minted."
     if isinstance(error, LedgerError):
         return "The ledger cannot be used at the moment; nothing was minted."
     if isinstance(error, StorageFullError):

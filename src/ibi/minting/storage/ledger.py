@@ -152,9 +152,24 @@ class SqlLedger:
     def __init__(self, database: Database) -> None:
         """Create the tables if they do not exist."""
         self._database = database
-        self._identity = database.transaction(self._open)
         self._begun: set[str] = set()
         """Prefixes whose beginning is certainly recorded."""
+        try:
+            self._identity = database.transaction(self._open)
+        except LedgerUnavailableError as failure:
+            self._identity = self._read_identity(failure)
+
+    def _read_identity(self, failure: LedgerUnavailableError) -> str:
+        """Return the identity of a ledger that can only be read, as on a full disk."""
+        try:
+            rows = self._database.read(
+                "SELECT identity FROM ibi_ledger WHERE version = $1", _VERSION
+            )
+        except LedgerUnavailableError:
+            rows = []
+        if len(rows) != 1:
+            raise failure
+        return str(rows[0][0])
 
     def _open(self, execute: Execute) -> str:
         for statement in (self._database.before_tables, *_TABLES.split(";")):
@@ -332,13 +347,11 @@ class SqlLedger:
 
     def find(self, prefix: str, instant: int) -> LabelRecord | None:
         """Return the record of a label, None if there is none."""
-        return self._database.transaction(lambda execute: label_at(execute, prefix, instant))
+        return label_at(self._database.read, prefix, instant)
 
     def unbound(self, prefixes: Sequence[str], after: int, limit: int) -> list[LabelRecord]:
         """Return labels reserved and never bound, the oldest first, later than `after`."""
-        return self._database.transaction(
-            lambda execute: unbound_labels(execute, prefixes, after, limit)
-        )
+        return unbound_labels(self._database.read, prefixes, after, limit)
 
     def add_token(self, token: Token) -> bool:
         """Store a token; return False if the name is taken."""
@@ -346,7 +359,7 @@ class SqlLedger:
 
     def tokens(self) -> list[Token]:
         """Return all tokens, the oldest first."""
-        found = self._database.transaction(lambda execute: store.all_tokens(execute, _TOKENS))
+        found = store.all_tokens(self._database.read, _TOKENS)
         return sorted(found, key=lambda token: (token.created, token.name))
 
     def remove_token(self, name: str) -> bool:

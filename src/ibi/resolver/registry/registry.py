@@ -15,7 +15,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ibi.errors import NotOnRecordError, RegistrationKeyError, ResolverRequestError, shown
+from ibi.errors import (
+    NotOnRecordError,
+    RegistrationKeyError,
+    ResolverRequestError,
+    StorageFullError,
+    shown,
+)
 from ibi.identifier.label import Label
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
@@ -249,7 +255,12 @@ class Registry:
 
         known = self._roster.find(name)
         detail = f"{record.address}, {'confirmed' if confirmed else 'unconfirmed'}"
-        after = await self._change(name, included, ARCHIVE, "include", detail)
+        try:
+            after = await self._change(name, included, ARCHIVE, "include", detail)
+        except StorageFullError:
+            # Readers are served as long as this process lives; the archive asks again.
+            after = included(self._known(name))
+            await self._acts.run(self._show_soon(after))
         if confirmed or known is None or known.address != after.address:
             self._availability.reset(name)
         return after
@@ -335,6 +346,10 @@ class Registry:
                 self._roster.put(replace(after, outage=None))
                 return
         self._show(name, after)
+
+    async def _show_soon(self, archive: RegisteredArchive) -> None:
+        """Apply an archive to memory in the order of all acts."""
+        self._show(archive.id, archive)
 
     def _show(self, name: str, archive: RegisteredArchive | None) -> None:
         """Apply the stored archive to memory, except an outage that is still being written."""

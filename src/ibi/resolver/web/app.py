@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 
 from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
+from ibi.foundation.system.disk import check_room
 from ibi.foundation.web import openapi
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
@@ -34,10 +36,11 @@ class ResolverApp:
         reading: ResolverPublicRoutes,
         metrics: ResolverMetrics,
         version: str,
+        folder: Path,
     ) -> None:
         """Assemble the application; `apis` have the handlers of its operations.
 
-        `background` runs while the application serves.
+        `background` runs while the application serves; `folder` is that of the instance.
         """
         self._background = background
         self._conflicts = conflicts
@@ -47,6 +50,7 @@ class ResolverApp:
         self._reading = reading
         self._metrics = metrics
         self._open_conflicts = 0
+        self._folder = folder
         document = openapi.document(DESCRIPTION, OPERATIONS, version)
         self._status = StatusApi(document, self._check, self._page)
         metrics.watch(
@@ -70,7 +74,8 @@ class ResolverApp:
             yield
 
     async def _check(self) -> None:
-        """Raise if the registry cannot be read."""
+        """Raise if the registry cannot be read, or its disk has no room."""
+        check_room(self._folder)
         await self._conflicts.count_open()
 
     async def _page(self, request: Request) -> bytes:

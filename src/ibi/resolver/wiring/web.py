@@ -172,6 +172,7 @@ def build_app(  # all capabilities
         ),
         metrics,
         version,
+        settings.folder,
     )
 
 

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 
 import structlog
 
-from ibi.errors import IbiError
+from ibi.errors import IbiError, StorageFullError
 from ibi.model.clock import SECOND, Clock
 from ibi.resolver.ports.workers import ProcessStore, WorkerList
 from ibi.resolver.rules.liveness import Liveness
@@ -84,9 +84,16 @@ class WorkerLeases:
         return self._identity.name
 
     async def open(self) -> None:
-        """Register this process, and start its heartbeat."""
-        await self._register()
-        await self.heartbeat()
+        """Register this process, and start its heartbeat.
+
+        On a full disk it cannot be registered: readers are served, and a later heartbeat does so.
+        """
+        try:
+            await self._register()
+            await self.heartbeat()
+        except StorageFullError as failure:
+            _LOG.warning("this process could not be registered", error=str(failure))
+            self._fails = True
         self._task = asyncio.create_task(self._run(), name="ibi-duties")
 
     async def close(self) -> None:

@@ -58,6 +58,8 @@ class SqlSettings:
 
     def keep(self, name: str, value: str) -> str:
         """Store a value unless there is one; return the stored value."""
+        if found := self.get(name):  # on a full disk nothing can be stored
+            return found
 
         def work(execute: Execute) -> str:
             execute(
