@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +10,8 @@ import click
 from ibi.archive.cli.options import ARCHIVE
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import RequestError, printable, shown
-from ibi.foundation.cli.options import data_option, is_terminal, json_option, show
+from ibi.foundation.cli.options import data_option, json_option, show
+from ibi.foundation.cli.progress import shown_progress
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.settings import ProgramName
 from ibi.resolver.cli.program import RESOLVER
@@ -41,7 +39,7 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
     compared and hard-linked. A file that is damaged already is named, and the exit code is 1;
     everything else is backed up.
     """
-    with progress_of("Items") as progress:
+    with shown_progress() as progress:
         folders = {} if ledger else _folders(folder)
         made = back_up(folders, target.absolute(), ledger=ledger, quick=quick, progress=progress)
     lacking = [
@@ -96,17 +94,3 @@ def _text(made: BackedUp) -> str:
         f"backed up {facts['items']} items, {facts['files']} files ({facts['copied']} copied), "
         f"{facts['rows']} rows: {made.folder}\nchecksum {facts['checksum']}"
     )
-
-
-@contextmanager
-def progress_of(label: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar, on a terminal only; yield the function that updates it."""
-    with click.progressbar(
-        length=1, label=label, show_pos=True, file=sys.stderr, hidden=not is_terminal()
-    ) as bar:
-
-        def update(done: int, total: int) -> None:
-            bar.length = max(1, total)
-            bar.update(done - bar.pos)
-
-        yield update

@@ -8,10 +8,10 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from ibi.cli.backup import progress_of
 from ibi.errors import DamagedBackupError, printable
 from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.progress import shown_progress
 from ibi.installation.backup.record import backup_at, read_record
 from ibi.installation.backup.restore import Restored, RestoreRequest, restore_minter
 from ibi.installation.backup.restore import restore as restored_from
@@ -80,7 +80,7 @@ def restore(
         return
     _confirm(backup, yes=yes)
     try:
-        with progress_of("Restore") as progress:
+        with shown_progress() as progress:
             if folder is not None:
                 restored = restored_from(backup, folder.absolute(), request, progress)
             else:
@@ -100,7 +100,7 @@ def _confirm(backup: Path, *, yes: bool) -> None:
 
 
 def _verify(backup: Path, checksum: str, *, as_json: bool) -> None:
-    with progress_of("Check") as progress:
+    with shown_progress() as progress:
         faults = tuple(map(str, faults_of(backup, progress, checksum)))
     if faults:
         _report(backup, faults, as_json=as_json)

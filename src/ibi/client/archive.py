@@ -118,7 +118,8 @@ class RemoteArchive(RemoteApi):
         place = f"deposits/{deposit}/files/{quote(path, safe='/')}"
         for attempt in range(ATTEMPTS):
             try:
-                answer = self._attempt(place, source, progress, first=not resumed and attempt == 0)
+                first = not resumed and attempt == 0
+                answer, sent = self._attempt(place, source, progress, first=first)
                 break
             except ArchiveUnreachableError:
                 if attempt == ATTEMPTS - 1:
@@ -130,11 +131,14 @@ class RemoteArchive(RemoteApi):
                 if refusal.status not in passing or attempt == ATTEMPTS - 1:
                     raise
                 time.sleep(OVERLOAD_PAUSE_SECONDS)
-        sent = _sha256(source)
+        sent = sent or _sha256(source)  # a file that was resumed was not read from its beginning
         if answer["sha256"] != sent:
             raise ChecksumError(path, sent, answer["sha256"])
 
-    def _attempt(self, place: str, source: Path, progress: Progress, *, first: bool) -> Any:  # noqa: ANN401
+    def _attempt(
+        self, place: str, source: Path, progress: Progress, *, first: bool
+    ) -> tuple[dict[str, Any], str]:
+        """Send a file once; return the answer, and the checksum if all of it was sent now."""
         offset = 0 if first else self._offset(place)
         try:
             with source.open("rb") as file:
@@ -146,12 +150,13 @@ class RemoteArchive(RemoteApi):
                     "Content-Length": str(size - offset),
                     **({"Upload-Offset": str(offset)} if offset else {}),
                 }
-                body = _pieces(file, offset, progress)
+                digest = hashlib.sha256()
+                body = _pieces(file, offset, progress, digest.update)
                 method = "PATCH" if offset else "PUT"
                 answer = self._send(method, place, body, headers)
         except OSError as failure:
             raise StorageError(str(source), (failure.strerror or "").lower()) from failure
-        return msgspec.json.decode(answer.data)
+        return msgspec.json.decode(answer.data), "" if offset else digest.hexdigest()
 
     def _offset(self, place: str) -> int:
         with suppress(ArchiveRefusedError):
@@ -167,8 +172,11 @@ def _received(answer: urllib3.BaseHTTPResponse, address: str) -> Iterator[bytes]
         raise ArchiveUnreachableError(address, reason_of(failure)) from failure
 
 
-def _pieces(file: BinaryIO, sent: int, progress: Progress) -> Iterator[bytes]:
+def _pieces(
+    file: BinaryIO, sent: int, progress: Progress, note: Callable[[bytes], None]
+) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
+        note(piece)
         yield piece
         sent += len(piece)
         progress(sent)

@@ -37,6 +37,10 @@ class MemoryStore:
     def prepare(self, change: Change) -> None:
         """Do nothing: the bytes are in their place already."""
 
+    def stored(self, deposit: str) -> int:  # noqa: ARG002  # nothing is sent anywhere
+        """Return 0: nothing is sent."""
+        return 0
+
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, and carry it out among the files."""
         steps = tuple(

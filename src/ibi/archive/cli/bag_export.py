@@ -78,6 +78,8 @@ class BagExporter:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._done = ExportProgress()
+        self._received: dict[tuple[str, str], int] = {}
+        """Bytes that were received and counted, of files that are being written."""
         self._items = ThreadPoolExecutor(_ITEMS_AT_ONCE, "items")
         self._files = ThreadPoolExecutor(_FILES_AT_ONCE, "files")
 
@@ -143,19 +145,25 @@ class BagExporter:
                 if refusal.status != _TOO_MANY or attempt == _ATTEMPTS - 1:
                     raise
             time.sleep(_pause(attempt))
-        with self._lock:
-            self._done.bytes += file.size
-            self._report(self._done)
+        # Bytes of an earlier attempt or run were not received now.
+        self._count(file.size - self._received.pop((place, file.path), 0))
 
     @contextmanager
     def _read(self, place: str, path: str, offset: int) -> Iterator[Iterator[bytes]]:
         with self._archive.read_file(place, path, offset) as pieces:
-            yield map(self._wanted, pieces)
+            yield (self._wanted(piece, (place, path)) for piece in pieces)
 
-    def _wanted(self, piece: bytes) -> bytes:
+    def _wanted(self, piece: bytes, file: tuple[str, str]) -> bytes:
         if self._ended.is_set():
             raise CancelledError  # the received bytes stay, for a later run
+        self._received[file] = self._received.get(file, 0) + len(piece)
+        self._count(len(piece))
         return piece
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self._done.bytes += size
+            self._report(self._done)
 
 
 def incoming_of(entry: dict[str, Any]) -> IncomingItem:

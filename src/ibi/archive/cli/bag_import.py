@@ -34,6 +34,8 @@ class ImportProgress:
     """The results so far."""
 
     items: int = 0
+    bytes: int = 0
+    """Bytes of files that were sent, or that the archive has already."""
     counts: dict[str, int] = field(default_factory=dict)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
@@ -119,8 +121,10 @@ class BagImport:
         ends: list[dict[str, Any]] = []
         size = 0
         for brought, answer in zip(batch, answers, strict=True):
+            self._count(brought.size)
             if answer["outcome"] != "open":
                 self._note(answer)
+                self._count(sum(file.size for file in brought.incoming.files))
                 continue
             end = {"id": answer["id"], "files": self._send(brought, answer)}
             weight = sum(map(len, end["files"].values()))
@@ -141,22 +145,33 @@ class BagImport:
         for file in brought.incoming.files:
             known = staged.get(file.path, {})
             if file.path not in needed or known.get("sha256", "") == file.sha256:
+                self._count(file.size)
                 continue
             path = f"{bagit.ITEMS}{brought.label}{bagit.DOC}{file.path}"
             if file.size <= _SMALL and file.size <= room:
                 small[file.path] = self._source.read(path)
                 room -= file.size
+                self._count(file.size)
             else:
                 self._send_file(answer["id"], path, file, resumed=bool(known))
         return small
 
     def _send_file(self, id_: str, path: str, file: File, *, resumed: bool) -> None:
-        source = self._source.folder / path
-        self._archive.send_file(id_, file.path, source, self._check, resumed=resumed)
+        source, before = self._source.folder / path, 0
 
-    def _check(self, _: int) -> None:
-        if self._ended.is_set():
-            raise CancelledError
+        def check(sent: int) -> None:
+            nonlocal before
+            if self._ended.is_set():
+                raise CancelledError
+            self._count(sent - before)
+            before = sent
+
+        self._archive.send_file(id_, file.path, source, check, resumed=resumed)
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self._done.bytes += size
+            self._report(self._done)
 
     def _complete(self, ends: Sequence[dict[str, Any]]) -> None:
         for answer in self._insist("imports/completion", {"imports": ends})["items"]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from threading import Event, Thread
+from typing import Any, Final
 
 import click
 
@@ -17,7 +17,10 @@ from ibi.archive.rules.file_path import check_path
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
 from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.cli.progress import Progress, shown_progress
 
+_LOOK: Final = 0.5
+"""Seconds between two requests for the state of a deposit that is being completed."""
 _PACKED = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 
@@ -219,11 +222,11 @@ def send(
     kept = {name: value for name, value in wanted.items() if value not in ("", [], {})}
     id_ = str(_opened(archive, kept, choices)["id"])
     try:
-        for path, source in sources.items():
-            _send_file(archive, id_, path, source)
-            if unpack and path.lower().endswith(_PACKED):
-                archive.ask("POST", f"deposits/{id_}/unpacking", {"path": path})
-        return _completed(archive, id_)
+        with shown_progress() as progress:
+            _send_files(archive, id_, sources, progress, unpack=unpack)
+            total = sum(source.stat().st_size for source in sources.values())
+            with _storing(archive, id_, total, progress):
+                return _completed(archive, id_)
     except BaseException:
         if not _was_completed(archive, id_):
             raise
@@ -252,15 +255,46 @@ def _was_completed(archive: RemoteArchive, id_: str) -> bool:
     return False
 
 
-def _send_file(archive: RemoteArchive, id_: str, path: str, source: Path) -> None:
-    size = source.stat().st_size
-    hidden = not is_terminal()
-    with click.progressbar(length=size, label=path[-40:], file=sys.stderr, hidden=hidden) as bar:
+def _send_files(
+    archive: RemoteArchive, id_: str, sources: dict[str, Path], progress: Progress, *, unpack: bool
+) -> None:
+    sizes = {path: source.stat().st_size for path, source in sources.items()}
+    total, before = sum(sizes.values()), 0
+    for path, source in sources.items():
+        archive.send_file(id_, path, source, _sending(before, total, progress))
+        before += sizes[path]
+        if unpack and path.lower().endswith(_PACKED):
+            progress(f"Unpacking {path[-40:]}", 0, 0)
+            archive.ask("POST", f"deposits/{id_}/unpacking", {"path": path})
 
-        def progress(sent: int) -> None:
-            bar.update(sent - bar.pos)
 
-        archive.send_file(id_, path, source, progress)
+def _sending(before: int, total: int, progress: Progress) -> Callable[[int], None]:
+    """Return a function that shows the bytes sent of a file, after so many of other files."""
+    return lambda sent: progress("Sending", before + sent, total)
+
+
+@contextmanager
+def _storing(archive: RemoteArchive, id_: str, total: int, progress: Progress) -> Iterator[None]:
+    """Show how much of a deposit the archive has stored, while it is completed."""
+    progress("Storing", 0, 0)
+    ended = Event()
+
+    def follow() -> None:
+        while not ended.wait(_LOOK):
+            with suppress(ArchiveError):
+                stored = archive.ask("GET", f"deposits/{id_}").get("stored", 0)
+                if stored:
+                    progress("Storing", stored, max(stored, total))
+
+    follower = Thread(target=follow, name="storing", daemon=True)
+    if is_terminal():
+        follower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if follower.is_alive():
+            follower.join()
 
 
 def sources_of(files: Sequence[Path]) -> dict[str, Path]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +27,7 @@ from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, StateError
 from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
 from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.cli.progress import Progress, shown_progress
 
 _BATCH: Final = 500
 """Items that are handed over in one request."""
@@ -82,11 +81,14 @@ def export(  # noqa: PLR0913  # one argument an option
     purpose = {"archive": about["address"], "items": labels, "hand_over_to": recipient}
     writer = BagWriter(Path(folder), purpose)
     try:
-        done = _write(archive, writer, labels)
-        tags = {}
-        if recipient:
-            tags[bagit.HAND_OVER_FILE] = _hand_over(archive, writer, labels, recipient)
-        writer.finish(_info(archive, about, labels), tags)
+        with shown_progress() as progress:
+            done = _write(archive, writer, labels, progress)
+            tags = {}
+            if recipient:
+                progress("Handing over", 0, 0)
+                tags[bagit.HAND_OVER_FILE] = _hand_over(archive, writer, labels, recipient)
+            progress("Writing to the disk", 0, 0)
+            writer.finish(_info(archive, about, labels), tags)
     finally:
         writer.close()
     facts = {"folder": folder, "items": done.items, "files": writer.count, "bytes": writer.size}
@@ -99,29 +101,23 @@ def _named(archive: RemoteArchive, named: Sequence[str]) -> Iterator[dict[str, A
     return (entry_of(archive, label) for label in named)
 
 
-def _write(archive: RemoteArchive, writer: BagWriter, labels: Sequence[str]) -> ExportProgress:
-    with _progress(archive, labels) as report:
-        return BagExporter(archive, writer, report).export(entries_of(archive, labels))
+def _write(
+    archive: RemoteArchive, writer: BagWriter, labels: Sequence[str], progress: Progress
+) -> ExportProgress:
+    total = _total(archive, labels, progress) if is_terminal() else 0
+
+    def report(done: ExportProgress) -> None:
+        progress("Exporting", done.bytes, total)
+
+    return BagExporter(archive, writer, report).export(entries_of(archive, labels))
 
 
-@contextmanager
-def _progress(archive: RemoteArchive, labels: Sequence[str]) -> Iterator[Any]:
-    """Show the progress: of one item by its bytes, of several by their number."""
-    hidden = not is_terminal()
-    by_bytes = len(labels) == 1 and not hidden
-    if by_bytes:
-        [entry] = entries_of(archive, labels)
-        length = sum(file.size for file in incoming_of(entry).files)
-    else:
-        length = len(labels) or archive.ask("GET", "archive")["items"]
-    with click.progressbar(
-        length=max(1, length), label="exporting", file=sys.stderr, hidden=hidden
-    ) as bar:
-
-        def report(done: ExportProgress) -> None:
-            bar.update((done.bytes if by_bytes else done.items) - bar.pos)
-
-        yield report
+def _total(archive: RemoteArchive, labels: Sequence[str], progress: Progress) -> int:
+    """Return the bytes of all items that are to be exported."""
+    progress("Listing items", 0, 0)
+    return sum(
+        file.size for entry in entries_of(archive, labels) for file in incoming_of(entry).files
+    )
 
 
 def _check_giving(

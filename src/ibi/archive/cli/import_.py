@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from ibi.archive.cli.bag_import import BagImport, ImportProgress
+from ibi.archive.cli.bag_import import BagImport
 from ibi.archive.cli.options import archive_options
 from ibi.archive.rules import bagit
 from ibi.archive.rules.handover import HandOver, Paper, check_key, paper_of
 from ibi.archive.storage.bags.reader import BagFolder
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveRequestError, BagError, printable, shown
-from ibi.foundation.cli.options import is_terminal, json_option, show
+from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.progress import Progress, shown_progress
 
 _EXAMPLES = """\b
 Examples:
@@ -57,11 +56,18 @@ def import_bag(archive: RemoteArchive, place: Path, *, key: str, giver: str, as_
     if key and giver:
         raise click.UsageError("The key is named, or told by an address: not both.")
     with closing(BagFolder(place)) as source:
-        with _bar("verifying", source.size()) as advance:
-            source.verify(advance)
+        total = source.size()
+        with shown_progress() as progress:
+            source.verify(_counted("Verifying", total, progress))
         papers, signed_by = _papers(archive, source, key, giver)
-        with _bar("importing", len(source.places)) as advance:
-            done = _run(archive, source, papers, signed_by, advance)
+        with shown_progress() as progress:
+            done = BagImport(
+                archive,
+                source,
+                papers,
+                signed_by,
+                lambda done: progress("Importing", done.bytes, total),
+            ).run()
     for label, detail in done.refused:
         named = "" if label in detail else f" {label}"
         click.echo(f"refused{named}: {printable(detail)}", err=True)
@@ -74,35 +80,16 @@ def import_bag(archive: RemoteArchive, place: Path, *, key: str, giver: str, as_
         click.get_current_context().exit(1)
 
 
-def _run(
-    archive: RemoteArchive,
-    source: BagFolder,
-    papers: dict[str, Paper],
-    key: str,
-    advance: Callable[[int], None],
-) -> ImportProgress:
-    before = 0
+def _counted(phase: str, total: int, progress: Progress) -> Callable[[int], None]:
+    """Return a function that adds to the bytes of a phase."""
+    done = 0
 
-    def report(done: ImportProgress) -> None:
-        nonlocal before
-        advance(done.items - before)
-        before = done.items
+    def advance(more: int) -> None:
+        nonlocal done
+        done += more
+        progress(phase, done, total)
 
-    return BagImport(archive, source, papers, key, report).run()
-
-
-@contextmanager
-def _bar(label: str, length: int) -> Iterator[Callable[[int], None]]:
-    lock = threading.Lock()
-    with click.progressbar(
-        length=max(1, length), label=label, file=sys.stderr, hidden=not is_terminal()
-    ) as bar:
-
-        def advance(more: int) -> None:
-            with lock:
-                bar.update(more)
-
-        yield advance
+    return advance
 
 
 def _papers(

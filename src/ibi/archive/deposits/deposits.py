@@ -180,6 +180,10 @@ class Deposits:
         """Return the staged files."""
         return self._staging.staged(self.get(id).id)
 
+    def stored(self, id: str) -> int:  # noqa: A002
+        """Return how many bytes of a deposit that is being completed are in the storage by now."""
+        return self._store.stored(id)
+
     def staged_file(self, id: str, path: str) -> Staged:  # noqa: A002
         """Return one staged file."""
         found = self._staging.staged_file(self._opened(id).id, check_path(path))

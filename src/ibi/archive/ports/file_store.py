@@ -158,6 +158,10 @@ class FileStore(Protocol):
         """Do the slow, still invisible part of a change; this decides nothing."""
         ...
 
+    def stored(self, deposit: str) -> int:
+        """Return how many bytes of a deposit `prepare` has sent by now; 0 if it sends nothing."""
+        ...
+
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, then carry it out on the files."""
         ...

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ibi.archive.ports.catalogue import ManifestItem, Reservation
-from ibi.archive.ports.file_store import BulkFiles, pieces_of
+from ibi.archive.ports.file_store import BulkFiles, OpenFile, pieces_of
 from ibi.archive.rules.fixity import owners
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.reserved_labels import reserved_text
@@ -39,8 +39,8 @@ ROUNDS: Final = 20
 _PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
 
-Progress = Callable[[int, int], None]
-"""A function that is called with the number of items done, and of all items."""
+Progress = Callable[[str, int, int], None]
+"""Is called with a phase, the bytes done in it, and all of its bytes; 0 if they are not known."""
 
 
 class _UnreadableError(Exception):
@@ -59,18 +59,19 @@ class ArchiveBackup:
         self._progress = progress
         self._tables = tree.root / CATALOGUE
         self._lacking: list[str] = []
+        self._done = self._total = 0
+        tree.report = self._report
         self.copied = 0
         """How many files no earlier backup had."""
 
     def make(self) -> PartRecord:
         """Make the backup, and return its record."""
         stored = self._dump()
-        total = stored.tables["archive_item"].rows
+        self._total = sum(row["size"] for row in read_rows(self._tables, "archive_file"))
         missing: set[int] = set()
-        for number, kept in enumerate(self._items(), 1):
+        for kept in self._items():
             if self._put(kept):
                 missing.add(kept.number)
-            self._progress(number, total)
         for turn in range(ROUNDS):
             if not missing:
                 return self._finish(stored)
@@ -79,7 +80,13 @@ class ArchiveBackup:
         reason = "more changes than can be followed, or an act was interrupted: start it once"
         raise StorageError(self._bulk_files.name, reason)
 
+    def _report(self, count: int) -> None:
+        """Show that so many bytes were read more."""
+        self._done += count
+        self._progress("Copying files", self._done, self._total)
+
     def _dump(self) -> StoreFiles:
+        self._progress("Reading tables", 0, 0)
         stored = dump(self._place, "catalogue", self._tables)
         if any(row["name"] == REBUILDING for row in read_rows(self._tables, "archive_setting")):
             raise StorageError(
@@ -126,13 +133,17 @@ class ArchiveBackup:
         return [_key(place, path) for path, file in files if not self._take(place, path, file)]
 
     def _take(self, place: str, path: str, file: File) -> bool:
-        key = _key(place, path)
-        return (
+        key, before = _key(place, path), self._done
+        is_taken = (
             self._tree.has(key, file)
             or self._tree.find(key, file)
             or self._copy(key, key, file)
             or any(self._copy(old, key, file) for old in self._replaced(place, file))
         )
+        # Once, however often its bytes were read.
+        self._done = before
+        self._report(file.size)
+        return is_taken
 
     def _replaced(self, place: str, file: File) -> Iterator[str]:
         """Yield where the bytes of a file may be that was replaced meanwhile."""
@@ -143,11 +154,16 @@ class ArchiveBackup:
     def _copy(self, source: str, key: str, file: File) -> bool:
         try:
             with closing(self._bulk_files.open(source)) as opened:
-                is_whole = self._tree.write(key, _read(pieces_of(opened)), file)
+                is_whole = self._tree.write(key, self._read(opened), file)
         except (UnknownError, _UnreadableError):
             return False
         self.copied += is_whole
         return is_whole
+
+    def _read(self, opened: OpenFile) -> Iterator[bytes]:
+        for piece in _read(pieces_of(opened)):
+            yield piece
+            self._report(len(piece))
 
     def _finish(self, stored: StoreFiles) -> PartRecord:
         self._keep_old()

@@ -90,13 +90,16 @@ def back_up(
             if part == "archive":
                 parts[part], copied = _archive(place, trees[part], progress)
             else:
+                progress("Reading tables", 0, 0)
                 parts[part] = _resolver(place, trees[part])
         if ledger:
             stored = dump(ledger, "ledger", trees[MINTER].root / "ledger")
             parts[MINTER] = PartRecord({"ledger": stored})
         program = f"ibi {metadata.version('ibi')}"
+        progress("Listing checksums", 0, 0)
         sums = _list_sums(folder, trees, parts)
         record = BackupRecord(FORMAT, program, taken, parts, sums)
+        progress("Writing to the disk", 0, 0)
         for tree in trees.values():
             tree.sync()
         keep_record(folder, record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,8 @@ class BackupTree:
 
         Files are compared byte by byte; with `quick`, by size and time only.
         """
+        self.report: Callable[[int], None] = lambda _: None
+        """Is called with the size of each piece that was read of a file, here or earlier."""
         self.root = root
         self._earlier = earlier
         self._quick = quick
@@ -48,7 +50,9 @@ class BackupTree:
     def _pieces(self, descriptor: int) -> Iterator[bytes]:
         try:
             with disk_errors(str(self.root)):
-                yield from _pieces(descriptor)
+                for piece in _pieces(descriptor):
+                    yield piece
+                    self.report(len(piece))
         finally:
             os.close(descriptor)
 
@@ -91,7 +95,7 @@ class BackupTree:
             status = path.stat()
             is_alike = abs(status.st_mtime_ns - file.modified) <= _COARSE
             if status.st_size == file.size and is_alike:
-                return self._quick or _are(checksums_of(path), file)
+                return self._quick or _are(checksums_of(path, self.report), file)
         return False
 
     def _link(self, source: Path, key: str) -> bool:

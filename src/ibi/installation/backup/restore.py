@@ -119,6 +119,7 @@ def restore(
         resolver = _resolver_settings(backup / "resolver", places["resolver"], wanted)
         _check_database(resolver.place, "registry")
     _make_folder(folder)
+    progress("Restoring tables", 0, 0)
     if resolver is not None:
         _make_folder(resolver.folder)
         # Acknowledgments that were pending then have been sent since, and must not be sent twice.
@@ -281,6 +282,14 @@ def _restore_files(
     restored: Restored,
     progress: Progress,
 ) -> None:
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        progress("Restoring files", done, part.size)
+
+    source.report = report
     for kept in items_of(table_in(source.root / CATALOGUE)):
         _note_item(kept, restored)
         key = f"col/{kept.item.forms.label.spelling}"
@@ -288,12 +297,12 @@ def _restore_files(
             _restore_file(source, target, f"{key}/doc/{file.path}", file, restored)
         text = manifest(kept.item, kept.files, kept.number, kept.version)
         target.write_text(f"{key}/ibi.json", text)
-        progress(restored.items, part.items)
     for key, digest in _listed_besides(source):
         path = source.path(key)
         file = File(key, 0, digest, "", path.stat().st_mtime_ns if path.exists() else 0)
         if not _written(source, target, key, file):
             restored.note_fault(key)
+    progress("Writing to the disk", 0, 0)
     target.sync()
 
 

@@ -67,7 +67,7 @@ def faults_of(
     Raises StorageError if its record says that it is incomplete.
     """
     # Before anything is read: reading a pipe would never end, and a link leads elsewhere.
-    strange = [Fault(path, reason) for path, reason in _entries(folder) if reason]
+    strange = [Fault(path, reason) for path, reason, _ in _entries(folder) if reason]
     if strange:
         yield from strange
         return
@@ -77,6 +77,7 @@ def faults_of(
     # Faults that were reported: a table is in the record, and again in the list of checksums.
     reported: set[Fault] = set()
     for part, known in record.parts.items():
+        progress("Checking tables", 0, 0)
         for fault in _table_faults(part, folder / part, known):
             reported.add(fault)
             yield fault
@@ -100,8 +101,8 @@ def _catalogue_faults(folder: Path) -> Iterator[Fault]:
         yield Fault(place, unread.reason)
 
 
-def _entries(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the paths of all files, with what is wrong with those that are not regular files."""
+def _entries(folder: Path) -> Iterator[tuple[str, str, int]]:
+    """Yield the paths of all files, what is wrong if one is not a regular file, and sizes."""
     pending = [folder]
     with disk_errors(str(folder)):
         while pending:
@@ -113,7 +114,8 @@ def _entries(folder: Path) -> Iterator[tuple[str, str]]:
                         continue
                     is_file = entry.is_file(follow_symlinks=False)
                     reason = "it is a link" if entry.is_symlink() else "it is not a regular file"
-                    yield path.relative_to(folder).as_posix(), "" if is_file else reason
+                    size = entry.stat(follow_symlinks=False).st_size
+                    yield path.relative_to(folder).as_posix(), "" if is_file else reason, size
 
 
 def _table_faults(part: str, folder: Path, known: PartRecord) -> Iterator[Fault]:
@@ -142,8 +144,8 @@ def _file_faults(
         if not is_readable:
             yield from _damaged_files(folder, progress)
             return
-        listed = _Listing(folder, record)
-        yield from listed.faults(progress)
+        listed = _Listing(folder, record, _counting_tree(folder, progress))
+        yield from listed.faults()
         yield from _unlisted(folder, listed.count)
     except StorageError as fault:
         yield Fault(SUMS, fault.reason)
@@ -151,31 +153,42 @@ def _file_faults(
 
 def _damaged_files(folder: Path, progress: Progress) -> Iterator[Fault]:
     """Yield files that differ from the list, of a backup whose catalogue cannot be read."""
-    tree = BackupTree(folder)
-    total = sum(1 for _ in read_sums(folder))
-    for number, (name, digest) in enumerate(read_sums(folder), 1):
+    tree = _counting_tree(folder, progress)
+    for name, digest in read_sums(folder):
         if reason := _fault(tree, name, digest, None):
             yield Fault(name, reason)
-        progress(number, total)
+
+
+def _counting_tree(folder: Path, progress: Progress) -> BackupTree:
+    """Return the files of a backup, which reports the bytes that are read."""
+    tree, done = BackupTree(folder), 0
+    total = sum(size for path, _, size in _entries(folder) if path not in {RECORD, SUMS})
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        progress("Checking files", done, total)
+
+    tree.report = report
+    return tree
 
 
 class _Listing:
     """The list of checksums, compared with what a backup with this record must contain."""
 
-    def __init__(self, folder: Path, record: BackupRecord) -> None:
+    def __init__(self, folder: Path, record: BackupRecord, tree: BackupTree) -> None:
         self._folder = folder
         self._record = record
-        self._tree = BackupTree(folder)
+        self._tree = tree
         self._last = PurePosixPath()
         self.count = 0
         """How many different files are listed."""
 
-    def faults(self, progress: Progress) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Fault]:
         """Compare the list line by line, in the order in which `ibi backup` writes it."""
         expected = chain.from_iterable(map(self._expected, self._record.parts))
         awaited = next(expected, None)
-        total = sum(1 for _ in read_sums(self._folder))
-        for number, (name, digest) in enumerate(read_sums(self._folder), 1):
+        for name, digest in read_sums(self._folder):
             # Settings, token and reserved labels need not exist.
             while awaited is not None and awaited[0] != name and awaited[1] == "":
                 awaited = next(expected, None)
@@ -193,7 +206,6 @@ class _Listing:
             self.count += 1
             if reason := _fault(self._tree, name, digest, file):
                 yield Fault(name, reason, kind)
-            progress(number, total)
         if awaited is not None and awaited[1]:
             yield Fault(awaited[0], _UNLISTED)
 
@@ -231,11 +243,11 @@ def _unlisted(folder: Path, listed: int) -> Iterator[Fault]:
     All names in the list differ, so their number tells whether there are others.
     """
     own = {RECORD, SUMS}
-    found = sum(1 for path, _ in _entries(folder) if path not in own)
+    found = sum(1 for path, *_ in _entries(folder) if path not in own)
     if found <= listed:
         return
     names = {name for name, _ in read_sums(folder)} | own
-    yield from (Fault(path, _UNLISTED) for path, _ in _entries(folder) if path not in names)
+    yield from (Fault(path, _UNLISTED) for path, *_ in _entries(folder) if path not in names)
 
 
 def _fault(tree: BackupTree, name: str, digest: str, file: File | None) -> str:

@@ -99,6 +99,10 @@ class FolderStore:
     def prepare(self, change: Change) -> None:
         """Do nothing: the files are on the same disk already, and only need a rename."""
 
+    def stored(self, deposit: str) -> int:  # noqa: ARG002  # nothing is sent anywhere
+        """Return 0: files of a deposit are not sent anywhere."""
+        return 0
+
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, then carry it out on the files."""
         line = _Line(

@@ -95,6 +95,10 @@ class SwitchableStore:
             self._hand_over(change.deposit)
         self._store.prepare(change)
 
+    def stored(self, deposit: str) -> int:
+        """Return how many bytes of a deposit were sent by now."""
+        return self._store.stored(deposit)
+
     def _hand_over(self, deposit: str) -> None:
         """Link or copy the files of a deposit to the staging area of the store."""
         source, target = self.staging.files_of(deposit), self._store.staging.files_of(deposit)

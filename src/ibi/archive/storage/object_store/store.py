@@ -20,6 +20,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 
@@ -28,7 +29,7 @@ from ibi.archive.rules.fixity import MANIFEST
 from ibi.archive.rules.manifest import read_manifest
 from ibi.archive.storage.files.staging import Staging
 from ibi.archive.storage.object_store import bucket as keys
-from ibi.archive.storage.object_store.bucket import Objects
+from ibi.archive.storage.object_store.bucket import PART, Objects
 from ibi.archive.storage.object_store.file import MODIFIED, ObjectFile
 from ibi.archive.storage.object_store.journal import (
     Intent,
@@ -111,6 +112,9 @@ class ObjectStore:
         self._presigned = presigned
         self._headers = headers
         self._intents: dict[str, Intent] = {}
+        self._counting = Lock()
+        self._sent: dict[str, int] = {}
+        """Bytes of deposits that are being sent to the bucket."""
         self._done: JournalLine | None = None
         """The line that was carried out last, so that `finish` need not read it again."""
         objects.check()
@@ -142,9 +146,15 @@ class ObjectStore:
         ]
         if sent:
             self._objects.put(keys.intent(change.id), encode(intent))
-            folder = self.staging.files_of(change.deposit)
-            self._objects.each(lambda each: self._send(folder, *each), sent)
+            try:
+                self._objects.each(lambda each: self._send(change.deposit, *each), sent)
+            finally:
+                self._sent.pop(change.deposit, None)
         self._intents[change.id] = intent
+
+    def stored(self, deposit: str) -> int:
+        """Return how many bytes of a deposit were sent to the bucket by now."""
+        return self._sent.get(deposit, 0)
 
     def _there(self, names: list[tuple[str, str]]) -> set[tuple[str, str]]:
         """Return the places and paths among `names` that have a file."""
@@ -157,8 +167,17 @@ class ObjectStore:
         self._objects.each(look, names)
         return found
 
-    def _send(self, folder: Path, file: File, key: str) -> None:
-        self._objects.put(key, folder / file.path, file.size, attributes(file, self._headers))
+    def _send(self, deposit: str, file: File, key: str) -> None:
+        content = self._counted(deposit, self.staging.files_of(deposit) / file.path)
+        self._objects.put(key, content, file.size, attributes(file, self._headers))
+
+    def _counted(self, deposit: str, path: Path) -> Iterator[bytes]:
+        """Yield the parts of a file, and count each when the next one is wanted."""
+        with disk_errors(str(path)), path.open("rb") as file:
+            while piece := file.read(PART):
+                yield piece
+                with self._counting:
+                    self._sent[deposit] = self._sent.get(deposit, 0) + len(piece)
 
     def decide(self, change: Change) -> None:
         """Make a change durable as a decision, then carry it out on the objects."""
@@ -317,7 +336,8 @@ class ObjectStore:
 
     def mend(self, place: str, file: File, deposit: str) -> None:
         """Replace a damaged file by a complete file of a deposit."""
-        self._send(self.staging.files_of(deposit), file, keys.doc(place, file.path))
+        self._send(deposit, file, keys.doc(place, file.path))
+        self._sent.pop(deposit, None)
 
     def mend_manifest(self, place: str, text: bytes) -> None:
         """Replace the damaged manifest of an item."""

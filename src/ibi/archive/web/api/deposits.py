@@ -42,7 +42,7 @@ class DepositsApi:
         id_ = request.path_params["id"]
         deposit = await asyncio.to_thread(self._deposits.get, id_)
         staged = [] if deposit.completed else await asyncio.to_thread(self._deposits.staged, id_)
-        return json_answer(answers.deposit_answer(deposit, staged))
+        return json_answer(answers.deposit_answer(deposit, staged, self._deposits.stored(id_)))
 
     async def abandon(self, request: AuthorizedRequest) -> Response:
         """Cancel a deposit."""

@@ -106,6 +106,8 @@ class DepositAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     opened: str
     completed: str = ""
     files: list[StagedAnswer] = []
+    stored: int = 0
+    """Bytes that were sent to the object store by now, while the deposit is being completed."""
 
 
 class UnpackRequest(msgspec.Struct, forbid_unknown_fields=True):

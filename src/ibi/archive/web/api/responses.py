@@ -93,7 +93,7 @@ def item_answer(
     )
 
 
-def deposit_answer(deposit: Deposit, staged: list[Staged]) -> DepositAnswer:
+def deposit_answer(deposit: Deposit, staged: list[Staged], stored: int = 0) -> DepositAnswer:
     """Return a deposit as a message."""
     files = [
         StagedAnswer(each.path, each.size, each.file is not None, each.file.sha256)
@@ -101,7 +101,7 @@ def deposit_answer(deposit: Deposit, staged: list[Staged]) -> DepositAnswer:
         else StagedAnswer(each.path, each.size, whole=False)
         for each in staged
     ]
-    return DepositAnswer(deposit.id, moment(deposit.opened), deposit.completed, files)
+    return DepositAnswer(deposit.id, moment(deposit.opened), deposit.completed, files, stored)
 
 
 def reservation_answer(reservation: Reservation) -> ReservationAnswer:
