@@ -182,7 +182,8 @@ def test_a_damaged_file_is_named_by_the_backup(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("backup", "{tmp}/b", "--data", "{tmp}/none"), "neither an archive nor a resolver"),
+        (("backup", "{tmp}/b", "--data", "{tmp}/none"), "There is no folder"),
+        (("backup", "{tmp}/b", "--data", "{tmp}/here"), "neither an archive nor a resolver"),
         (("restore", "{tmp}"), "--data"),
         (("restore", "{tmp}", "--data", "{tmp}/new", "--yes"), "no backup"),
         (("restore", "{tmp}/missing", "--verify"), "does not exist"),

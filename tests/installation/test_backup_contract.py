@@ -429,7 +429,7 @@ def test_an_interrupted_backup_is_never_taken_for_whole(site: Site, tmp_path: Pa
 def test_only_one_backup_is_made_in_a_place_at_a_time(site: Site, tmp_path: Path) -> None:
     entered, going = threading.Event(), threading.Event()
 
-    def wait(*_: int) -> None:
+    def wait(*_: object) -> None:
         entered.set()
         going.wait(60)
 
@@ -591,8 +591,11 @@ def test_what_changes_before_its_files_are_copied_is_backed_up_as_it_became(
     first, gone, revised, copy = (small.label({"a": b"0", "d/b": b"1"}, target="a") for _ in "1234")
     bring(small, Item(forms=forms(7, ELSEWHERE), state=State.COPY))
 
-    def change_all(number: int, _: int) -> None:
-        if number == 1:
+    begun: list[str] = []
+
+    def change_all(phase: str, *_: int) -> None:
+        if phase == "Copying files" and not begun:
+            begun.append(phase)
             small.archive.delete(gone, "me", "wrong", with_metadata=True)
             small.deposit({"a": b"0 new"}, item=revised, remove=["d/b"])
             change(small, "drop", forms(7, ELSEWHERE), dropped=True)
@@ -600,6 +603,7 @@ def test_what_changes_before_its_files_are_copied_is_backed_up_as_it_became(
 
     folders = {"archive": site.settings.folder}
     backup = back_up(folders, tmp_path / "backups", progress=change_all)  # type: ignore[arg-type]
+    assert begun
     assert backup.record.parts["archive"].lacking == ()
     assert list(faults_of(backup.folder)) == []
     col = backup.folder / "archive" / "col"

@@ -269,7 +269,7 @@ def test_what_is_deposited_while_all_is_handed_over_stays(
         archive = RemoteArchive(giver.address, giver.token)
         writer = BagWriter(tmp_path / "bag", "all")
         with closing(writer):
-            export._write(archive, writer, [])  # noqa: SLF001  # what comes in between
+            export._write(archive, writer, [], lambda *_: None)  # noqa: SLF001  # what comes in between
             later = giver.deposit({"b": b"2"})["rep"]
             paper = export._hand_over(archive, writer, [], taker.service)  # noqa: SLF001
         assert [item["label"] for item in json.loads(paper)["items"]] == [label]

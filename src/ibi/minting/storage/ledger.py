@@ -157,6 +157,8 @@ class SqlLedger:
         try:
             self._identity = database.transaction(self._open)
         except LedgerUnavailableError as failure:
+            if not failure.is_full:
+                raise
             self._identity = self._read_identity(failure)
 
     def _read_identity(self, failure: LedgerUnavailableError) -> str:
