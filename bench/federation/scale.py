@@ -53,6 +53,8 @@ class Federation:
     changes: float = 0.12
     """New and changed items in a year, of each item."""
     hot_seconds: float = 10.0
+    unread: float = 0.0
+    """The share of archives whose digest could not be read again after their last notice."""
     known_seconds: float = 3_600.0
     known: int = 1_000_000
     gather_seconds: float = 2.0
@@ -78,6 +80,8 @@ class Cost:
     """Questions a click, those for unknown labels left out."""
     unknown: float
     """Questions a click for labels that nobody has."""
+    recorded: float
+    """Questions a click that only serve to record owners, which nobody waits for."""
     told: float
     """Acknowledgments, and questions for a fresh key, a click."""
     vigils: float
@@ -106,7 +110,8 @@ def cost(federation: Federation, sizes: Sizes) -> Cost:
     warm = float((rates * counts * per_item).sum() / federation.clicks)
     cold_asked = _asked(federation)
     asked = (1 - warm) * cold_asked
-    unknown = federation.unknown * federation.archives
+    unknown = federation.unknown * _asked_in_vain(federation)
+    recorded = (1 - warm) * _asked_for_record(federation)
     # Each search gives a key for its reader; those who come after are gathered for a while.
     again = rates * per_item
     windows = again / (1 + again * federation.gather_seconds) * counts
@@ -120,7 +125,7 @@ def cost(federation: Federation, sizes: Sizes) -> Cost:
     looks, upkeep = _upkeep(federation, shares[publishes], sizes)
     first = federation.total * federation.publishing * _octets_an_item(federation.items)
     return Cost(
-        warm, cold_asked, asked, unknown, told + keys, vigils, octets,
+        warm, cold_asked, asked, unknown, recorded, told + keys, vigils, octets,
         looks, upkeep, first, lasting.archives,
     )  # fmt: skip
 
@@ -197,15 +202,40 @@ def _asked(federation: Federation) -> float:
     """Return how many archives a search asks on the average, for an item that is somewhere.
 
     Who holds it; its home, if that is another; whoever publishes no digest; by mistake of a
-    fingerprint; and now and then everybody, as the rule of the resolver has it.
+    fingerprint; whose log is not followed, now and then, as the rule of the resolver has it.
     """
     away = 1 - federation.at_home
     silent = federation.archives * (1 - federation.publishing)
     mistaken = federation.total / FINGERPRINT_END
     known = (1 + federation.copies) * federation.publishing
     first = min(known + away * federation.publishing + silent + mistaken, federation.archives)
-    held = federation.archives - first
-    return float(first + full_search_share(round(held)) * held)
+    held = _unfollowed(federation)
+    return float(first + full_search_share(federation.archives) * held)
+
+
+def _asked_in_vain(federation: Federation) -> float:
+    """Return how many archives a search asks for a label that nobody has.
+
+    Its home; whoever publishes no digest; by mistake of a fingerprint; and whose log is not
+    followed.
+    """
+    silent = federation.archives * (1 - federation.publishing)
+    asked = 1 + silent + federation.total / FINGERPRINT_END + _unfollowed(federation)
+    return min(asked, federation.archives)
+
+
+def _asked_for_record(federation: Federation) -> float:
+    """Return how many archives a search asks only to record the owner of an item not at home."""
+    return (1 - federation.at_home) * min(MAX_RECORD_ASKS, _unfollowed(federation))
+
+
+def _unfollowed(federation: Federation) -> float:
+    """Return how many archives publish a digest that stands for no answer at a time.
+
+    After a notice the digest stands for one for half of `hot_seconds`, in which it is read again:
+    only a reading that fails makes an archive one of these.
+    """
+    return federation.archives * federation.publishing * federation.unread
 
 
 def _octets_an_item(items: int) -> float:
@@ -223,7 +253,8 @@ def _upkeep(federation: Federation, shares: Numbers, sizes: Sizes) -> tuple[floa
         return 0.0, 0.0
     changes = np.maximum(shares * federation.total * federation.changes / YEAR, 1e-12)
     waits = np.clip(1 / changes, federation.quickest, federation.slowest)
-    looks = float((1 / waits).sum())
+    # A notice, and a look after it, for each change; and a look when there was none for long.
+    looks = float((1 / waits).sum() + 2 * changes.sum())
     news = 2 * 6 * float(changes.sum())
     return looks, looks * sizes.no_news + news
 
@@ -247,12 +278,11 @@ def by_statistics() -> list[str]:
             f"{largest.clicks:,.0f} clicks a second, {largest.items:,} items an archive on the "
             f"average, clicks as Zipf has them ({largest.zipf:g}), {largest.at_home:.0%} of the "
             f"items at home, {largest.copies:g} copies an item, {largest.unknown:.1%} of the "
-            "clicks on labels that nobody has, which all archives are asked for. HTTP without TCP: "
+            "clicks on labels that nobody has, for which their home is asked. HTTP without TCP: "
             f"{sizes.question:,} octets for a question and its answer, {sizes.denial:,} for one "
             f"that is denied, {sizes.acknowledgment:,} for an acknowledgment, {sizes.no_news:,} "
-            "for a look at a digest that has no news, measured at a real archive. Besides, once "
-            f"for an item that is not at home, up to {MAX_RECORD_ASKS} archives more are asked "
-            "on the average, which nobody waits for, before its owner is put on record. Seed "
+            "for a look at a digest that has no news, measured at a real archive. All archives "
+            "notify the resolver of changes, so that their digests stand for their answers. Seed "
             f"{SEED}: the same numbers each time. Explained in docs/explanation/scale.md."
         ),
     ]
@@ -262,16 +292,19 @@ def _growth(grown: dict[int, Cost], plain: dict[int, Cost]) -> list[str]:
     lines = [
         (
             "| archives | items | from memory | asked when cold | questions a click | "
-            "without digests | all messages a click | octets a click | without digests |"
+            "misses included | without digests | all messages a click | octets a click | "
+            "without digests |"
         ),
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for number, each in grown.items():
         other = plain[number]
-        messages = each.asked + each.unknown + each.told + each.vigils
+        questions = each.asked + each.unknown + each.recorded
+        messages = questions + each.told + each.vigils
         lines.append(
             f"| {number:,} | {Federation(number).total:,} | {each.warm:.1%} | "
-            f"{each.cold_asked:,.2f} | {each.asked:,.2f} | {other.asked:,.0f} | "
+            f"{each.cold_asked:,.2f} | {each.asked:,.2f} | {questions:,.2f} | "
+            f"{other.asked + other.unknown:,.0f} | "
             f"{messages:,.2f} | {each.octets:,.0f} | {other.octets:,.0f} |"
         )
     lines += [

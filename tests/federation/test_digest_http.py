@@ -231,3 +231,22 @@ def test_an_archive_may_publish_none(scene: Scene) -> None:
     if WORKERS:  # another worker may learn a little later that there is no digest any more
         wait_until(lambda: resolver.get(f"/{item['rep']}").status == 302)
     assert resolver.get(f"/{item['rep']}").status == 302
+
+
+def test_an_archive_notifies_its_resolver_of_changes(tmp_path: Path) -> None:
+    """The digest is read again long before its time, and stands for the archive's answer."""
+    resolver = ResolverServer(tmp_path)
+    resolver.set(digest_seconds=3600)
+    with resolver, neighbour(tmp_path, 1) as archive:
+        key = resolver.register(archive.service)
+        assert archive.ibi("link", resolver.address, "--key", key).returncode == 0
+        wait_until(lambda: resolver.metric("ibi_resolver_logs_followed") == 1)
+        for number in (1, 2):
+            before = int(resolver.archives()[archive.service]["digest"]["names"])
+            archive.deposit({"a.txt": b"a" * number})
+            wait_until(
+                lambda b=before: (  # type: ignore[misc]
+                    int(resolver.archives()[archive.service]["digest"]["names"]) > b
+                )
+            )
+        assert resolver.metric("ibi_resolver_logs_followed") == 1

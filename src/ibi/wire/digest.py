@@ -10,7 +10,7 @@ its predecessor, less one, is divided by a power of two; the quotients are writt
 unary, the remainders in binary. Whatever follows from the number of fingerprints is left out, so
 that a page has one encoding, whose size is limited.
 
-    page  = "IBID" version more epoch after last set set
+    page  = "IBID" version flags epoch after last set set
     set   = count remainders length quotients
 """
 
@@ -41,9 +41,15 @@ MEDIA_TYPE: Final = "application/vnd.ibi.digest"
 
 _MAGIC: Final = b"IBID\x01"
 _EPOCH: Final = re.compile(r"[0-9a-f]{32}")
-# Magic and version, more, epoch, after, last: in network byte order.
+_MORE, _NOTIFIES = 1, 2
+# Magic and version, flags, epoch, after, last: in network byte order.
 _HEAD: Final = Struct(">5sB16sQQ")
 _COUNT: Final = Struct(">I")
+
+
+def notification_path(service: str) -> str:
+    """Return the path at a resolver where an archive notifies it, by its service label."""
+    return f"/api/v1/archives/{service}/changes"
 
 
 def fingerprint(canonical: str) -> int:
@@ -72,6 +78,8 @@ class DigestPage:
     """Fingerprints of the labels that the archive holds, sorted."""
     dropped: tuple[int, ...] = ()
     """Fingerprints of the labels that it no longer holds, sorted; disjoint from `held`."""
+    notifies: bool = False
+    """Whether the archive notifies the resolvers that include it of the next change."""
 
 
 def encode(page: DigestPage) -> bytes:
@@ -80,7 +88,8 @@ def encode(page: DigestPage) -> bytes:
     if fault:
         raise ValueError(fault)
     epoch = bytes.fromhex(page.epoch)
-    head = _HEAD.pack(_MAGIC, page.more, epoch, page.after, page.last)
+    flags = _MORE * page.more + _NOTIFIES * page.notifies
+    head = _HEAD.pack(_MAGIC, flags, epoch, page.after, page.last)
     return head + _written(page.held) + _written(page.dropped)
 
 
@@ -90,14 +99,15 @@ def decode(octets: bytes) -> DigestPage:
         raise _error("it is longer than a page can be")
     if len(octets) < _HEAD.size or not octets.startswith(_MAGIC):
         raise _error("it does not begin as one")
-    _, more, epoch, after, last = _HEAD.unpack_from(octets)
-    if more > 1:
-        raise _error("its flag for further pages is neither 0 nor 1")
+    _, flags, epoch, after, last = _HEAD.unpack_from(octets)
+    if flags > _MORE + _NOTIFIES:
+        raise _error("it has a flag that is not defined")
     held, place = _read(octets, _HEAD.size)
     dropped, place = _read(octets, place)
     if place != len(octets):
         raise _error("there is something behind its end")
-    page = DigestPage(epoch.hex(), after, last, bool(more), held, dropped)
+    more, notifies = bool(flags & _MORE), bool(flags & _NOTIFIES)
+    page = DigestPage(epoch.hex(), after, last, more, held, dropped, notifies)
     fault = _fault(page, are_sorted=True)
     if fault:
         raise _error(fault)

@@ -193,7 +193,7 @@ class Desk:
             on_duty=lambda: self.on_duty,
             tick=0.001,
             seconds=0.01,
-            **more,
+            **more,  # type: ignore[arg-type]  # numbers
         )
 
     async def include(

@@ -10,8 +10,13 @@ from dataclasses import replace
 import pytest
 
 from ibi.errors import OverloadError
+from ibi.foundation.system.clock import SystemClock
+from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.identifier.verbs import read_modifiers
+from ibi.model.archive_record import ArchiveRecord
+from ibi.model.clock import SECOND
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.ports.store import Owner
@@ -112,6 +117,113 @@ def test_that_nobody_has_it_takes_the_word_of_all() -> None:
         assert sorted(asked(scene)) == ["a", "b", "c"]
         scene.archives.sayings["c"] = says(SILENT)
         assert isinstance((await scene.resolve(question())).outcome, Unsure)
+
+    run_scene(work)
+
+
+# Archives whose log is followed: their digest stands for their answer.
+
+
+def test_an_archive_whose_log_is_followed_has_answered_no_without_being_asked() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.follow("a", "b")
+        assert isinstance((await scene.resolve(question())).outcome, NotFound)
+        assert asked(scene) == ["c"]
+        scene.follow("c")
+        scene.archives.requests.clear()
+        assert isinstance((await scene.resolve(question())).outcome, NotFound)
+        assert asked(scene) == []
+
+    run_scene(work)
+
+
+def test_a_home_and_an_owner_are_asked_in_any_case() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.follow(*NAMES)
+        put_on_record(scene, "b", AT_HOME)
+        assert isinstance((await scene.resolve(Question(AT_HOME))).outcome, NotFound)
+        assert sorted(asked(scene)) == ["a", "b"]
+
+    run_scene(work)
+
+
+def test_an_archive_that_publishes_no_digest_is_asked_and_awaited() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene, ("a", "b"))
+        scene.follow("a", "b")
+        scene.archives.sayings["c"] = says(SILENT)
+        assert isinstance((await scene.resolve(question())).outcome, Unsure)
+        assert asked(scene) == ["c"]
+
+    run_scene(work)
+
+
+def test_the_word_of_digests_is_enough_where_the_original_is_required() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "b")
+        scene.follow(*NAMES)
+        scene.archives.sayings["b"] = says(original("b"))
+        assert winner(await scene.resolve(question(required=True))) == "b"
+        await scene.quiet()
+        assert asked(scene) == ["b"]
+        # So is it to record the owner: no archive that was not asked comes before it.
+        assert scene.store.owned[LABEL.canonical].archive == SERVICES["b"].canonical
+
+    run_scene(work)
+
+
+def test_all_are_asked_for_a_label_that_is_younger_than_the_digests() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.follow(*NAMES)
+        now = SystemClock().wall() // SECOND
+        for seconds in (now, now + 3600):
+            scene.archives.requests.clear()
+            young = Ibip.mount("203.0.113.9", 800, Instant(seconds))
+            assert isinstance((await scene.resolve(Question(young))).outcome, NotFound)
+            assert sorted(asked(scene)) == ["a", "b", "c"]
+
+    run_scene(work)
+
+
+def test_an_archive_that_was_silent_does_not_answer_by_its_digest() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene, NAMES, "a", of=AT_HOME)
+        scene.follow(*NAMES)
+        scene.archives.sayings["a"] = says(SILENT)
+        assert isinstance((await scene.resolve(Question(AT_HOME))).outcome, Unsure)
+        scene.archives.requests.clear()
+        assert isinstance((await scene.resolve(question())).outcome, Unsure)
+        assert asked(scene) == ["a"]
+
+    run_scene(work)
+
+
+def test_to_explain_a_search_all_are_asked() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.follow(*NAMES)
+        found = await scene.resolve(question(), ask_all=True)
+        assert isinstance(found.outcome, NotFound)
+        assert sorted(asked(scene)) == ["a", "b", "c"]
+
+    run_scene(work)
+
+
+def test_archives_that_come_are_asked_until_their_logs_are_followed() -> None:
+    async def work(scene: SearchScene) -> None:
+        publish(scene)
+        scene.follow(*NAMES)
+        await scene.registry.exclude(SERVICES["c"].canonical)
+        assert isinstance((await scene.resolve(question())).outcome, NotFound)
+        assert asked(scene) == []
+        scene.followed.keep_only({SERVICES[name].canonical for name in ("a", "b")})
+        record = ArchiveRecord("c.example", SERVICES["c"], "192.0.2.1", "1", "a@b.c")
+        await scene.registry.include(SERVICES["c"].canonical, record, confirmed=True)
+        assert isinstance((await scene.resolve(question())).outcome, NotFound)
+        assert asked(scene) == ["c"]
 
     run_scene(work)
 

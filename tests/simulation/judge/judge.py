@@ -11,7 +11,7 @@ from ibi.model.item import State
 from ibi.model.registration import RegisteredArchive
 from ibi.model.relation import Relation
 from ibi.resolver.ports.outbound import ArchiveReply
-from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.decision import Gone, NotFound, Redirect, Unserved
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.digest import fingerprint
@@ -58,6 +58,8 @@ class Judge(GroundTruth):
         self._listed: dict[tuple[str, str], dict[str, float]] = {}
         """The archives whose digests list an item and since when at the latest, by process and
         label."""
+        self._notices: dict[tuple[str, str], float] = {}
+        """When archives last notified a resolver of changes, by its address and the archive."""
         self.well_read: set[str] = set()
         """Databases of resolvers that have read every digest, once no faults occur."""
 
@@ -73,6 +75,10 @@ class Judge(GroundTruth):
         if itself is not None and itself.state is State.ORIGINAL:
             key = resolver.name, request.label.canonical
             self._claims[key].append((self._world.loop.now, answer.archive))
+
+    def note_notice(self, resolver: ResolverHost, archive: str) -> None:
+        """Note that an archive has notified a resolver of changes."""
+        self._notices[resolver.base, archive] = self._world.loop.now
 
     def check_redirect(  # noqa: PLR0913  # what was asked, and what was said
         self,
@@ -133,6 +139,7 @@ class Judge(GroundTruth):
         label = resolution.question.label.canonical
         if resolver.database.name in self.well_read:
             self._check_likely(resolver, resolution)
+        self._check_digests(resolver, resolution)
         if not isinstance(resolution.outcome, Redirect):
             return
         self._check_claimant(resolver, resolution, resolution.outcome.answer.archive)
@@ -305,11 +312,50 @@ class Judge(GroundTruth):
         for each in (*self.inclusions.since(resolver.database, began - _NEWS), *on_record):
             host = self._world.archive_of(each)
             holding = self.holdings[label].get(host.name)
-            if holding is not None and holding.since < began:
+            if holding is None or holding.since >= began:
+                continue
+            is_asked = self._is_asked(resolver, label, each, began)
+            if is_asked or not self._may_be_unread(resolver, each, holding.since, began):
                 self._violate(
                     f"{resolver.name} says that no archive has {self.name(label)}, "
                     f"and {host.name} has it"
                 )
+
+    def _check_digests(self, resolver: ResolverHost, resolution: Resolution) -> None:
+        """Check that no digest stands for an answer that has changed since.
+
+        For these outcomes each included archive was asked, or its digest stands for its answer.
+        """
+        if not isinstance(resolution.outcome, NotFound | Unserved | Gone):
+            return
+        label, began = resolution.last.question.label.canonical, resolution.last.began
+        for host, holding in self.holdings[label].items():
+            archive = self._world.archive(host).id
+            known = resolver.registry.find(archive)
+            if known is None or known.inclusion is None or known.outage is not None:
+                continue
+            if self._is_asked(resolver, label, archive, began):
+                continue
+            is_included = known.inclusion.since < self._wall(holding.since)
+            if is_included and not self._may_be_unread(resolver, archive, holding.since, began):
+                self._violate(
+                    f"{resolver.name} takes an old digest for the answer of {host}, which has "
+                    f"{self.name(label)}"
+                )
+
+    def _is_asked(self, resolver: ResolverHost, label: str, archive: str, began: float) -> bool:
+        asked = self._asked[resolver.name, label]
+        return any(at >= began and each == archive for at, each in asked)
+
+    def _may_be_unread(
+        self, resolver: ResolverHost, archive: str, since: float, began: float
+    ) -> bool:
+        """Tell whether the digest of an archive that was not asked may lack an item.
+
+        The archive has not notified the resolver of the item yet, or only just.
+        """
+        notice = self._notices.get((resolver.base, archive), -1.0)
+        return notice < since or notice > began - STALENESS
 
     def check_registry_view(
         self, resolver: ResolverHost, archive: RegisteredArchive, before: dict[str, int]

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, Final
 
+from ibi.identifier.label import Label
 from ibi.model.conflict import Claim
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests.fetcher import DigestFetcher
@@ -24,6 +25,7 @@ from ibi.resolver.rules.search_progress import Candidates
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Search
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.wire.question import Question
 from tests.simulation.planted.mutation import Mutation
@@ -144,8 +146,9 @@ def _without_holders(
     owner: str | None,
     unpublished: AbstractSet[str],
     holders: AbstractSet[str],
+    unfollowed: AbstractSet[str] | None = None,
 ) -> Candidates:
-    del holders
+    del holders, unfollowed
     on_record = () if owner is None else (owner,)
     return Candidates(frozenset().union(homes, on_record, unpublished), frozenset())
 
@@ -153,6 +156,12 @@ def _without_holders(
 def _unpublished(self: Locations, archive: str) -> bool:
     del self, archive
     return False
+
+
+def _all_followed(self: UnfollowedArchives, label: Label, now: float) -> AbstractSet[str]:
+    """Take each digest for an answer, however old it is."""
+    del self, label, now
+    return frozenset()
 
 
 def _never_due(self: DigestFetcher, now: float) -> None:
@@ -185,6 +194,10 @@ IN_RESOLVERS: Final = (
     Mutation(
         "a digest that was read is ignored",
         {"ibi.resolver.digests.locations.Locations.publishes": _unpublished},
+    ),
+    Mutation(
+        "an old digest stands for an answer",
+        {"ibi.resolver.search.unfollowed_archives.UnfollowedArchives.names": _all_followed},
     ),
     Mutation(
         "digests are not fetched",

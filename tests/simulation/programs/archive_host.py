@@ -17,6 +17,7 @@ from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.housekeeping import UsedKeyCleanup
 from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks
+from ibi.archive.resolver_links.change_notifier import ChangeNotifier
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.deposit_request import DepositRequest
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
 
 TOKEN: Final = "token"  # noqa: S105  # no secret
 _ROUND: Final = 1800.0
+_NOTIFIER_TICK: Final = 2.0
+"""Seconds between two reads of the position of the log."""
 """Seconds between two rounds of housekeeping."""
 
 
@@ -109,6 +112,14 @@ class ArchiveHost(Host):
             lambda address, ticket: SimulatedSource(network, name, address, ticket),
         )
         self.copies = Copies(self.archive, OriginalFinder(self.world, self), self.base)
+        self.notifier = ChangeNotifier(
+            self.catalogue.digest,
+            founded.forms.label,
+            self.links.all,
+            SimulatedResolverClient(network, self),
+            clock,
+            tick=_NOTIFIER_TICK,
+        )
         self.announcer = Announcer(
             self.links,
             SimulatedResolverClient(network, self),
@@ -134,6 +145,7 @@ class ArchiveHost(Host):
         """Start the background work."""
         self.answering.counting.open()
         self.filling.start()
+        self.notifier.start()
         self.transfers.start()
         self.announcer.start()
         assert self._running is not None
@@ -152,6 +164,7 @@ class ArchiveHost(Host):
         """Stop in order."""
         await run_blocking(self.announcer.stop)
         await run_blocking(self.transfers.stop)
+        await run_blocking(self.notifier.stop)
         await self.answering.counting.close()
         await run_blocking(self.minter.close)
 

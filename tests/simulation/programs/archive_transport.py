@@ -152,7 +152,7 @@ class OriginalFinder:
 
 
 class SimulatedResolverClient:
-    """Sends inclusion and exclusion requests of an archive to resolvers."""
+    """Sends inclusion and exclusion requests, and notices, of an archive to resolvers."""
 
     def __init__(self, network: Network[Host], own: ArchiveHost) -> None:
         self._network = network
@@ -173,6 +173,21 @@ class SimulatedResolverClient:
         except UnreachableError as fault:
             return Unreachable(str(fault))
         return _outcome(request, status, body)
+
+    def notify(self, link: Link, service: Label, seconds: float) -> bool:
+        """Notify a resolver that the digest has changed."""
+        call = self._network.call(
+            self._own.name,
+            netloc_of(link.resolver),
+            "a notice of changes",
+            lambda host: as_resolver(host).take_notice(service.canonical),
+            seconds,
+        )
+        try:
+            wait(call)
+        except UnreachableError:
+            return False
+        return True
 
 
 def as_archive(host: Host) -> ArchiveHost:

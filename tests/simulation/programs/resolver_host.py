@@ -17,6 +17,7 @@ from ibi.identifier.label import Label
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.archive_record import RegistrationKey
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.change_notices import ChangeNotices
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
@@ -24,11 +25,13 @@ from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.fast_redirects import FastRedirects
@@ -107,6 +110,7 @@ class ResolverHost(Host):
         self.locations = locations = Locations(
             store.locations, clock, quick=store.quick, on_change=lasting.note_change
         )
+        followed = FollowedLogs(CACHE_SECONDS)
         log_follower = LogFollower(
             client,
             registry,
@@ -129,6 +133,16 @@ class ResolverHost(Host):
 
         self.conflicts = Conflicts(store.conflicts, registry, clock, settled)
         recorder = SearchRecorder(owners, self.conflicts, registry, clock, memory.forget)
+        digests = DigestFetcher(
+            registry,
+            client,
+            store.locations,
+            locations,
+            clock,
+            followed=followed,
+            on_duty=lambda: duties.holds(DIGESTS),
+            tick=_TICK,
+        )
         searching = SearchPool(
             registry,
             client,
@@ -136,6 +150,8 @@ class ResolverHost(Host):
             recorder.learn,
             seconds=REQUEST_TIMEOUT,
             locations=locations,
+            unfollowed=UnfollowedArchives(registry, followed, clock),
+            on_silence=digests.note_silence,
             chance=seeded.stream(f"searching/{self.name}").random,
         )
         clients = ClientAddresses((), "network")
@@ -151,7 +167,12 @@ class ResolverHost(Host):
             on_adoption=acknowledging.add_adopted,
         )
         self.warm = FastRedirects(memory.drop_stale, acknowledging.note_known, clients, most=_MOST)
-        following = ChangeFeed(store.feed, registry, memory.forget, FEED_INTERVAL)
+
+        def follow(label: str) -> None:
+            memory.forget(label)
+            self.notices.follow(label)
+
+        following = ChangeFeed(store.feed, registry, follow, FEED_INTERVAL)
         self.redirects = InstrumentedRedirect(
             self.base,
             InstrumentedHopResolver(
@@ -166,15 +187,7 @@ class ResolverHost(Host):
         guesses = KeyGuessLimit(lambda: duties.processes)
         service = InclusionService(registry, client, guesses, clock)
         self.inclusion = InclusionEndpoint(service, DEFAULT_SERVICE, clients)
-        digests = DigestFetcher(
-            registry,
-            client,
-            store.locations,
-            locations,
-            clock,
-            on_duty=lambda: duties.holds(DIGESTS),
-            tick=_TICK,
-        )
+        self.notices = ChangeNotices(digests, store.feed, clock, lambda: duties.holds(DIGESTS))
         self._parts = BackgroundServices(
             registry,
             duties,
@@ -241,6 +254,12 @@ class ResolverHost(Host):
             inclusions.end(self.database, archive, number, told)
         self.world.judge.check_inclusions(self)
         return answer.status_code, bytes(answer.body)
+
+    async def take_notice(self, archive: str) -> None:
+        """Take a notice of an archive that its digest has changed."""
+        if archive in self.registry.by_name:
+            await self.notices.take(archive)
+            self.world.judge.note_notice(self, archive)
 
     async def find_original(self, label: Label) -> str:
         """Return the address of the Original for an archive, or "" if it is unknown."""

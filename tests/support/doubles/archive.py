@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Final
 
+from ibi.wire.digest import DigestPage, encode, fingerprint
 from tests.support.doubles.protocol import ProtocolDouble, ProtocolHandler
 from tests.support.waiting import PATIENCE
 
@@ -36,6 +37,8 @@ class ArchiveDouble(ProtocolDouble):
         self.acknowledged: list[dict[str, str]] = []
         self.connections = 0
         """How many were ever made to it."""
+        self.digest_reads = 0
+        """How often the digest was asked for that `publish` makes it have."""
         self._numbers = count(1)
         self.address = f"{host}:{self.port}"
         self.platform = "2014:11.09.02.16.15"
@@ -53,6 +56,18 @@ class ArchiveDouble(ProtocolDouble):
             "timestamp": "2020-01-02T03:04:05Z",
             **pairs,
         }
+
+    def publish(self) -> None:
+        """Publish a digest as this software does, in which none of its items is listed."""
+        self.platform = "ibi-0.1"
+        self.digest = self._page
+
+    def _page(self, query: dict[str, str]) -> bytes:
+        after = int(query.get("after", "0"))
+        with self._asked:
+            self.digest_reads += 1
+        held = () if after else (fingerprint(self.service),)
+        return encode(DigestPage("5a" * 16, after, 7, more=False, held=held, notifies=True))
 
     def met(self) -> None:
         """Note a connection."""

@@ -13,12 +13,14 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import NoReply, Reply
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.decision import Redirect
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.wire.digest import DigestPage
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
@@ -29,6 +31,7 @@ from tests.support.values.archive_answers import unknown
 
 CLIENTS = ("192.0.2.0",)
 NAMES = ("a", "b", "c")
+HOT_SECONDS = 10.0
 SERVICES = {name: parse(f"{name}.example/archive/2012/06.05.15.34") for name in (*NAMES, "d", "e")}
 
 
@@ -82,6 +85,7 @@ class SearchScene:
 
     archives: ScriptedArchives
     digests: MemoryDigests
+    followed: FollowedLogs
     store: MemoryResolverStore
     registry: Registry
     searching: SearchPool
@@ -94,6 +98,13 @@ class SearchScene:
     async def resolve(self, asked: Question, *, ask_all: bool = False) -> Resolution:
         """Resolve a question of a reader."""
         return await self.resolving.resolve(asked, CLIENTS, ask_all=ask_all)
+
+    def follow(self, *names: str) -> None:
+        """Let the digests of archives stand for their answers."""
+        now = asyncio.get_running_loop().time()
+        for name in names:
+            archive = SERVICES[name].canonical
+            self.followed.note_page(archive, now, notifies=True, has_changes=False)
 
     async def quiet(self) -> None:
         """Wait until no search is under way."""
@@ -118,6 +129,7 @@ def run_scene(
             archive, _ = await registry.register(SERVICES[name], KEY, "", (), "operator", "test")
             record = ArchiveRecord(f"{name}.example", SERVICES[name], "192.0.2.1", "1", "a@b.c")
             await registry.include(archive.id, record, confirmed=True)
+        followed = FollowedLogs(HOT_SECONDS)
         owners = Owners(store, quick=True)
         conflicts = Conflicts(store, registry, clock, owners.learn)
         forgotten: list[str] = []
@@ -129,11 +141,22 @@ def run_scene(
             recorder.learn,
             seconds=5,
             locations=digests,
+            unfollowed=UnfollowedArchives(registry, followed, clock),
+            on_silence=followed.drop,
             chance=lambda: scene.chance,
         )
         resolving = HopResolver(searching)
         scene = SearchScene(
-            archives, digests, store, registry, searching, resolving, owners, recorder, forgotten
+            archives,
+            digests,
+            followed,
+            store,
+            registry,
+            searching,
+            resolving,
+            owners,
+            recorder,
+            forgotten,
         )
         try:
             await work(scene)

@@ -30,7 +30,9 @@ from ibi.archive.rules.announcement import (
     Unreachable,
 )
 from ibi.errors import IbiError, printable
+from ibi.identifier.label import Label
 from ibi.wire import responses
+from ibi.wire.digest import notification_path
 from ibi.wire.requests import ExclusionRequest, InclusionRequest, at
 from ibi.wire.responses import ErrorAnswer, ExclusionStatus, InclusionStatus
 
@@ -69,6 +71,21 @@ class HttpResolverClient:
             outcome = Unreachable(_words(failure))
         # A connection closed at the deadline looks broken, or even like a complete answer.
         return outcome if time.monotonic() < deadline else Unreachable(_words(TimeoutError()))
+
+    def notify(self, link: Link, service: Label, seconds: float) -> bool:
+        """Notify a resolver that the digest has changed; return False to try again later.
+
+        A resolver that refuses reads no digest, or does not include the archive.
+        """
+        deadline = time.monotonic() + seconds
+        headers = {"Host": urlsplit(link.resolver).netloc, "Content-Length": "0"}
+        try:
+            with self._connection(link.resolver, deadline) as connection:
+                connection.request("POST", notification_path(service.spelling), headers=headers)
+                status = connection.getresponse().status
+        except (HTTPException, OSError, ValueError):
+            return False
+        return status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _LATER
 
     def _get(self, link: Link, target: str, deadline: float) -> tuple[int, bytes]:
         headers = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeAlias
 
@@ -100,6 +101,8 @@ class DigestEndpoint:
 
 
 def _written(page: DigestPage) -> _Written:
+    # Every archive that publishes a digest runs a ChangeNotifier.
+    page = replace(page, notifies=True)
     return encode(page), f'"{page.epoch}-{page.after}-{page.last}-{page.more:d}"'
 
 

@@ -87,7 +87,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         exchange_capability(instance, deposits, service),
         long_work,
         transfers_capability(transfers),
-        digest_capability(instance),
+        digest_capability(instance, service),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )

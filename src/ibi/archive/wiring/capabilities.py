@@ -25,10 +25,12 @@ from ibi.archive.housekeeping import UsedKeyCleanup
 from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
 from ibi.archive.peers.holder_finder import LinkedResolvers
+from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.resolver_links.announcer import CatalogueLinks
+from ibi.archive.resolver_links.change_notifier import ChangeNotifier
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.adoption import AdoptablePrefixes
 from ibi.archive.tasks import Tasks
@@ -130,12 +132,20 @@ def exchange_capability(instance: Instance, deposits: Deposits, service: Forms) 
     )
 
 
-def digest_capability(instance: Instance) -> Capability:
-    """Build the digest, published if the settings say so."""
+def digest_capability(instance: Instance, service: Forms) -> Capability:
+    """Build the digest, published if the settings say so, and the notifications of resolvers."""
     is_published = instance.settings.digest
+    catalogue = instance.catalogue
+    notifier = ChangeNotifier(
+        catalogue.digest,
+        service.label,
+        CatalogueLinks(catalogue.links).all,
+        HttpResolverClient(),
+        instance.clock,
+    )
     return Capability(
-        apis=(DigestEndpoint(DigestLog(instance.catalogue.digest), published=is_published),),
-        services=(DigestBackfill(instance.catalogue.digest),) if is_published else (),
+        apis=(DigestEndpoint(DigestLog(catalogue.digest), published=is_published),),
+        services=(DigestBackfill(catalogue.digest), notifier) if is_published else (),
     )
 
 

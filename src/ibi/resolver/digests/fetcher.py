@@ -33,6 +33,7 @@ from ibi.resolver.rules.digest_paging import (
     after_refusal,
     meaning,
 )
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.wire.digest import DigestPage
 
 TIMEOUT_SECONDS: Final = 10.0
@@ -64,12 +65,18 @@ class DigestFetcher:
         locations: Locations,
         clock: Clock,
         *,
+        followed: FollowedLogs | None = None,
         seconds: float = 60.0,
         most_names: int = MAX_NAMES,
         on_duty: Callable[[], bool] = lambda: True,
         tick: float = TICK,
     ) -> None:
-        """Ask changing archives every `seconds`; of many processes, the one on duty does."""
+        """Ask changing archives every `seconds`; of many processes, the one on duty does.
+
+        In `followed` it notes the archives whose digest stands for an answer.
+        """
+        self.followed = FollowedLogs(0.0) if followed is None else followed
+        """The archives whose digest stands for an answer."""
         self._registry = registry
         self._client = client
         self._store = store
@@ -118,6 +125,8 @@ class DigestFetcher:
             self._locations.replace_all(await asyncio.to_thread(self._store.digests))
             self._refreshed = now + REFRESH
             self._was_on_duty = is_on_duty
+            if not is_on_duty:  # notifications are acted upon by the process on duty
+                self.followed.keep_only(())
 
     async def _line_up(self, now: float) -> None:
         """Put all archives in line that may be asked, and remove those that are gone."""
@@ -131,12 +140,31 @@ class DigestFetcher:
         for digest in self._locations.digests():
             if self._registry.find(digest.archive) is None:
                 await self._drop(digest.archive)
-        for gone in self._turns.keys() - {each.id for each in ours}:
+        names = {each.id for each in ours}
+        for gone in self._turns.keys() - names:
             del self._turns[gone]
+        self.followed.keep_only(names)
 
     def _first_turn(self, archive: str, now: float) -> FetchTurn:
         """Return the first turn of an archive: before all others if its digest is not complete."""
         return FetchTurn(now) if self._locations.publishes(archive) else FetchTurn()
+
+    def note_notification(self, archive: str) -> None:
+        """Read the digest of an archive soon, which has sent notice that it has changed."""
+        if archive in self._turns:
+            now = asyncio.get_running_loop().time()
+            self.followed.note_notification(archive, now)
+            self._hurry(archive, now)
+
+    def note_silence(self, archive: str) -> None:
+        """Follow an archive that did not answer no longer, until its digest can be read again."""
+        self.followed.drop(archive)
+        self._hurry(archive, asyncio.get_running_loop().time() + self._seconds)
+
+    def _hurry(self, archive: str, due: float) -> None:
+        turn = self._turns.get(archive)
+        if turn is not None and turn.due > due:
+            self._wait(archive, replace(turn, due=due, interval=self._seconds))
 
     def _wait(self, archive: str, turn: FetchTurn) -> None:
         self._turns[archive] = turn
@@ -173,7 +201,10 @@ class DigestFetcher:
         now = asyncio.get_running_loop().time
         digest = self._locations.digest(archive.id)
         epoch, after = (digest.epoch, digest.last) if digest is not None else ("", 0)
+        began = now()
         page = await self._client.digest(archive, epoch, after, TIMEOUT_SECONDS)
+        if not isinstance(page, DigestPage):
+            self.followed.drop(archive.id)
         if isinstance(page, NoReply):
             if not page.asked:
                 return replace(turn, due=now() + self._seconds)
@@ -181,7 +212,18 @@ class DigestFetcher:
         if page is None:
             await self._drop(archive.id)
             return after_refusal(now())
-        return await self._take_in(archive.id, digest, page, turn)
+        next_ = await self._take_in(archive.id, digest, page, turn)
+        return next_ if self._is_current(archive.id, page, began) else replace(next_, due=now())
+
+    def _is_current(self, archive: str, page: DigestPage, began: float) -> bool:
+        """Return whether no notification came since a page was requested that is the last one."""
+        if page.more or not self._locations.publishes(archive):
+            self.followed.drop(archive)
+            return True
+        has_changes = bool(page.held or page.dropped)
+        return self.followed.note_page(
+            archive, began, notifies=page.notifies, has_changes=has_changes
+        )
 
     async def _take_in(
         self, archive: str, digest: DigestProgress | None, page: DigestPage, turn: FetchTurn
@@ -241,6 +283,7 @@ class DigestFetcher:
             await asyncio.sleep(0)
 
     async def _drop(self, archive: str) -> None:
+        self.followed.drop(archive)
         self._written.pop(archive, None)
         if self._locations.digest(archive) is not None:
             self._locations.forget(archive)

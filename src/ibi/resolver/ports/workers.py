@@ -30,6 +30,14 @@ class FeedStore(Protocol):
         ...
 
 
+class FeedWriter(Protocol):
+    """Writes to the change feed."""
+
+    def publish(self, label: str) -> None:
+        """Append a label, which all processes drop from their caches."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerList:
     """The processes of a resolver, and the duties of one of them."""

@@ -3,7 +3,8 @@
 The candidates, which probably have the item, are asked first, and all other archives are held back
 (docs/adr/0028). These are its homes, its recorded owner, every archive whose digest has it, and
 every archive that publishes no digest, of which nothing is known before it is asked. A digest may
-be out of date or false, so the others are only held back.
+be out of date, so the others are only held back. Those whose digest cannot be, because its log is
+followed (`rules.followed_logs`), have answered without being asked: they are not awaited.
 
 Each reader of a search has a question of their own, for another language or for the Original alone.
 If one of these questions needs the archives that were held back, they are asked as well; no archive
@@ -70,6 +71,9 @@ class Candidates:
     """The archives that are asked first; not all of them need to be included."""
     listed: frozenset[str]
     """Those of them whose digest has the item."""
+    unfollowed: AbstractSet[str] | None = None
+    """Archives whose digest does not stand for an answer: all others that are not asked first have
+    answered that they do not have the item. None if no digest stands for an answer."""
 
 
 def candidates_for(
@@ -77,10 +81,12 @@ def candidates_for(
     owner: str | None,
     unpublished: AbstractSet[str],
     holders: AbstractSet[str],
+    unfollowed: AbstractSet[str] | None = None,
 ) -> Candidates:
     """Return the candidates for an item; `unpublished` are the archives that publish no digest."""
     on_record = () if owner is None else (owner,)
-    return Candidates(frozenset().union(homes, on_record, unpublished, holders), frozenset(holders))
+    first = frozenset().union(homes, on_record, unpublished, holders)
+    return Candidates(first, frozenset(holders), unfollowed)
 
 
 class NextAsk(Enum):
@@ -138,6 +144,7 @@ class SearchProgress:
         self._silences: list[NoReply] = []
         self._held = False
         self._asked_first: frozenset[str] | None = None
+        self._unfollowed: AbstractSet[str] | None = None
         self._listed: frozenset[str] = frozenset()
         self._now = 0.0
 
@@ -182,16 +189,25 @@ class SearchProgress:
         rest = included if likely is None else sorted(likely.first - self.decisive)
         order = dict.fromkeys((*sorted(self.decisive), *rest))
         first = tuple(name for name in order if name in included)
-        if likely is not None and len(first) < len(included):
-            self._held = True
-            self._asked_first = likely.first
         self._first = frozenset(first)
+        if likely is not None and len(first) < len(included):
+            self._asked_first = likely.first
+            self._unfollowed = likely.unfollowed
+            others = included if likely.unfollowed is None or self._asks_all else likely.unfollowed
+            self._held = any(name in included and name not in self._first for name in others)
         self._await(first, now)
         return first
 
-    def held_back(self, included: Iterable[str]) -> tuple[str, ...]:
-        """Return the archives that were not asked yet, of all that are included."""
-        return tuple(name for name in included if name not in self._first)
+    def held_back(self, included: Collection[str]) -> tuple[str, ...]:
+        """Return the archives that may be asked next, of all that are included.
+
+        An archive whose digest stands for its answer is asked only if the whole search is to be
+        explained.
+        """
+        unfollowed = None if self._asks_all else self._unfollowed
+        if unfollowed is None:
+            return tuple(name for name in included if name not in self._first)
+        return tuple(name for name in sorted(unfollowed - self._first) if name in included)
 
     def widen(self, others: Iterable[str], now: float, *, has_readers: bool = True) -> None:
         """Await the archives that were held back, which are asked from now on."""
@@ -238,7 +254,7 @@ class SearchProgress:
         if self.awaits:
             replied = {answer.archive for answer in self._answers}
             replied |= {silence.archive for silence in self._silences}
-            missing = sorted({*included, *self._awaited} - replied)
+            missing = sorted({*self.held_back(included), *self._first, *self._awaited} - replied)
             self._silences += (NoReply(name, NOT_AWAITED_ANY_MORE) for name in missing)
             self._held = False
         self._awaited.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
@@ -39,8 +40,18 @@ class Weight(Enum):
 class ArchiveAsker:
     """Sends questions to archives for all searches of a resolver; for one event loop."""
 
-    def __init__(self, client: ArchiveClient, registry: Registry, seconds: float) -> None:
-        """Ask by a client; each archive may take so many seconds."""
+    def __init__(
+        self,
+        client: ArchiveClient,
+        registry: Registry,
+        seconds: float,
+        on_silence: Callable[[str], None] | None = None,
+    ) -> None:
+        """Ask by a client; each archive may take so many seconds.
+
+        `on_silence` is called with each archive that did not answer.
+        """
+        self._on_silence = on_silence
         self._client = client
         self._registry = registry
         self._seconds = seconds
@@ -66,6 +77,8 @@ class ArchiveAsker:
             self._registry.note_reply(archive.id, "")
         elif reply.asked:
             self._registry.note_reply(archive.id, reply.reason)
+            if self._on_silence is not None:
+                self._on_silence(archive.id)
         if isinstance(reply, ArchiveReply):
             return vetted(marked(reply, archive), archive)
         return reply

@@ -21,6 +21,7 @@ from ibi.resolver.search.archive_queries import ArchiveAsker, Weight
 from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.search import Charge, Search, SearchParts
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.wire.question import Question, SearchKey
 from ibi.wire.requests import UrlRequest
 
@@ -42,18 +43,24 @@ class SearchPool:
         *,
         seconds: float,
         locations: LocationIndex | None = None,
+        unfollowed: UnfollowedArchives | None = None,
+        on_silence: Callable[[str], None] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Ask the archives of a registry; each may take so many seconds.
 
         `locations` has the archives that probably have an item; without it all are asked at once.
+        `unfollowed` has those whose digest does not stand for an answer; without it none does.
+        `on_silence` is called with each archive that did not answer.
         `on_end` is called with every search that has ended.
         """
         self._registry = registry
         self._on_end = on_end
         undigested = UndigestedArchives(registry, locations.publishes) if locations else None
-        asker = ArchiveAsker(client, registry, seconds)
-        self._parts = SearchParts(registry, owners, asker, locations, undigested, chance)
+        asker = ArchiveAsker(client, registry, seconds, on_silence)
+        self._parts = SearchParts(
+            registry, owners, asker, locations, undigested, unfollowed, chance
+        )
         self._running: dict[SearchKey, Search] = {}
         self._tasks: dict[Search, asyncio.Task[None]] = {}
         self._quotas: Counter[str] = Counter()

@@ -37,6 +37,7 @@ from ibi.resolver.rules.search_progress import (
 from ibi.resolver.search.archive_queries import ArchiveAsker, Weight
 from ibi.resolver.search.archives_without_digest import UndigestedArchives
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
 
@@ -54,6 +55,7 @@ class SearchParts:
     locations: LocationIndex | None
     """Where digests list items; without it all archives are asked at once."""
     undigested: UndigestedArchives | None
+    unfollowed: UnfollowedArchives | None
     lot: Callable[[], float]
     """Returns a random number between 0 and 1."""
     idle: set[Search] = field(default_factory=set)
@@ -188,12 +190,17 @@ class Search:
         locations, undigested = self._parts.locations, self._parts.undigested
         if locations is None or undigested is None:
             return None
+        now = self._loop.time()
+        followed = self._parts.unfollowed
+        # Before the digests are read: what comes into one after that is no answer of today.
+        unfollowed = None if followed is None else followed.names(self.question.label, now)
         holders = await locations.holders(self.question.label)
         if holders is None:
             return None
         holders = frozenset(filter(self._is_registered, holders))
-        unpublished = undigested.names(self._loop.time())
-        return candidates_for(self._homes, owner.archive if owner else None, unpublished, holders)
+        unpublished = undigested.names(now)
+        on_record = owner.archive if owner else None
+        return candidates_for(self._homes, on_record, unpublished, holders, unfollowed)
 
     def _on_record(self, names: Iterable[str]) -> dict[str, RegisteredArchive]:
         # All at once: an archive may be excluded while others are asked, and is asked all the same.

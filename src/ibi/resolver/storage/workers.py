@@ -36,6 +36,14 @@ class SqlChangeFeed:
         rows = self._handle.read("SELECT number FROM resolver_newest")
         return int(rows[0][0]) if rows else 0
 
+    def publish(self, label: str) -> None:
+        """Append a label, which all processes drop from their caches."""
+
+        def append(execute: Execute) -> None:
+            append_changes(execute, lock_feed(execute), [], [label])
+
+        self._handle.write(append)
+
     def news(self, after: int, limit: int) -> list[FeedEntry]:
         """Return changes by number, later than `after`."""
         rows = self._handle.read(

@@ -12,6 +12,7 @@ from ibi.foundation.web.tokens_api import token_operations
 from ibi.resolver.rules.scopes import OPERATE, READ
 from ibi.resolver.web import messages
 from ibi.resolver.web.authorization import OPEN_REGISTRATION
+from ibi.resolver.web.changes_api import ChangesApi
 from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.public_routes import Resolved, ResolverPublicRoutes
 from ibi.resolver.web.registrations_api import RegistrationsApi
@@ -69,6 +70,9 @@ OPERATIONS: Final = (
     Operation("POST", "/api/v1/archives/{service:path}/exclude", OPERATE, RegistryApi.exclude,
         "Exclude an archive, until it announces itself again",
         answer=messages.ArchiveAnswer, problems=(404, 507), parameters=(_SERVICE,)),
+    Operation("POST", "/api/v1/archives/{service:path}/changes", PUBLIC, ChangesApi.changed,
+        "Read the digest of an archive again: archives send this when it has changed",
+        status=204, problems=(400, 404, 429), parameters=(_SERVICE,)),
     Operation("PUT", "/api/v1/archives/{service:path}/hosts", OPERATE, RegistryApi.allow_hosts,
         "Set the further hosts that its URLs may be on",
         request=messages.HostsRequest, answer=messages.ArchiveAnswer, problems=(404, 413, 507),

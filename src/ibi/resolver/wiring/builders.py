@@ -11,6 +11,7 @@ from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.model.clock import Clock
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.digests.change_notices import ChangeNotices
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
@@ -18,12 +19,14 @@ from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.background import BackgroundServices
@@ -83,6 +86,8 @@ class Digests:
 
     locations: Locations
     fetcher: DigestFetcher
+    followed: FollowedLogs
+    notices: ChangeNotices
     log_follower: LogFollower
     cache: RedirectCache
 
@@ -94,12 +99,14 @@ def build_digests(base: Base, leases: WorkerLeases) -> Digests:
     locations = Locations(
         store.locations, base.clock, quick=store.quick, on_change=lasting.note_change
     )
+    followed = FollowedLogs(settings.hot_seconds)
     fetcher = DigestFetcher(
         registry,
         base.client,
         store.locations,
         locations,
         base.clock,
+        followed=followed,
         seconds=settings.digest_seconds,
         most_names=settings.digest_names,
         on_duty=lambda: leases.holds(DIGESTS),
@@ -119,7 +126,8 @@ def build_digests(base: Base, leases: WorkerLeases) -> Digests:
         lasting=lasting,
         leases=log_follower,
     )
-    return Digests(locations, fetcher, log_follower, cache)
+    notices = ChangeNotices(fetcher, store.feed, base.clock, lambda: leases.holds(DIGESTS))
+    return Digests(locations, fetcher, followed, notices, log_follower, cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +160,15 @@ def build_searches(base: Base, digests: Digests) -> Searches:
         recorder.learn,
         seconds=base.settings.archive_seconds,
         locations=digests.locations,
+        unfollowed=UnfollowedArchives(registry, digests.followed, base.clock),
+        on_silence=digests.fetcher.note_silence,
     )
-    change_feed = ChangeFeed(store.feed, registry, cache.forget)
+
+    def follow(label: str) -> None:
+        cache.forget(label)
+        digests.notices.follow(label)
+
+    change_feed = ChangeFeed(store.feed, registry, follow)
     resolver = HopResolver(pool, change_feed.catch_up)
     return Searches(owners, conflicts, recorder, pool, change_feed, resolver)
 

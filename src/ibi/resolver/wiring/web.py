@@ -22,6 +22,7 @@ from ibi.resolver.rules.scopes import SCOPES
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.web.app import ResolverApp
 from ibi.resolver.web.authorization import resolver_authorizer
+from ibi.resolver.web.changes_api import ChangesApi
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.messages import ResolverAnswer
 from ibi.resolver.web.metrics import ResolverMetrics
@@ -80,6 +81,7 @@ class Endpoints:
 
     redirects: RedirectEndpoint
     inclusion: InclusionEndpoint
+    changes: ChangesApi
 
 
 def build_endpoints(
@@ -88,6 +90,7 @@ def build_endpoints(
     """Build the redirects of readers, and the inclusion of archives."""
     settings, clock, leases = base.settings, base.clock, workers.leases
     rate = settings.messages_a_second
+    budget = RateLimit(clock, rate, 10 * rate)
     redirects = RedirectEndpoint(
         settings.address,
         searches.resolver,
@@ -95,17 +98,22 @@ def build_endpoints(
         fast,
         workers.acknowledgments,
         base.clients,
-        RateLimit(clock, rate, 10 * rate),
+        budget,
     )
     guesses = KeyGuessLimit(lambda: leases.processes)
     service = InclusionService(base.registry, base.client, guesses, clock)
-    return Endpoints(redirects, InclusionEndpoint(service, settings.service_label, base.clients))
+    return Endpoints(
+        redirects,
+        InclusionEndpoint(service, settings.service_label, base.clients),
+        ChangesApi(base.registry, digests.notices.take, base.clients, budget),
+    )
 
 
 def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects) -> ResolverMetrics:
     """Build the metrics of the resolver."""
     metrics, registry, client = ResolverMetrics(), base.registry, base.client
     acknowledgments, locations = services.acknowledgments, services.locations
+    followed = services.digests.followed
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     metrics.watch_states(
         lambda state: sum(archive.state == state for archive in registry.all()),
@@ -126,6 +134,7 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
         ("accesses_given_up", "Accesses that nobody was told of", lambda: acknowledgments.given_up),
         ("accesses_lost", "Accesses for which there was no room", lambda: acknowledgments.lost),
         ("digests", "Digests that are here as a whole", lambda: locations.whole),
+        ("logs_followed", "Digests that stand for an answer", lambda: len(followed)),
         ("digest_names", "Fingerprints in digests", lambda: locations.names),
         ("digest_age_seconds", "Since the oldest was confirmed", lambda: locations.age),
     ):
@@ -153,6 +162,7 @@ def build_app(  # all capabilities
         (
             RegistryApi(registry, conflicts, notices, about, services.locations.digest),
             RegistrationsApi(registry, opening, notices, messages, about),
+            endpoints.changes,
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
         access.authorizer,
