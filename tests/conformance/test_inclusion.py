@@ -109,8 +109,10 @@ def test_example_5_4_is_sent_and_the_archive_included_whether_it_confirms_or_not
     there: bool,  # noqa: FBT001  # a column
     status: str,
 ) -> None:
+    """Our Decision: an archive that confirms is asked at its IP address too, for its IBIps."""
     after = Outcome(INCLUDE, there=(MTC_M21,) if there else ())
-    assert after.archives.asked == [CONFIRM]
+    at_its_ip = CONFIRM.replace(MTC_M21, "150.163.34.239:80", 1)
+    assert after.archives.asked == ([CONFIRM, at_its_ip] if there else [CONFIRM])
     assert after.statuses == [status]
     assert after.archive.state is ArchiveState.INCLUDED
 

@@ -48,6 +48,7 @@ from tests.support.doubles.resolver_store import KEY, until
 MTC_M16C: Final = "http://mtc-m16c.sid.inpe.br/sid.inpe.br/mtc-m18@80/2008/03.17.15.17"
 MTC_M16D: Final = "http://mtc-m16d.sid.inpe.br/sid.inpe.br/mtc-m19@80/2009/08.21.17.02"
 MTC_M21: Final = "http://mtc-m21.sid.inpe.br/sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
+MTC_M21_BY_IP: Final = MTC_M21.replace("mtc-m21.sid.inpe.br", "150.163.34.239:80", 1)
 ARCHIVES: Final = (MTC_M16C, MTC_M16D, MTC_M21)
 PREFERENCE: Final = "pt-BR,fr;q=0.8,en;q=0.5,pt;q=0.3"
 NOTICE: Final = "notice {acknowledgment received}"
@@ -551,7 +552,10 @@ def test_table_6_10_the_user_comes_first(
 
 @covers("004", "Figure 5.1")
 def test_figure_5_1_message_by_message(tmp_path: Path) -> None:
-    """On and off (1 and 6) the administrator says; 2 and 7 come from the archive."""
+    """On and off (1 and 6) the administrator says; 2 and 7 come from the archive.
+
+    Our Decision: (3) and (4) are repeated at the archive's IP address, for its IBIps.
+    """
     archives = Printed({})
     record = _record(MTC_M21)
 
@@ -568,6 +572,8 @@ def test_figure_5_1_message_by_message(tmp_path: Path) -> None:
     assert archives.messages == [
         "inclusionRequest",
         f"{MTC_M21}?servicesubject=inclusionConfirmationRequest",
+        "confirmation yes",
+        f"{MTC_M21_BY_IP}?servicesubject=inclusionConfirmationRequest",
         "confirmation yes",
         "status.archive included status.confirmation successful",
         "exclusionRequest",

@@ -129,16 +129,14 @@ class InclusionService:
         return archive.link_secret
 
     async def _confirms(self, record: ArchiveRecord) -> tuple[bool, bool]:
-        """Ask an archive for its confirmation (Example 5.4), and at its IP address at once.
+        """Ask an archive for its confirmation (Example 5.4), and if it confirms, at its IP address.
 
         The first counts for the labels that name its host, the second for those that name its IP
         address.
         """
-        places = (record.address, at_ip(record.address, record.ip))
-        at_host, at_number = await asyncio.gather(
-            *(self._confirms_at(place, record) for place in places)
-        )
-        return at_host, at_host and at_number
+        if not await self._confirms_at(record.address, record):
+            return False, False
+        return True, await self._confirms_at(at_ip(record.address, record.ip), record)
 
     async def _confirms_at(self, place: str, record: ArchiveRecord) -> bool:
         if not place:
