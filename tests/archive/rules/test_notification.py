@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ibi.archive.rules.announcement import Link, LinkState
-from ibi.archive.rules.notification import LogPosition, Notifications
+from ibi.archive.rules.announcement import Link, LinkState, LogPosition, Notifications
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.clock import SECOND
 

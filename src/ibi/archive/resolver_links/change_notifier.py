@@ -1,4 +1,4 @@
-"""Notifies resolvers that the digest has changed: carries out the rule `rules.notification`.
+"""Notifies resolvers that the digest has changed: carries out the rule `Notifications`.
 
 One thread reads the position of the log every second; each message has a thread of its own, so that
 a resolver that does not answer delays no other. All are daemon threads.
@@ -13,8 +13,7 @@ from typing import Final, Protocol
 import structlog
 
 from ibi.archive.ports.catalogue import NameLog
-from ibi.archive.rules.announcement import Link
-from ibi.archive.rules.notification import LogPosition, Notifications
+from ibi.archive.rules.announcement import Link, LogPosition, Notifications
 from ibi.errors import IbiError
 from ibi.identifier.label import Label
 from ibi.model.clock import Clock
