@@ -88,6 +88,7 @@ class Item:
     kind: Kind = "data"
     """`metadata` describes another item; `service` is the archive service itself."""
     transferable: bool = True
+    """Whether the Original may be transferred to another archive (004, section 3.2)."""
     language: Language | None = None
     target: str = ""
     """The path of its target file; empty if it has no files."""

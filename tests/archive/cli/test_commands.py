@@ -566,6 +566,26 @@ def test_an_item_is_shown_in_lines_for_people(archive: ArchiveServer) -> None:
     assert "reason: Deposited twice" in said(on(archive, "history", "--item", item["rep"]))
 
 
+def test_an_original_is_marked_as_not_transferable(archive: ArchiveServer, tmp_path: Path) -> None:
+    report = file(tmp_path, "report.txt")
+    done = on(archive, "deposit", report, "--title", "A report", "--not-transferable", "--json")
+    label = as_json(done)["rep"]
+    assert "transferable      no" in said(on(archive, "show", label)).splitlines()
+    lifted = as_json(on(archive, "describe", label, "--transferable", "--json"))
+    assert "transferable" not in lifted
+    assert "transferable" not in said(on(archive, "show", label))
+    marked = as_json(on(archive, "describe", label, "--not-transferable", "--json"))
+    assert marked["transferable"] is False
+    for other, sentence in (
+        (archive.service, "is the service of this archive, which is never transferred"),
+        (marked["metadata"]["rep"], "stay, or go, with the item they describe"),
+    ):
+        for mark in ("--transferable", "--not-transferable"):
+            before = archive.snapshot()
+            assert sentence in refusal(on(archive, "describe", other, mark))
+            assert archive.snapshot() == before
+
+
 def tagged(record: dict[str, Any], name: str) -> list[tuple[str, str]]:
     return [(each["value"], each.get("language", "")) for each in record[name]]
 

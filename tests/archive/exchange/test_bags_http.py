@@ -307,6 +307,26 @@ def test_what_cannot_be_handed_over_is_said_before_anything_is_written(
     assert giver.item(good)["state"] == "Original"
 
 
+def test_what_is_not_transferable_is_exported_and_not_handed_over(
+    giver: ArchiveServer, taker: ArchiveServer, tmp_path: Path
+) -> None:
+    good = giver.deposit({"a": b"a"})["rep"]
+    fixed = giver.deposit({"a": b"a"}, transferable=False)["rep"]
+    for named in ((good, fixed), ("--all",)):
+        bag = tmp_path / "x"
+        reason = refused(
+            giver, "export", *named, str(bag), "--hand-over-to", taker.service, "--yes"
+        )
+        assert f"{fixed} is marked as not transferable" in reason
+        assert not bag.exists()
+    assert [giver.item(each)["state"] for each in (good, fixed)] == ["Original", "Original"]
+    done(giver, "export", fixed, str(tmp_path / "bag"))
+    done(taker, "import", str(tmp_path / "bag"))
+    brought = taker.item(fixed)
+    assert (brought["state"], brought["transferable"]) == ("Copy", False)
+    done(giver, "describe", fixed, "--transferable")  # other tests hand everything over
+
+
 @pytest.mark.parametrize(
     "arguments", [("bag",), ("--all", "x", "bag"), ()], ids=["no items", "both", "nothing"]
 )

@@ -73,7 +73,7 @@ def test_custody_is_that_of_each_archive_and_grows() -> None:
         (READY, f"is being transferred from {A} already"),
         (replace(ORIGINAL, kind="service", transferable=False), "service's own item is never"),
         (METADATA, "describes another item"),
-        (replace(ORIGINAL, transferable=False), "is not transferable"),
+        (replace(ORIGINAL, transferable=False), "marked as not transferable: its Original stays"),
     ],
 )
 def test_what_is_not_offered(item: Item, sentence: str) -> None:

@@ -241,6 +241,35 @@ def test_commands_say_what_is_refused_and_nothing_changes(federation: Federation
     assert "was deleted" in refused(b, c, federation.tokens[c.address])
 
 
+def test_an_original_that_is_marked_as_not_transferable_stays(federation: Federation) -> None:
+    a, b, c = federation.archives
+    token = federation.tokens[b.address]
+    other = a.deposit(FILES, target="a.txt")["rep"]
+    label = a.deposit(FILES, target="a.txt", transferable=False)["rep"]
+    sentence = f"{label} is marked as not transferable: its Original stays in this archive."
+    for labels in ([label], [other, label]):
+        done = a.ibi("transfer", *labels, "--to", b.address, "--to-token", token, "--yes")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert sentence in done.stderr
+        answer = a.api("POST", "transfers", {"items": labels, "to": b.address, "token": token})
+        assert answer.status == 409
+        assert sentence in answer.json()["detail"]
+    assert a.api("GET", "transfers?state=open").json()["transfers"] == []
+    assert [a.item(each)["state"] for each in (other, label)] == ["Original", "Original"]
+    assert b.api("GET", f"items/{other}").status == 404
+    # A Copy of it is no transfer: it says what the Original says, and only that can change it.
+    assert c.ibi("copy", label, "--from", a.address).returncode == 0
+    copy = c.item(label)
+    assert (copy["state"], copy["transferable"]) == ("Copy", False)
+    assert c.api("PATCH", f"items/{label}", {"transferable": True}).status == 409
+    assert a.ibi("describe", label, "--transferable").returncode == 0
+    federation.transfer(a, b, label, other)
+    assert b.item(label)["state"] == "Original"
+    assert b.api("PATCH", f"items/{label}", {"transferable": False}).status == 200
+    back = {"items": [label], "to": a.address, "token": federation.tokens[a.address]}
+    assert b.api("POST", "transfers", back).status == 409
+
+
 def test_nobody_home_then_undone_then_home_again(federation: Federation) -> None:
     a, b, _ = federation.archives
     first = a.deposit(FILES, target="a.txt")["rep"]

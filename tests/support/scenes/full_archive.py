@@ -58,7 +58,7 @@ def fill(small: SmallArchive) -> None:
     one = small.label({"b/x": b"2", "a": b"1"}, target="a", language="en", list_public=False)
     small.label({"c": b"3"}, translation_of=one, language="pt", further_names=[str(LEGACY)])
     [early, _, late] = small.archive.reserve(3, "me", "later")
-    small.label({"z": b"5"}, edition_of=one)
+    small.label({"z": b"5"}, edition_of=one, transferable=False)
     small.label(service="https://example.org/run")
     small.label(label=str(late.forms.label))  # later labels come before earlier ones
     small.label(label=str(early.forms.label))

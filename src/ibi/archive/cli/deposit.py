@@ -87,6 +87,7 @@ Examples:
 @click.option(
     "--network", "networks", multiple=True, metavar="N", help="A network that may read the files."
 )
+@click.option("--not-transferable", is_flag=True, help="Keep the Original in this archive.")
 @archive_options
 @json_option
 def deposit(  # noqa: PLR0913  # one argument an option
@@ -102,6 +103,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
     labels: tuple[str, ...],
     metadata_labels: tuple[str, ...],
     offline: bool,
+    not_transferable: bool,
     unchecked: bool,
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the rest of a description
@@ -117,6 +119,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
         "further_names": list(names),
         "list_public": not private_list,
         "readers": list(networks),
+        **({"transferable": False} if not_transferable else {}),
         **({"unchecked": True} if unchecked else {}),
         **{name: options[name] for name in _RELAYED},
     }

@@ -185,6 +185,11 @@ Examples:
 @click.option("--target", metavar="FILE", help="The file that the label leads to.")
 @click.option("--public-list/--private-list", default=None, help="Whether all may list its files.")
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
+@click.option(
+    "--transferable/--not-transferable",
+    default=None,
+    help="Whether its Original may be transferred to another archive.",
+)
 @archive_options
 @json_option
 def describe(  # noqa: PLR0913  # one argument an option
@@ -196,10 +201,11 @@ def describe(  # noqa: PLR0913  # one argument an option
     target: str | None,
     public_list: bool | None,
     names: tuple[str, ...],
+    transferable: bool | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the texts
 ) -> None:
-    """Change the metadata of the item IBI, its target or its further names.
+    """Change the metadata of the item IBI, its target, its further names or its marks.
 
     Texts replace those that the metadata have in the same language.
     """
@@ -211,7 +217,12 @@ def describe(  # noqa: PLR0913  # one argument an option
     texts = _texts(options)
     if texts:
         changes["texts"] = texts
-    given = {"language": language, "target": target, "list_public": public_list}
+    given = {
+        "language": language,
+        "target": target,
+        "list_public": public_list,
+        "transferable": transferable,
+    }
     changes |= {name: value for name, value in given.items() if value is not None}
     if names:
         changes["further_names"] = list(names)

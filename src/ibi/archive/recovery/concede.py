@@ -32,7 +32,10 @@ class Rival:
 
 
 def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator[Rival | None]:
-    """Yield the rival of each transferable Original; None for one without a rival.
+    """Yield the rival of each Original of data; None for one without a rival.
+
+    An Original that is marked as not transferable is looked for as well: after the backup the mark
+    may have been lifted, and the item transferred.
 
     `find` raises StateError if no resolver leads anywhere.
     """
@@ -48,7 +51,7 @@ def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator
 
 def _is_claimed(item: Item) -> bool:
     """Return whether an item is the Original and no open transfer will decide about it."""
-    return item.state is State.ORIGINAL and item.transferable and item.transfer is None
+    return item.state is State.ORIGINAL and item.transfer is None
 
 
 def _found(find: Callable[[Label], str], label: Label) -> str:

@@ -35,6 +35,8 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     list_public: bool | UnsetType = UNSET
     readers: list[str] | UnsetType | None = UNSET
     """Networks from which the files may be read; none, or null, means everywhere."""
+    transferable: bool | UnsetType = UNSET
+    """Whether the Original may be transferred to another archive."""
     next_edition: str | UnsetType | None = UNSET
     previous_edition: str | UnsetType | None = UNSET
     translations: dict[str, str | None] | UnsetType = UNSET
@@ -77,6 +79,9 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
         item = replace(item, list_public=amendment.list_public)
     if not isinstance(amendment.readers, UnsetType):
         item = replace(item, readers=_readers(item, amendment.readers or []))
+    if not isinstance(amendment.transferable, UnsetType):
+        _check_markable(item)
+        item = replace(item, transferable=amendment.transferable)
     return replace(item, further_names=(*item.further_names, *new_names(item, amendment)))
 
 
@@ -140,6 +145,14 @@ def _translate(draft: Draft, forms: Forms, language: Language, wanted: Forms | N
 def _check_data(item: Item) -> None:
     if item.kind == "metadata":
         raise StateError(f"{item.forms.label} are metadata: they have no list of files.")
+
+
+def _check_markable(item: Item) -> None:
+    label = item.forms.label
+    if item.kind == "metadata":
+        raise StateError(f"{label} are metadata: they stay, or go, with the item they describe.")
+    if item.kind == "service":
+        raise StateError(f"{label} is the service of this archive, which is never transferred.")
 
 
 def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:

@@ -31,6 +31,8 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     list_public: bool = True
     readers: list[str] = []
     """Networks from which the files may be read; none means everywhere."""
+    transferable: bool = True
+    """Whether the Original may be transferred to another archive."""
     label: str = ""
     """A label that was reserved for this item."""
     adoption: AdoptionRequest | None = None
@@ -56,6 +58,7 @@ class NewItem:
     runs_at: str = ""
     list_public: bool = True
     readers: tuple[str, ...] = ()
+    transferable: bool = True
     label: Label | None = None
     adoption: Adoption | None = None
     further_names: tuple[Label, ...] = ()
@@ -103,6 +106,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         runs_at=request.service,
         list_public=request.list_public,
         readers=networks(request.readers),
+        transferable=request.transferable,
         label=_label(request.label),
         adoption=None if request.adoption is None else read_adoption(request.adoption),
         further_names=tuple(

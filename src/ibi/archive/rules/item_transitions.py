@@ -34,6 +34,7 @@ def new_items(
         metadata=metadata,
         list_public=description.list_public,
         readers=description.readers,
+        transferable=description.transferable,
     )
     # What a depositor writes of an item without naming a language is in that of the item.
     described_in = replace(

@@ -55,7 +55,10 @@ def check_transferable(item: Item) -> None:
         msg = f"{label} is a Copy here: its Original is transferred where it is."
         raise StateError(msg)
     if not item.transferable:
-        msg = f"{label} is not transferable."
+        msg = (
+            f"{label} is marked as not transferable: its Original stays in this archive. "
+            f"Lift the mark first: ibi archive describe {label} --transferable"
+        )
         raise StateError(msg)
 
 

@@ -321,8 +321,8 @@ def _note_item(kept: ManifestItem, restored: Restored) -> None:
     restored.items += 1
     if item.transfer is not None:
         restored.transferring.append(item.forms.label.spelling)
-    is_transferable = item.kind == "data" and item.transferable and item.state is State.ORIGINAL
-    restored.originals += is_transferable
+    # Also what is marked as not transferable: it may have been transferred since, without the mark.
+    restored.originals += item.kind == "data" and item.state is State.ORIGINAL
 
 
 def _restore_file(

@@ -51,6 +51,7 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     target: str = ""
     service: str = ""
     transferable: bool = True
+    """Whether its Original may be transferred to another archive."""
     list_public: bool = True
     readers: list[str] = []
     """Networks from which its files may be read; none if that is not restricted."""
