@@ -60,6 +60,7 @@ def test_an_address_is_read_as_resolvers_write_it(tmp_path: Path, address: str) 
         ("administrator", '"nobody at all"'),
         ("listen", '"nowhere"'),
         ("listen", '"127.0.0.1:70000"'),
+        ("platform_software", '"Tcl 9"'),
         ("catalogue", '""'),
         ("ledger", '""'),
         ("granularity", '"weekly"'),

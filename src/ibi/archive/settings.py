@@ -29,6 +29,7 @@ from ibi.foundation.settings_file import (
 )
 from ibi.identifier import ibip
 from ibi.identifier.instant import Instant
+from ibi.identifier.label import parse
 from ibi.identifier.limits import MAX_PORT
 from ibi.identifier.repository_name import RepositoryName
 from ibi.minting.rules.granularity import AUTO, parse_granularity
@@ -62,6 +63,8 @@ class ArchiveSettings:
     ip_port: int = ibip.DEFAULT_PORT
     administrator: str = ""
     """The e-mail address of the administrator."""
+    platform_software: str = ""
+    """The label of the software that runs the archive; empty if it has none (004, Table 7.3)."""
     listen: str = "127.0.0.1:8801"
     storage: str = ""
     """The parent of `col/`: a folder, or s3://bucket/prefix; empty for the archive's folder."""
@@ -156,6 +159,11 @@ def _check(settings: ArchiveSettings) -> None:
                 not settings.administrator or is_mail_address(settings.administrator),
                 "an e-mail address",
             ),
+            (
+                "platform_software",
+                not settings.platform_software or _is_label(settings.platform_software),
+                "the label of the software that runs the archive",
+            ),
             ("catalogue", settings.catalogue, "a file, or a postgresql:// URL"),
             ("ledger", settings.ledger, "a file, or a postgresql:// URL"),
             ("storage", _is_storage(settings.storage), "a folder, or s3://bucket/prefix"),
@@ -186,6 +194,14 @@ def label_host(name: str) -> str:
         return RepositoryName.mount(name, 80, Instant(0)).host
     except LabelError:
         return LOCAL_HOST
+
+
+def _is_label(text: str) -> bool:
+    try:
+        parse(text, strict=True)
+    except LabelError:
+        return False
+    return True
 
 
 def _is_storage(storage: str) -> bool:

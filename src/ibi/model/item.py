@@ -112,6 +112,8 @@ class Item:
     """Whether the list of its files is public."""
     readers: tuple[str, ...] = ()
     """IP networks from which its files may be read; all networks if there are none."""
+    platform_software: Forms | None = None
+    """The software that it runs on, or is read with; None if that is what the archive names."""
     origin: str = ""
     """The address of the archive that a Copy came from."""
     transfer: Transfer | None = None

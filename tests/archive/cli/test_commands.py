@@ -586,6 +586,25 @@ def test_an_original_is_marked_as_not_transferable(archive: ArchiveServer, tmp_p
             assert archive.snapshot() == before
 
 
+def test_the_software_of_an_item_is_named(archive: ArchiveServer, tmp_path: Path) -> None:
+    script = file(tmp_path, "run.tcl")
+    options = ("--title", "A program", "--platform-software", "LK47B6W/362SFKH", "--json")
+    label = as_json(on(archive, "deposit", script, *options))["rep"]
+    assert "platform_software LK47B6W/362SFKH" in said(on(archive, "show", label)).splitlines()
+    other = "dpi.inpe.br/banon/1998/08.02.08.56"
+    changed = on(archive, "describe", label, "--platform-software", other, "--json")
+    assert as_json(changed)["platform_software"] == {"rep": other}
+    before = archive.snapshot()
+    assert "is not an IBI" in refusal(on(archive, "describe", label, "--platform-software", "x"))
+    assert "is not an IBI" in refusal(
+        on(archive, "deposit", script, "--title", "A", "--platform-software", "x")
+    )
+    assert archive.snapshot() == before
+    assert "platform_software" not in said(
+        on(archive, "describe", label, "--platform-software", "")
+    )
+
+
 def tagged(record: dict[str, Any], name: str) -> list[tuple[str, str]]:
     return [(each["value"], each.get("language", "")) for each in record[name]]
 

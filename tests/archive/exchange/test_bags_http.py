@@ -311,7 +311,8 @@ def test_what_is_not_transferable_is_exported_and_not_handed_over(
     giver: ArchiveServer, taker: ArchiveServer, tmp_path: Path
 ) -> None:
     good = giver.deposit({"a": b"a"})["rep"]
-    fixed = giver.deposit({"a": b"a"}, transferable=False)["rep"]
+    software = "LK47B6W/362SFKH"
+    fixed = giver.deposit({"a": b"a"}, transferable=False, platform_software=software)["rep"]
     for named in ((good, fixed), ("--all",)):
         bag = tmp_path / "x"
         reason = refused(
@@ -324,6 +325,7 @@ def test_what_is_not_transferable_is_exported_and_not_handed_over(
     done(taker, "import", str(tmp_path / "bag"))
     brought = taker.item(fixed)
     assert (brought["state"], brought["transferable"]) == ("Copy", False)
+    assert brought["platform_software"] == {"ibip": software}
     done(giver, "describe", fixed, "--transferable")  # other tests hand everything over
 
 

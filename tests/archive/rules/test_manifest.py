@@ -86,6 +86,7 @@ items = st.builds(
     translations=st.dictionaries(languages, some_forms).map(lambda each: tuple(each.items())),
     list_public=st.booleans(),
     readers=st.lists(texts, max_size=2).map(tuple),
+    platform_software=st.none() | some_forms,
     origin=texts,
     transfer=st.none() | transfers,
     custody=st.lists(texts, max_size=2).map(tuple),

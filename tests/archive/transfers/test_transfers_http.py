@@ -270,6 +270,15 @@ def test_an_original_that_is_marked_as_not_transferable_stays(federation: Federa
     assert b.api("POST", "transfers", back).status == 409
 
 
+def test_the_software_of_an_item_goes_with_it(federation: Federation) -> None:
+    a, b, c = federation.archives
+    software = {"ibip": "LK47B6W/362SFKH"}
+    label = a.deposit(FILES, target="a.txt", platform_software=software["ibip"])["rep"]
+    federation.transfer(a, b, label)
+    assert c.ibi("copy", label, "--from", b.address).returncode == 0
+    assert [each.item(label)["platform_software"] for each in (a, b, c)] == [software] * 3
+
+
 def test_nobody_home_then_undone_then_home_again(federation: Federation) -> None:
     a, b, _ = federation.archives
     first = a.deposit(FILES, target="a.txt")["rep"]

@@ -138,6 +138,47 @@ def test_an_answer_is_one_pair_a_line_in_order(
     assert b"ibi.platformsoftware {}" in body.splitlines()
 
 
+SOFTWARE = "dpi.inpe.br/banon/1998/08.02.08.56"
+
+
+def test_the_software_of_an_item_is_named_in_answers(archive: ArchiveServer) -> None:
+    program = archive.deposit({"tclsh": b"#!"})
+    forms = f"rep {program['rep']} ibip {program['ibip']}"
+    # A program that this archive holds is named by both of its labels, any other by the one given.
+    item = archive.deposit({"a.tcl": b"a"}, platform_software=program["ibip"])
+    assert url_request(archive, item["ibip"])["ibi.platformsoftware"] == forms
+    changed = archive.api("PATCH", f"items/{item['rep']}", {"platform_software": SOFTWARE})
+    assert changed.json()["platform_software"] == {"rep": SOFTWARE}
+    for more in ({}, {"verblist": "GetMetadata"}, {"filepath": "/a.tcl"}):
+        answer = url_request(archive, item["ibip"], **more)
+        assert answer["ibi.platformsoftware"] == f"rep {SOFTWARE}"
+    page = archive.get(f"/col/{item['metadata']['rep']}/doc/metadata").body.decode()
+    assert "Software that runs it" in page
+    assert SOFTWARE in page
+    described = archive.api(
+        "PATCH", f"items/{item['metadata']['rep']}", {"platform_software": SOFTWARE}
+    )
+    assert (described.status, "a setting of it" in described.json()["detail"]) == (409, True)
+    assert archive.api("PATCH", f"items/{item['rep']}", {"platform_software": "x"}).status == 400
+    archive.api("POST", f"items/{item['rep']}/deletion", {"reason": "Twice"})
+    assert url_request(archive, item["ibip"])["ibi.platformsoftware"] == f"rep {SOFTWARE}"
+    other = archive.deposit({"a.tcl": b"a"}, platform_software=SOFTWARE)
+    archive.api("PATCH", f"items/{other['rep']}", {"platform_software": None})
+    assert url_request(archive, other["ibip"])["ibi.platformsoftware"] == ""
+
+
+def test_the_software_of_the_archive_is_a_setting(tmp_path: Path) -> None:
+    with ArchiveServer(tmp_path, "--platform-software", SOFTWARE) as archive:
+        own, other = "LK47B6W/362SFKH", archive.deposit({"a.txt": b"a"})
+        item = archive.deposit({"a.txt": b"a"}, platform_software=own)
+        found = {
+            label: url_request(archive, label)["ibi.platformsoftware"]
+            for label in (archive.service, other["ibip"], item["ibip"], item["metadata"]["ibip"])
+        }
+    assert list(found.values()) == [*[f"rep {SOFTWARE}"] * 2, f"ibip {own}", f"rep {SOFTWARE}"]
+    assert read_archive(archive.data).platform_software == SOFTWARE
+
+
 def test_an_unknown_item_gets_an_empty_answer(archive: ArchiveServer) -> None:
     for unknown in ("LK47B6W/362SFKH", "example.org/nobody/2020/01.01.01.01"):
         query = f"servicesubject=urlRequest&clientinformation.ipaddress={CLIENT}&parsedibiurl.ibi="

@@ -59,7 +59,7 @@ def fill(small: SmallArchive) -> None:
     small.label({"c": b"3"}, translation_of=one, language="pt", further_names=[str(LEGACY)])
     [early, _, late] = small.archive.reserve(3, "me", "later")
     small.label({"z": b"5"}, edition_of=one, transferable=False)
-    small.label(service="https://example.org/run")
+    small.label(service="https://example.org/run", platform_software=one)
     small.label(label=str(late.forms.label))  # later labels come before earlier ones
     small.label(label=str(early.forms.label))
     for with_metadata in (False, True):

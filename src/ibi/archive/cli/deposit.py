@@ -35,6 +35,7 @@ _RELAYED = (
     "edition_of",
     "translation_of",
     "translated_from",
+    "platform_software",
 )
 """Options that are fields of the request, under the same name."""
 _EXAMPLES = """\b
@@ -86,6 +87,9 @@ Examples:
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
 @click.option(
     "--network", "networks", multiple=True, metavar="N", help="A network that may read the files."
+)
+@click.option(
+    "--platform-software", default="", metavar="IBI", help="The software that runs the item."
 )
 @click.option("--not-transferable", is_flag=True, help="Keep the Original in this archive.")
 @archive_options

@@ -62,6 +62,9 @@ _LOCAL = "http://archive.localhost:8801"
     help="The port in the short form.  [default: 800; that of --address without a domain name]",
 )
 @click.option("--administrator", default="", help="The e-mail address of a person.")
+@click.option(
+    "--platform-software", default="", metavar="IBI", help="The software that runs the archive."
+)
 @click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
 @click.option(
     "--storage",
@@ -127,6 +130,7 @@ def _settings(folder: Path, options: dict[str, str | int | bool | None]) -> Arch
         ip=ip,
         ip_port=usual if options["ip_port"] is None else int(options["ip_port"]),
         administrator=str(options["administrator"]),
+        platform_software=str(options["platform_software"]),
         listen=str(options["listen"]),
         storage=str(options["storage"]),
         storage_endpoint=str(options["storage_endpoint"]),

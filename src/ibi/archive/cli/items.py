@@ -186,6 +186,11 @@ Examples:
 @click.option("--public-list/--private-list", default=None, help="Whether all may list its files.")
 @click.option("--name", "names", multiple=True, metavar="IBI", help="A further name of the item.")
 @click.option(
+    "--platform-software",
+    metavar="IBI",
+    help="The software that runs the item; '' for that of the archive.",
+)
+@click.option(
     "--transferable/--not-transferable",
     default=None,
     help="Whether its Original may be transferred to another archive.",
@@ -202,6 +207,7 @@ def describe(  # noqa: PLR0913  # one argument an option
     public_list: bool | None,
     names: tuple[str, ...],
     transferable: bool | None,
+    platform_software: str | None,
     as_json: bool,
     **options: Any,  # noqa: ANN401  # the texts
 ) -> None:
@@ -222,6 +228,7 @@ def describe(  # noqa: PLR0913  # one argument an option
         "target": target,
         "list_public": public_list,
         "transferable": transferable,
+        "platform_software": platform_software,
     }
     changes |= {name: value for name, value in given.items() if value is not None}
     if names:

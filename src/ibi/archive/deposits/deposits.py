@@ -328,22 +328,20 @@ class Deposits:
         return forms, metadata
 
     def _related(self, draft: Draft, item: Item, wanted: NewItem) -> Item:
-        """Tie a new item to those that it is an edition or a translation of."""
+        """Tie a new item to its software, and to items it is an edition or a translation of."""
+        if wanted.platform_software is not None:
+            software = draft.forms_of(wanted.platform_software)
+            item = replace(item, platform_software=software)
         draft.add(item)
         if wanted.edition_of is not None:
-            editions.join(draft, self._forms(draft, wanted.edition_of), item.forms)
+            editions.join(draft, draft.forms_of(wanted.edition_of), item.forms)
         if wanted.translation_of is not None and wanted.language is not None:
-            original = self._forms(draft, wanted.translation_of)
+            original = draft.forms_of(wanted.translation_of)
             if draft.find(original) is not None:
                 translations.join(draft, original, wanted.language, item.forms)
             elif wanted.translated_from is not None:
                 translations.join(draft, item.forms, wanted.translated_from, original)
         return draft.find(item.forms) or item
-
-    @staticmethod
-    def _forms(draft: Draft, label: Label) -> Forms:
-        found = draft.find(Forms.of(label))
-        return Forms.of(label) if found is None else found.forms
 
     def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
         archive = self._archive

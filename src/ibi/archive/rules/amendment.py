@@ -37,6 +37,8 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Networks from which the files may be read; none, or null, means everywhere."""
     transferable: bool | UnsetType = UNSET
     """Whether the Original may be transferred to another archive."""
+    platform_software: str | UnsetType | None = UNSET
+    """The label of the software that runs the item; null for that of the archive."""
     next_edition: str | UnsetType | None = UNSET
     previous_edition: str | UnsetType | None = UNSET
     translations: dict[str, str | None] | UnsetType = UNSET
@@ -94,9 +96,11 @@ def new_names(item: Item, amendment: Amendment) -> list[Label]:
 
 
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:
-    """Apply the changes that concern related items too: language, editions and translations."""
+    """Apply the changes that name or concern related items: language, software, editions ..."""
     if not isinstance(amendment.language, UnsetType):
         _set_language(draft, forms, _language(amendment.language))
+    if not isinstance(amendment.platform_software, UnsetType):
+        _set_software(draft, forms, _forms(amendment.platform_software, draft.find))
     if not isinstance(amendment.previous_edition, UnsetType):
         _set_previous(draft, forms, _forms(amendment.previous_edition, draft.find))
     if not isinstance(amendment.next_edition, UnsetType):
@@ -113,6 +117,16 @@ def _set_language(draft: Draft, forms: Forms, language: Language | None) -> None
     metadata = draft.editable(item.metadata) if item is not None and item.metadata else None
     if item is not None and metadata is not None and metadata.language == item.language:
         translations.move(draft, metadata.forms, language)
+
+
+def _set_software(draft: Draft, forms: Forms, software: Forms | None) -> None:
+    item = draft.find(forms)
+    if item is None:
+        return
+    if item.kind != "data":
+        msg = f"{item.forms.label} runs on the software of the archive, which is a setting of it."
+        raise StateError(msg)
+    draft.put(replace(item, platform_software=software))
 
 
 def _set_previous(draft: Draft, forms: Forms, wanted: Forms | None) -> None:

@@ -60,6 +60,7 @@ class Identity:
     """Scheme, host and port of the archive's URLs, such as http://mtc-m16d.sid.inpe.br."""
     service: Forms
     platform_software: Forms | None = None
+    """The software that runs the archive; None if it has no label."""
     formats: tuple[str, ...] = ("oai_dc",)
     """The formats in which the archive serves metadata, besides its own pages."""
 
@@ -153,9 +154,10 @@ def _listed(
     identity: Identity, item: Item, related: Mapping[Relation, Related], issue_key: IssueKey
 ) -> UrlList:
     # Lines 6 to 10: the identity of the archive and of the item.
-    listed = partial(
-        UrlList, identity.address, identity.service, identity.platform_software, item.forms
-    )
+    # `CriarPar("ibi.platformsoftware", ibi)` has the item as an argument: an item may run on other
+    # software than the archive.
+    software = item.platform_software or identity.platform_software
+    listed = partial(UrlList, identity.address, identity.service, software, item.forms)
     # Lines 11 to 15. The pair `state Deleted` is compared with "Deleted" as printed: its value is
     # meant.
     if item.state is State.DELETED:

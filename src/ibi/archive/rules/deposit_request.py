@@ -33,6 +33,8 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     """Networks from which the files may be read; none means everywhere."""
     transferable: bool = True
     """Whether the Original may be transferred to another archive."""
+    platform_software: str = ""
+    """The label of the software that runs the item; empty for that of the archive."""
     label: str = ""
     """A label that was reserved for this item."""
     adoption: AdoptionRequest | None = None
@@ -59,6 +61,7 @@ class NewItem:
     list_public: bool = True
     readers: tuple[str, ...] = ()
     transferable: bool = True
+    platform_software: Label | None = None
     label: Label | None = None
     adoption: Adoption | None = None
     further_names: tuple[Label, ...] = ()
@@ -107,6 +110,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         list_public=request.list_public,
         readers=networks(request.readers),
         transferable=request.transferable,
+        platform_software=_label(request.platform_software),
         label=_label(request.label),
         adoption=None if request.adoption is None else read_adoption(request.adoption),
         further_names=tuple(

@@ -9,6 +9,7 @@ from typing import Final
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.deposit_request import NewItem
 from ibi.errors import ArchiveRequestError, DeletedError, StateError, shown
+from ibi.identifier.label import Label
 from ibi.model.item import Item, State, Tombstone
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
@@ -154,6 +155,11 @@ class Draft:
             self._held[held.item.forms.label.canonical] = held
             self.add(held.item)
         return self._items[held.item.forms.label.canonical]
+
+    def forms_of(self, label: Label) -> Forms:
+        """Return both label forms of an item if this archive has it, else the one given."""
+        found = self.find(Forms.of(label))
+        return Forms.of(label) if found is None else found.forms
 
     def editable(self, forms: Forms) -> Item | None:
         """Return the item that has one of these labels, if this archive may change it."""

@@ -51,6 +51,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
     translations: dict[str, str] = {}
     list_public: bool = True
     readers: list[str] = []
+    platform_software: str = ""
     origin: str = ""
     transfer: Transfer | None = None
     custody: list[str] = []
@@ -143,6 +144,7 @@ def _fields(item: Item) -> dict[str, Any]:
         "translations": {str(language): str(forms) for language, forms in item.translations},
         "list_public": item.list_public,
         "readers": list(item.readers),
+        "platform_software": _text(item.platform_software),
         "origin": item.origin,
         "transfer": item.transfer,
         "custody": list(item.custody),
@@ -178,6 +180,7 @@ def _item(read: _Document) -> Item:
         ),
         list_public=read.list_public,
         readers=tuple(read.readers),
+        platform_software=_forms(read.platform_software),
         origin=read.origin,
         transfer=read.transfer,
         custody=tuple(read.custody),

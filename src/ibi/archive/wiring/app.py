@@ -120,7 +120,8 @@ def build_urls(
     settings: ArchiveSettings, catalogue: Catalogue, service: Forms, resolver: Callable[[], str]
 ) -> ArchiveUrls:
     """Return the URLs of an archive; `resolver` returns the address of one that includes it."""
-    identity = Identity(settings.address, service, formats=tuple(FORMATS))
+    software = Forms.of(settings.platform_software) if settings.platform_software else None
+    identity = Identity(settings.address, service, software, tuple(FORMATS))
     return ArchiveUrls(catalogue.items, identity, resolver)
 
 

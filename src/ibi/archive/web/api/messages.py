@@ -55,6 +55,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     list_public: bool = True
     readers: list[str] = []
     """Networks from which its files may be read; none if that is not restricted."""
+    platform_software: Labels | None = None
+    """The software that runs it, if that is not the software of the archive."""
     origin: str = ""
     """Of a Copy: the address of the archive from which it was copied."""
     transfer: str = ""

@@ -71,6 +71,7 @@ def item_answer(
         transferable=item.transferable,
         list_public=item.list_public,
         readers=list(item.readers),
+        platform_software=labels(item.platform_software),
         origin=item.origin,
         transfer="" if item.transfer is None else item.transfer.id,
         custody=list(item.custody),
