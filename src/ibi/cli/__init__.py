@@ -16,12 +16,13 @@ from ibi.foundation.system.private_files import private_umask
 _MODULES: Final = {
     "ibi.archive.cli": ("archive",),
     "ibi.cli.backup": ("backup",),
+    "ibi.cli.completion": ("completion",),
     "ibi.cli.describe": ("describe",),
     "ibi.cli.doctor": ("doctor",),
     "ibi.cli.restore": ("restore",),
     "ibi.cli.up": ("up",),
+    "ibi.minting.cli": ("minter",),
     "ibi.minting.cli.mint": ("mint",),
-    "ibi.minting.cli.minter": ("minter",),
     "ibi.resolver.cli": ("resolver",),
     "ibi.resolver.cli.resolve": ("resolve",),
 }

@@ -38,10 +38,14 @@ DESTINATIONS: Final = "a list of networks, as 10.0.0.0/8 or, for one port, 127.0
 _DESTINATION: Final = re.compile(r"(?:\[([0-9a-fA-F:./]+)\]|([0-9./]+)):([0-9]{1,5})")
 
 
+def data_home() -> Path:
+    """Return the folder for data of the user's programs (XDG base directories)."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
 def usual_place(name: str) -> Path:
-    """Return the default place of a program's data (XDG base directories)."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "ibi" / name
+    """Return the default place of a program's data."""
+    return data_home() / "ibi" / name
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from typing import Final
 
 _LONGEST: Final = 1 << 17
 PRELOADED: Final = (
-    *("ibi.archive.cli", "ibi.archive.cli.instance", "ibi.resolver.cli", "ibi.minting.cli.minter"),
+    *("ibi.archive.cli", "ibi.archive.cli.instance", "ibi.resolver.cli", "ibi.minting.cli.service"),
     *(
         "ibi.resolver.cli.instance",
         "ibi.archive.wiring.app",

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from click.exceptions import NoSuchCommand
+from click.shell_completion import CompletionItem
 
 
 class LazyGroup(click.Group):
@@ -34,6 +35,15 @@ class LazyGroup(click.Group):
         defined = vars(import_module(self._module_of[cmd_name])).values()
         commands = (each for each in defined if isinstance(each, click.Command))
         return next(each for each in commands if each.name == cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the names of commands and options that begin so.
+
+        Commands have no descriptions here: a shell would wait until all their modules are loaded.
+        """
+        names = (each for each in self.list_commands(ctx) if each.startswith(incomplete))
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*map(CompletionItem, names), *options]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,4 +1,4 @@
-"""The commands of `ibi minter`."""
+"""The commands of `ibi minter`: a minting service, its ledger and its tokens."""
 
 from __future__ import annotations
 
@@ -33,15 +33,7 @@ from ibi.minting.wiring import minter_of, minting_service, open_ledger
 _PAGE: Final = 1000
 
 
-@click.group()
-def minter() -> None:
-    """Run a minting service, and manage its ledger.
-
-    Example: ibi minter serve --host archive.example.org
-    """
-
-
-@minter.command()
+@click.command()
 @subsystem_options
 @click.option("--granularity", default=AUTO, show_default=True, metavar="R")
 @click.option("--listen", default="127.0.0.1:8810", show_default=True, help="Where to serve HTTP.")
@@ -73,7 +65,7 @@ def serve(settings: MinterSettings, *, granularity: str, listen: str) -> None:
             )
 
 
-@minter.command()
+@click.command()
 @subsystem_options
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 def status(settings: MinterSettings, *, as_json: bool) -> None:
@@ -88,7 +80,7 @@ def status(settings: MinterSettings, *, as_json: bool) -> None:
     show({"ready": True, "prefixes": prefixes}, text, as_json=as_json)
 
 
-@minter.command()
+@click.command()
 @subsystem_options
 @yes_option
 def confirm(settings: MinterSettings, *, yes: bool) -> None:
@@ -106,7 +98,7 @@ def confirm(settings: MinterSettings, *, yes: bool) -> None:
     click.echo(f"confirmed: labels go on after {now}")
 
 
-@minter.command()
+@click.command()
 @subsystem_options
 @json_lines_option
 def unbound(settings: MinterSettings, *, as_json: bool) -> None:
@@ -126,7 +118,7 @@ def unbound(settings: MinterSettings, *, as_json: bool) -> None:
                 show(known, f"{label}\t{when}", as_json=as_json)
 
 
-@minter.command()
+@click.command()
 @click.argument("label")
 @click.argument("target")
 @subsystem_options
@@ -140,7 +132,7 @@ def bind(settings: MinterSettings, *, label: str, target: str) -> None:
     click.echo(f"{label} is bound to {target}")
 
 
-@minter.group()
+@click.group()
 def token() -> None:
     """Manage the tokens of the minting service.
 
