@@ -19,6 +19,7 @@ _MODULES: Final = {
     "ibi.cli.completion": ("completion",),
     "ibi.cli.describe": ("describe",),
     "ibi.cli.doctor": ("doctor",),
+    "ibi.cli.man": ("man",),
     "ibi.cli.restore": ("restore",),
     "ibi.cli.up": ("up",),
     "ibi.minting.cli": ("minter",),

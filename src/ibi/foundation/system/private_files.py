@@ -36,6 +36,16 @@ def private_umask() -> Iterator[None]:
         os.umask(before)
 
 
+@contextmanager
+def public_umask() -> Iterator[None]:
+    """Create files that all users may read in this block: texts without data of an instance."""
+    before = os.umask(_OTHERS_WRITE)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def create_private(path: Path) -> None:
     """Create an empty file for its owner alone, unless it exists.
 
