@@ -13,6 +13,7 @@ import pytest
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.federation import linked_archives
 from tests.support.servers.program import refused
+from tests.support.waiting import wait_until
 
 REP = "sid.inpe.br/MTC-m19@80/2013/09.04.12.27.57"
 IBIP = "8JMKD3MGP7W/3EPGUE5"
@@ -153,6 +154,8 @@ def test_what_another_archive_has_is_refused_with_its_name(tmp_path: Path, file:
         here.set(adopts=[prefix_of(there), "dpi.inpe.br/x"])
         here.start()
         item = there.deposit({"a": b"a"}, further_names=["dpi.inpe.br/x/1999/01.01.01.01"])
+        # The name is old, so the resolver does not look for it before the digest lists it.
+        wait_until(lambda: resolver.get("/dpi.inpe.br/x/1999/01.01.01.01").status == 302)
         free = "dpi.inpe.br/x/1999/01.01.01.02"
         for labels, metadata in (
             ((item["rep"],), ()),
@@ -165,6 +168,7 @@ def test_what_another_archive_has_is_refused_with_its_name(tmp_path: Path, file:
         said(here.ibi("deposit", file, "--title", "A", "--label", free))
         entry = here.api("GET", "history?act=adopt").json()["history"][-1]
         assert entry["detail"] == {"resolvers": [resolver.address]}
+        wait_until(lambda: resolver.get(f"/{free}").status == 302)
         assert resolver.get(f"/{free}").headers["location"].startswith(here.address)
         resolver.stop()
         other = "dpi.inpe.br/x/1999/01.01.01.03"

@@ -115,7 +115,10 @@ def test_no_reader_is_sent_to_a_rogue_that_adopts(tmp_path: Path) -> None:
         assert {status for status, _ in all_of_it.adopt(offline=True)} == {200}
         everybody = {"victim": 2 * COUNT}
         assert all_of_it.readers() == everybody
-        wait_until(lambda: len(conflicts(all_of_it.resolver)) >= COUNT)
+        # The resolver meets the rival claims once it has read the digest of the rogue.
+        wait_until(
+            lambda: all_of_it.readers() == everybody and len(conflicts(all_of_it.resolver)) >= COUNT
+        )
         names = {label for item in all_of_it.items for label in (item["rep"], item["ibip"])}
         for case in conflicts(all_of_it.resolver):
             assert case["label"] in names

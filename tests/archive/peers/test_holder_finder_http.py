@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.federation import linked_archives
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 NOWHERE = "a2.example.org/x/2001/01.01.01.01"
 
@@ -91,6 +93,8 @@ def test_a_label_that_no_archive_has_is_refused_and_can_be_insisted_on(
 def test_a_look_alike_of_a_label_of_another_archive_is_suggested(neighbours: Neighbours) -> None:
     ibip = "8JMKD3MGP7W/3EPGUE5"
     neighbours.there.deposit({"a": b"a"}, further_names=[ibip])
+    # The name is old, so the resolver does not look for it before the digest lists it.
+    wait_until(lambda: neighbours.resolver.get(f"/{ibip}").status == HTTPStatus.FOUND)
     slip = ibip[:-1] + "S"
     line = neighbours.refused(*deposit(neighbours, "--edition-of", slip))
     assert f"Did you mean {ibip}?" in line

@@ -97,7 +97,7 @@ def test_a_page_is_put_together_once_until_there_is_more_to_say(digest: CountedD
         assert [set(each.held) for each in second] == [names(1, 2)] * 3
         assert [set(each.held) for each in news] == [names(2)] * 3
         assert await ask(door, news[0]) == DigestPage(
-            news[0].epoch, news[0].last, news[0].last, more=False
+            news[0].epoch, news[0].last, news[0].last, more=False, notifies=True
         )
         assert len(digest.took) == 3
 
