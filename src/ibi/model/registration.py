@@ -83,6 +83,10 @@ class RegisteredArchive:
     registered: int = 0
     confirmed: int = 0
     """When the registration was confirmed; 0 while it is pending."""
+    seniority: int = 0
+    """The number of the change that confirmed the registration, in the order of the database; the
+    lowest is the most senior. 0 while it is pending, and for all archives that were confirmed
+    before these numbers were stored."""
     hosts: tuple[str, ...] = ()
     """Further hosts, with or without a port, that its URLs may have."""
     inclusion: Inclusion | None = None

@@ -467,6 +467,25 @@ async def test_seniority_counts_from_when_a_registration_became_good() -> None:
         assert at.registry.ranks() is ranks
 
 
+async def test_seniority_is_of_the_store_whatever_the_clock_says() -> None:
+    async with desk() as at:
+        first, second = parse("LK47B6W/362SFKH"), parse("J8LNKB5R7W/3FUQHC5")
+        await at.register(first)
+        await at.register(second, pending=True)
+        at.clock.true -= 3600 * SECOND
+        await at.register()
+        await at.registry.confirm(second.canonical, "x")
+        in_order = [first.canonical, ID, second.canonical]
+        assert list(at.registry.ranks()) == in_order
+        for act in (at.registry.rotate, at.registry.exclude, at.registry.revoke):
+            await act(first.canonical, "x")
+        await at.reopen()
+        assert list(at.registry.ranks()) == in_order
+        await at.registry.remove(first.canonical, "x")
+        await at.register(first)
+        assert list(at.registry.ranks()) == [ID, second.canonical, first.canonical]
+
+
 SERVICES = [
     parse(text)
     for text in (
@@ -489,7 +508,7 @@ def put(
     service: Label,
     address: str | None,
     confirmed: bool,  # noqa: FBT001  # drawn
-    good: int,
+    good: tuple[int, int],
     key: str,
 ) -> RegisteredArchive:
     inclusion = Inclusion(
@@ -502,7 +521,11 @@ def put(
         confirmed=confirmed,
     )
     return RegisteredArchive(
-        service=service, key=key, confirmed=good, inclusion=inclusion if address else None
+        service=service,
+        key=key,
+        confirmed=good[0],
+        seniority=good[1],
+        inclusion=inclusion if address else None,
     )
 
 
@@ -513,7 +536,7 @@ def put(
             st.sampled_from(SERVICES),
             st.sampled_from([None, *ADDRESSES]),
             st.booleans(),
-            st.integers(0, 3),
+            st.tuples(st.integers(0, 3), st.integers(0, 2)),
             st.sampled_from(["", "key"]),
         )
         | st.sampled_from(SERVICES)
@@ -543,8 +566,10 @@ def test_what_is_kept_ready_is_what_going_through_all_would_find(
                 for name, each in plain.items()
                 if not places(each).isdisjoint(homes_for(label))
             }
-        good = sorted((each.confirmed, each.id) for each in plain.values() if each.confirmed)
-        assert list(roster.ranks()) == [name for _, name in good]
+        good = sorted(
+            (each.seniority, each.confirmed, each.id) for each in plain.values() if each.confirmed
+        )
+        assert list(roster.ranks()) == [name for _, _, name in good]
         assert (roster.version != version) == (standing(plain) != before)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from ibi.resolver.ports.store import (
     PendingAcknowledgment,
     RegistryEvent,
 )
+from ibi.resolver.rules.archive_roster import Roster
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
@@ -127,8 +129,34 @@ def test_an_archive_is_kept_in_the_place_of_what_was_kept_of_it(store: SqlResolv
     later = archive(1, inclusion=included, confirmed=2**62, hosts=("a", "b:81"))
     for _ in range(3):
         keep(store, later, None)
-    assert store.archives.archives() == [later]
+    assert store.archives.archives() == [replace(later, seniority=2)]
     assert len(store.archives.events(0, 9)) == 1
+
+
+def test_archives_from_before_there_were_numbers_are_senior_and_stay_so(
+    place: ResolverDatabase,
+) -> None:
+    store = place()
+
+    def without_numbers(execute: Execute) -> None:
+        for each, confirmed in ((1, 9), (2, 8)):
+            label = forms(each).label
+            document = {"service": label.spelling, "key": "hash", "confirmed": confirmed}
+            execute(
+                "INSERT INTO resolver_archive (id, document) VALUES ($1, $2)",
+                label.canonical,
+                json.dumps(document),
+            )
+
+    database = place.database()
+    database.transaction(without_numbers)
+    database.close()
+    keep(store, archive(3, confirmed=7), None)
+    keep(store, archive(1, confirmed=9, hosts=("a.org",)), None)
+    roster = Roster()
+    for each in store.archives.archives():
+        roster.put(each)
+    assert list(roster.ranks()) == [archive(number).id for number in (2, 1, 3)]
 
 
 def test_archives_come_by_id_in_one_order(store: SqlResolverStore) -> None:

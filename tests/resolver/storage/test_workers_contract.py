@@ -105,6 +105,30 @@ def test_of_many_who_register_one_does(place: ResolverDatabase) -> None:
     )
 
 
+def test_archives_that_are_confirmed_at_once_have_one_order(place: ResolverDatabase) -> None:
+    stores = [place() for _ in range(3)]
+    in_order: list[str] = []
+
+    def register(number: int) -> None:
+        for turn in range(5):
+            archive = replace(
+                ARCHIVE, service=forms(5 * number + turn).label, confirmed=1 + turn * number
+            )
+
+            def registered(
+                _: RegisteredArchive | None, each: RegisteredArchive = archive
+            ) -> ArchiveChange:
+                in_order.append(each.id)  # all other writers wait
+                return ArchiveChange(each)
+
+            stores[number].archives.change_archive(archive.id, registered)
+
+    together(register, 3)
+    found = sorted(stores[0].archives.archives(), key=lambda each: each.seniority)
+    assert [each.id for each in found] == in_order
+    assert [each.seniority for each in found] == list(range(1, 16))
+
+
 def test_every_change_is_news_and_what_changes_nothing_is_none(store: SqlResolverStore) -> None:
     assert (store.feed.newest(), store.feed.news(0, 9)) == (0, [])
     keep(store, ARCHIVE, None)

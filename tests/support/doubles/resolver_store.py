@@ -16,6 +16,7 @@ from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
 from ibi.resolver.ports.store import Challenge, ChangeArchive, ConflictChange, Owner, RegistryEvent
 from ibi.resolver.ports.workers import FeedEntry
+from ibi.resolver.rules.archive_transitions import with_seniority
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, at
 from tests.support.waiting import PATIENCE
@@ -86,14 +87,16 @@ class MemoryResolverStore:
             if changed is None:
                 return before
             self.writes += 1
-            if changed.archive is None:
+            after = changed.archive
+            if after is None:
                 del self._archives[name]
             else:
-                self._archives[name] = changed.archive
+                after = with_seniority(after, before, self._newest + 1)
+                self._archives[name] = after
             if changed.event is not None:
                 self._note(changed.event)
             self._tell(archives=[name])
-            return changed.archive
+            return after
 
     def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:
         """Add to the history."""

@@ -98,7 +98,11 @@ class ArchiveStore(Protocol):
         ...
 
     def change_archive(self, name: str, change: ChangeArchive) -> RegisteredArchive | None:
-        """Change an archive in a transaction of its own; return it as it is stored then."""
+        """Change an archive in a transaction of its own; return it as it is stored then.
+
+        A change that confirms a registration gives the archive its seniority: the number of the
+        change in the feed.
+        """
         ...
 
     def note(self, event: RegistryEvent, labels: Sequence[str]) -> None:

@@ -174,7 +174,7 @@ class Registry:
             return ArchiveChange(archive, self._event(who, "register", archive.id, detail))
 
         await self._acts.run(self._put(archive.id, registered))
-        return archive, key
+        return self._known(archive.id), key
 
     async def confirm(self, name: str, who: str) -> RegisteredArchive:
         """Confirm a pending registration."""

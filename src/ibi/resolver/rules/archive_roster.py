@@ -59,9 +59,10 @@ class Roster:
         e-mail, and must not become senior by requesting it early.
         """
         if self._ranks is None:
-            archives = self._archives.items()
-            good = sorted((each.confirmed, name) for name, each in archives if each.confirmed)
-            self._ranks = MappingProxyType({name: rank for rank, (_, name) in enumerate(good)})
+            good = sorted(
+                (each for each in self._archives.values() if each.confirmed), key=seniority
+            )
+            self._ranks = MappingProxyType({each.id: rank for rank, each in enumerate(good)})
         return self._ranks
 
     def homes(self, label: Label) -> frozenset[str]:
@@ -91,7 +92,7 @@ class Roster:
         before: RegisteredArchive | None,
         after: RegisteredArchive | None,
     ) -> None:
-        if (before.confirmed if before else 0) != (after.confirmed if after else 0):
+        if _seniority(before) != _seniority(after):
             self._ranks = None
         standing = _standing(after)
         if after is not None and standing is not None:
@@ -117,6 +118,18 @@ class Roster:
                 del self._homes[place]
         for place in after - before:
             self._homes[place] = self._homes.get(place, _NO_ARCHIVES) | {name}
+
+
+def seniority(archive: RegisteredArchive) -> tuple[int, int, str]:
+    """Return the sort key of registered archives, the most senior first.
+
+    Archives that were confirmed before the database numbered them come first, by their times.
+    """
+    return archive.seniority, archive.confirmed, archive.id
+
+
+def _seniority(archive: RegisteredArchive | None) -> tuple[int, int, str] | None:
+    return seniority(archive) if archive is not None and archive.confirmed else None
 
 
 def _standing(archive: RegisteredArchive | None) -> _Standing | None:

@@ -28,6 +28,21 @@ def confirmed(archive: RegisteredArchive, now: int) -> RegisteredArchive:
     return archive if archive.confirmed else replace(archive, confirmed=now)
 
 
+def with_seniority(
+    archive: RegisteredArchive, before: RegisteredArchive | None, number: int
+) -> RegisteredArchive:
+    """Give an archive the number of the change that confirms its registration, and that for good.
+
+    `before` is the stored archive. The number is of the database: clocks of several machines
+    differ, and are set back.
+    """
+    if not archive.confirmed:
+        return archive
+    if before is not None and before.confirmed:
+        number = before.seniority
+    return replace(archive, seniority=number)
+
+
 def rotated(archive: RegisteredArchive, key: str, now: int) -> RegisteredArchive:
     """Give the archive another key. After a revocation there is no previous key to keep valid.
 

@@ -9,10 +9,10 @@ first of this list that applies is trusted (docs/adr/0018):
 4. an archive whose digest lists the item;
 5. the senior claimant, after a short time for others to claim the item.
 
-Of several archives in one place of the list, the one registered earlier is *senior* and comes
-first. While an archive of places 1 to 4 is silent, switched off or awaited, no archive that comes
-later is trusted: a copy is served, or the reader is sent nowhere. The same holds if it has deleted
-the item.
+Of several archives in one place of the list, the one registered earlier, by the order of the
+database, is *senior* and comes first. While an archive of places 1 to 4 is silent, switched off or
+awaited, no archive that comes later is trusted: a copy is served, or the reader is sent nowhere.
+The same holds if it has deleted the item.
 
 Not all archives need to have been asked: candidates are asked first, and the others are held back
 (docs/adr/0028). This does not change which archive is trusted.

@@ -10,6 +10,7 @@ from ibi.foundation.sql.rows import groups, is_storable, marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
+from ibi.resolver.rules.archive_transitions import with_seniority
 from ibi.resolver.storage.documents import archive_document, read_archive
 from ibi.resolver.storage.workers import append_changes, lock_feed
 
@@ -50,11 +51,14 @@ class SqlArchives:
             changed = change(before)
             if changed is None:
                 return before
-            _keep(execute, name, changed.archive)
+            after = changed.archive
+            if after is not None:
+                after = with_seniority(after, before, newest + 1)
+            _keep(execute, name, after)
             if changed.event is not None:
                 write_event(execute, changed.event)
             append_changes(execute, newest, [name], [])
-            return changed.archive
+            return after
 
         return self._handle.write(work)
 

@@ -26,6 +26,7 @@ class _Archive(msgspec.Struct, omit_defaults=True):
     origin: Origin = "operator"
     registered: int = 0
     confirmed: int = 0
+    seniority: int = 0
     hosts: tuple[str, ...] = ()
     inclusion: Inclusion | None = None
     excluded: int = 0
