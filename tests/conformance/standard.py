@@ -1,7 +1,8 @@
-"""The standard's tables, figures, examples and algorithms, and the mark by which a test claims one.
+"""The standard's tables, figures, examples, algorithms and rules in prose, and the mark of a test.
 
-003 is the report on generation (RTC-10-I), 004 the report on resolution. Every item stands here,
-built or not; `report.py` makes docs/conformance.md of it.
+003 is the report on generation (RTC-10-I), 004 the report on resolution; 000 and 001 are the
+reports before them, quoted where they say more. Every item stands here, built or not;
+`report.py` makes docs/conformance.md of it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,16 @@ from typing import Final
 import pytest
 
 ITEMS: Final = {
+    "000": {
+        "Examples 1 and 2, `??`": "metadata of an item, by two question marks after its label",
+    },
+    "001": {
+        "Section 5, relative links": "a link from one item of an archive to another one",
+    },
     "003": {
         "Example 1": "a label based on a domain name",
         "Example 2": "a label based on an IP address",
+        "Chapter 6, four directories": "a label is the path of its item, also of a copy",
         "Table 6.1": "grammar of a repository name",
         "Table 6.2": "a temporal distributor at work",
         "Algorithm 1": "MountPrefixOfNameOfRepositoryOfAnItem",
@@ -31,6 +39,12 @@ ITEMS: Final = {
         "Table 7.6": "decimal to IBIp",
     },
     "004": {
+        "Section 3.2, one label": "copies keep the label of their Original",
+        "Section 3.2, one state": "an archive has a label once, as Original or as Copy",
+        "Definition 3.1": "one archive stores the Original, and there is always one",
+        "Proposition 3.1": "from items to the archives of their Originals is a mapping",
+        "Proposition 3.2": "every Copy has one Original",
+        "Section 3.2, transfer": "Originals migrate, unless they are not transferable",
         "Table 4.1": "percent-encoding of special characters",
         "Example 4.1": "a request",
         "Table 4.2": "grammar of a pair list",
@@ -54,6 +68,14 @@ ITEMS: Final = {
         "Example 6.5": "a persistent URL with a list of verbs",
         "Example 6.6": "a persistent URL of a list of files",
         "Example 6.7": "a persistent URL of one file",
+        "Section 6.2, privacy": "archives learn neither language nor required status",
+        "Section 6.2, all archives": "the request goes to the included archives",
+        "Section 6.2, one Original": "the Original is required, and one archive claims it",
+        "Section 6.2, two Originals": "the Original is required, two archives claim it: an alert",
+        "Section 6.2, first answer": "otherwise an answer that serves the request is taken",
+        "Section 6.2, new request": "an answer without URL leads to another label",
+        "Section 6.2, acknowledgment": "the archive whose URL was taken is thanked",
+        "Section 6.2, not found": "a page says that the item was not found",
         "Figure 6.1": "resolution, message by message",
         "Table 6.6": "what a resolver captures",
         "Example 6.8": "what a resolver captured",

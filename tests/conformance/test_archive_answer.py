@@ -18,15 +18,15 @@ from abnf import Rule
 from ibi import Ibip, Language, PersistentUrl, RepositoryName, parse
 from ibi.archive.rules.answer import Identity, answer, filtered, respond, url_list
 from ibi.errors import MessageError
-from ibi.identifier.verbs import COMPOSITIONS, GetMetadata, GetTranslation, Verb, read_modifiers
+from ibi.identifier.verbs import GetMetadata, GetTranslation, Verb, read_modifiers
 from ibi.model.archive_record import UrlKey
-from ibi.model.item import ContentType, Item, Kind, State, Tombstone
+from ibi.model.item import Item, Kind, State, Tombstone
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
 from ibi.wire import pairlist, requests, responses
 from ibi.wire.query import Query
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest
-from ibi.wire.responses import Confirmation, Notice, Related, UrlList
+from ibi.wire.responses import Confirmation, Notice, UrlList
 from tests.conformance.grammar import LANGUAGES, accepts
 from tests.conformance.standard import covers
 from tests.conformance.test_protocol import accepts as accepted_by
@@ -473,81 +473,6 @@ def test_table_7_5() -> None:
     assert Relation.parse(".metadata(bibtex)").steps == (GetMetadata("bibtex"),)
     assert "xx" not in LANGUAGES
     assert not taken(Relation.parse, ".translation(xx)")
-
-
-# An archive with two editions, each with a translation, each of the four with metadata, and each
-# of these with a translation. Letters: edition 1 or 2, e(nglish) or p(ortuguese), m(etadata).
-ENGLISH, PORTUGUESE = Language("en"), Language("pt")
-NAMES: Final = ("1e", "1p", "2e", "2p", "1em", "1emp", "1pm", "1pmp", "2em", "2emp", "2pm", "2pmp")
-FORMS_OF: Final = {
-    name: Forms.of(f"arq.br/item/2020/01.01.00.{number:02}") for number, name in enumerate(NAMES)
-}
-
-
-def _item(name: str) -> Item:
-    return Item(
-        forms=FORMS_OF[name],
-        target=f"{name}.txt",
-        kind="metadata" if "m" in name else "data",
-        language=PORTUGUESE if name.endswith("p") else ENGLISH,
-        metadata=FORMS_OF.get(f"{name}m"),
-        next_edition=FORMS_OF.get(f"2{name[1:]}") if name in {"1e", "1p"} else None,
-        translations=(
-            ((PORTUGUESE, FORMS_OF[f"{name[:-1]}p" if name[-1] == "e" else f"{name}p"]),)
-            if name[-1] in "em"
-            else ()
-        ),
-    )
-
-
-SHELF_6_2: Final = MemoryAnswerSource(*map(_item, NAMES))
-TABLE_6_2: Final = {
-    ":": "1em",
-    ":+": "1emp",
-    "!": "2e",
-    "!+": "2p",
-    "!:": "2em",
-    "!+:": "2pm",
-    "!:+": "2emp",
-    "!+:+": "2pmp",
-    "+": "1p",
-    "+!": "2p",
-    "+:": "1pm",
-    "+!:": "2pm",
-    "+:+": "1pmp",
-    "+!:+": "2pmp",
-}
-
-
-@covers("004", "Table 6.2")
-@pytest.mark.parametrize("modifiers", TABLE_6_2)
-def test_table_6_2_where_each_composition_leads(modifiers: str) -> None:
-    assert set(TABLE_6_2) == set(COMPOSITIONS)
-    asked = modifiers.replace("+", "+(pt)")
-    verbs = PersistentUrl.parse(f"{FORMS_OF['1e'].label}{asked}").verbs
-    request = UrlRequest(CLIENT, FORMS_OF["1e"].label, verbs)
-    listed = answer(SHELF_6_2, MTC_M16C, request, issue_key)
-    assert listed is not None
-    name = TABLE_6_2[modifiers]
-    reached = FORMS_OF[name]
-    url = f"http://mtc-m16c.sid.inpe.br/col/{reached.label}/doc/{name}.txt"
-    content = ContentType.METADATA if "m" in name else ContentType.DATA
-    related = Related(reached, url, content, State.ORIGINAL, "1970-01-01T00:00:00Z")
-    assert dict(listed.related) == {Relation(verbs): related}
-    # The same by the verbs without a parameter, where the choice is left to the resolver.
-    free = replace(request, verbs=read_modifiers(modifiers)[0])
-    offered = answer(SHELF_6_2, MTC_M16C, free, issue_key)
-    assert offered is not None
-    assert offered.related[Relation(verbs)] == related
-    assert len(offered.related) == 2 ** modifiers.count("+")
-
-
-@covers("004", "Table 6.2")
-def test_table_6_2_all_are_in_the_whole_list() -> None:
-    listed = url_list(SHELF_6_2, MTC_M16C, UrlRequest(CLIENT, FORMS_OF["1e"].label), issue_key)
-    assert listed is not None
-    found = {"".join(step.modifier[0] for step in relation.steps) for relation in listed.related}
-    assert found == {"", *COMPOSITIONS}
 
 
 @covers("004", "Algorithm 1")
