@@ -53,7 +53,7 @@ class PreloadedRedirects(redirect.RedirectEndpoint):
             known = self._memory.keep(resolution, self._base, self._memory.version, now)
             assert isinstance(known, CachedRedirect)  # noqa: S101  # it is a redirection
             response = self._redirection(known, PersistentUrl.parse(text))
-            self._warm.keep(f"/{text}".encode(), response.raw_headers, known)
+            self._warm.keep(f"/{text}".encode(), response.raw_headers, known, b"")
             if number % SLICE == 0:
                 await asyncio.sleep(0)
 

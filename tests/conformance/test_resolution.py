@@ -496,10 +496,18 @@ def of_relation(answer: str, relation: str) -> str:
     ("tail", "path", "verbs", "told"),
     [
         ("", None, None, ""),
-        ("/reference.bib?x=1", "/reference.bib", None, "/reference.bib"),
+        ("/reference.bib?x=1", "/reference.bib", None, "/reference.bib?x=1"),
         ("!:(oai_dc)", None, "GetLastEdition GetMetadata(oai_dc)", "!:(oai_dc)"),
         ("+(pt)!:/a", "/a", "GetTranslation(pt) GetLastEdition GetMetadata", "+(pt)!:/a"),
-        ("!?ibiurl.verblist=GetMetadata", None, "GetLastEdition GetMetadata", "!:"),
+        (
+            "!?ibiurl.verblist=GetMetadata",
+            None,
+            "GetLastEdition GetMetadata",
+            "!?ibiurl.verblist=GetMetadata",
+        ),
+        ("?b=2&ibiurl.requireditemstatus=Original&a=1", None, None, "?b=2&a=1"),
+        ("?IBIURL.Language=pt", None, None, ""),
+        ("?ibiurl%2Elanguage=pt&a=1", None, None, "?a=1"),
         (
             "!?ibiurl.verblist=GetFileList&ibiurl.language=pt",
             None,

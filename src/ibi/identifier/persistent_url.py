@@ -126,6 +126,22 @@ class PersistentUrl:
         return self.at(self.resolver)
 
 
+def without_preferences(url: str) -> str:
+    """Return a persistent URL as it is written, less required status and preferred language.
+
+    Both concern the reader, not the item: an archive has no need to learn them.
+    """
+    start, mark, query = url.partition("?")
+    if not mark:
+        return url
+    private = (_REQUIRED_STATUS, _LANGUAGE)
+    pairs = query.split("&")
+    kept = [pair for pair in pairs if _decoded(pair.partition("=")[0]).lower() not in private]
+    return (
+        url if len(kept) == len(pairs) else "?".join([start, *(["&".join(kept)] if kept else [])])
+    )
+
+
 def _read(
     text: str, cleaned: Cleaned, *, strict: bool, now: Instant | None, reopen: bool = False
 ) -> PersistentUrl:

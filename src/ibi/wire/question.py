@@ -76,9 +76,8 @@ class Question:
 
     @property
     def persistent_url(self) -> PersistentUrl:
-        """The persistent URL that is sent to archives with an acknowledgment (Table 6.11).
+        """The persistent URL to cite: in the canonical spelling, however it was asked for.
 
-        It is the one to cite, so the label is in its canonical spelling, however it was asked for.
         It contains neither the required status nor a preferred language.
         """
         label = parse(self.label.canonical, strict=True)

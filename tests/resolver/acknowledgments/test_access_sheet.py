@@ -212,6 +212,49 @@ def test_what_is_more_than_an_item_is_on_no_sheet(monkeypatch: pytest.MonkeyPatc
     assert [row.count for row in taken.sheets] == [2]
 
 
+async def test_a_sheet_has_each_persistent_url_as_it_was_received(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "SMALL_BATCH", 1)
+    noted = PendingAccesses()
+    item = known(1)
+    label = item.path.decode()
+    for received in (b"", f"{label}?a=1".encode(), f"{label.lower()}".encode(), b""):
+        noted.note(item, READER, received)
+    [sheet] = (await noted.take(NOW)).sheets
+    rows = [msgspec.json.decode(row.acknowledgment) for row in access_count_sheet.divided(sheet)]
+    assert [row["persistent_url"] for row in rows] == [
+        f"http://r.example{label}",
+        f"http://r.example{label}?a=1",
+        f"http://r.example{label.lower()}",
+    ]
+    assert [row.count for row in access_count_sheet.divided(sheet)] == [2, 1, 1]
+
+
+def test_a_sheet_of_the_former_version_is_read() -> None:
+    kept = written(TERMS, [(known(1), READER, 2)])
+    fields = msgspec.json.decode(kept.acknowledgment)
+    fields["lines"] = [line[:4] for line in fields["lines"]]
+    former = replace(kept, acknowledgment=msgspec.json.encode(fields).decode())
+    assert access_count_sheet.divided(former) == access_count_sheet.divided(kept)
+
+
+async def test_one_client_makes_few_rows_for_one_item_whatever_it_writes() -> None:
+    noted = PendingAccesses()
+    item = known(1)
+    for number in range(100):
+        noted.note(item, READER, item.path + f"?x={number}".encode())
+    noted.note(item, OTHER, item.path + b"?x=1")
+    assert (noted.total, noted.lost) == (101, 0)
+    taken = await noted.take(NOW)
+    assert [count for _, count in taken.referrals] == [1] * outbox.MAX_SPELLINGS + [
+        100 - outbox.MAX_SPELLINGS,
+        1,
+    ]
+    cited = item.referral(READER)
+    assert (cited, 100 - outbox.MAX_SPELLINGS) in taken.referrals
+
+
 def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "MAX_COUNTED", 2)
     noted = PendingAccesses()

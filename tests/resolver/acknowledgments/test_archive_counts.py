@@ -261,7 +261,7 @@ def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
         kept = known(found, items)
         for number, reader, times in READ:
             for _ in range(times):
-                telling.note_known(kept[number], (reader,))
+                telling.note_known(kept[number], (reader,), b"")
         seen.append(telling)
 
     seen: list[AcknowledgmentSender] = []

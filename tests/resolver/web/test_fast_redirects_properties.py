@@ -355,7 +355,7 @@ def test_what_is_not_written_like_all_others_is_not_kept() -> None:
     answers = FastRedirects(lambda: None, lambda *_: None, ClientAddresses([], "none"), most=9)
     longest = b"/" + b"x" * (LONGEST_TARGET - 1)
     for target in (b"/a", longest):
-        answers.keep(target, fields, known)
+        answers.keep(target, fields, known, b"")
         assert answers.find(target, 1.0) is known
     for target, said in (
         (longest + b"x", fields),
@@ -363,7 +363,7 @@ def test_what_is_not_written_like_all_others_is_not_kept() -> None:
         (b"/b", [(b"location", b"http://b.example/"), fields[1]]),
         (b"/b", [fields[0], (b"link", b"<http://r.example/b>")]),
     ):
-        answers.keep(target, said, known)
+        answers.keep(target, said, known, b"")
         assert answers.find(target, 1.0) is None
 
 

@@ -277,7 +277,7 @@ class ResolverHost(Host):
         told = self.warm.disclosed(reader, b"") if counted else None
         warm = self.warm.find(target.encode(), self.world.loop.now) if counted else None
         if warm is not None and told is not None:
-            self.warm.note(warm, told)
+            self.warm.note(target.encode(), warm, told)
             judge.check_redirect(
                 self, label, warm, warm.url.decode(), original=original, reader=told
             )

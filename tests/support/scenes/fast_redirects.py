@@ -182,9 +182,9 @@ class Side:
         path = referral.persistent_url.removeprefix(HERE)
         self.noted[referral.url, path, referral.request.clients] += count
 
-    def note_known(self, known: CachedRedirect, clients: tuple[str, ...]) -> None:
+    def note_known(self, known: CachedRedirect, clients: tuple[str, ...], received: bytes) -> None:
         """Note an access of what is known."""
-        self.note(known.referral(clients))
+        self.note(known.referral(clients, received))
 
     async def resolve(
         self, question: Question, clients: tuple[str, ...], **_: object

@@ -213,7 +213,7 @@ class Scene:
         self.kept.append(known)  # so that none has the identity of another
         self.asked[id(known)] = asked, began
         fields = [(b"location", known.url), (b"link", HERE.encode() + known.path)]
-        self.warm.keep(f"/{label}".encode(), fields, known)
+        self.warm.keep(f"/{label}".encode(), fields, known, b"")
 
 
 def _question(label: str) -> Question:

@@ -13,6 +13,7 @@ that were only in memory.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -36,6 +37,9 @@ from ibi.wire.access_counts import MOST_ACCESSES
 
 MAX_COUNTED: Final = 100_000
 """Distinct accesses that are counted in memory."""
+MAX_SPELLINGS: Final = 8
+"""Persistent URLs that one client may write for one item: its further accesses are counted under
+the one to cite, as each is a message to archives that count one access at a time."""
 SMALL_BATCH: Final = 20
 """Distinct accesses up to which each gets a row of its own instead of a sheet."""
 OWN_ROW_COUNT: Final = 100
@@ -53,19 +57,25 @@ class TakenAccesses:
 
 
 class PendingAccesses:
-    """Counts accesses by cached redirect and clients; for one event loop."""
+    """Counts accesses by cached redirect, clients and URL received; for one event loop."""
 
     def __init__(self) -> None:
         """Begin with no accesses."""
-        self._counts: dict[tuple[CachedRedirect, Clients], int] = {}
+        self._counts: dict[tuple[CachedRedirect, Clients, bytes], int] = {}
+        self._spellings: Counter[tuple[CachedRedirect, Clients]] = Counter()
         self.lost = 0
         """Accesses that were not counted, because the limit was reached."""
 
-    def note(self, known: CachedRedirect, clients: Clients) -> None:
-        """Count an access."""
+    def note(self, known: CachedRedirect, clients: Clients, received: bytes = b"") -> None:
+        """Count an access by a persistent URL as received, empty if it is the one to cite."""
         counts = self._counts
-        access = known, clients
+        access = known, clients, received
         count = counts.get(access, 0)
+        if received and not count:
+            self._spellings[known, clients] += 1
+            if self._spellings[known, clients] > MAX_SPELLINGS:
+                access = known, clients, b""
+                count = counts.get(access, 0)
         if count or len(counts) < MAX_COUNTED:
             counts[access] = count + 1
         else:
@@ -83,19 +93,20 @@ class PendingAccesses:
     async def take(self, since: int) -> TakenAccesses:
         """Return the counted accesses, and begin anew; other tasks run in between."""
         counts, self._counts = self._counts, {}
+        self._spellings.clear()
         taken = TakenAccesses()
         sheets: dict[Terms, OpenSheet] = {}
         written: list[OpenSheet] = []
         are_few = len(counts) <= SMALL_BATCH
-        for place, ((known, clients), count) in enumerate(counts.items(), 1):
+        for place, ((known, clients, received), count) in enumerate(counts.items(), 1):
             if are_few or count >= OWN_ROW_COUNT or known.asked is not None:
-                taken.referrals.append((known.referral(clients), count))
+                taken.referrals.append((known.referral(clients, received), count))
             else:
                 sheet = sheets.get(known.terms)
                 if sheet is None or sheet.count + count > MOST_ACCESSES:
                     sheet = sheets[known.terms] = OpenSheet(known.terms)
                     written.append(sheet)
-                sheet.add(known, clients, count)
+                sheet.add(known, clients, count, received)
             if place % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         taken.sheets = [sheet.row(since) for sheet in written]

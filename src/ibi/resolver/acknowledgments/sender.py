@@ -96,9 +96,12 @@ class AcknowledgmentSender:
         """Count readers who were sent to a URL; its key is for the first reader only."""
         self._queue.note(referral, count)
 
-    def note_known(self, known: CachedRedirect, clients: tuple[str, ...]) -> None:
-        """Count a reader who was sent to the URL of a cached redirect."""
-        self._queue.known.note(known, clients)
+    def note_known(self, known: CachedRedirect, clients: tuple[str, ...], received: bytes) -> None:
+        """Count a reader who was sent to the URL of a cached redirect.
+
+        `received` is the path and query of the request, empty if they are those to cite.
+        """
+        self._queue.known.note(known, clients, received)
 
     @property
     def lost(self) -> int:

@@ -24,12 +24,23 @@ from ibi.wire.access_counts import LONGEST_OTHERS
 from ibi.wire.requests import UrlRequest
 
 Clients: TypeAlias = tuple[str, ...]
-Line: TypeAlias = tuple[str, str, int, int]
-"""Path of a persistent URL, URL that it led to, number of accesses, index of the clients."""
-
 _NUMBER: Final = 4
 """Bytes that the count of a line adds to a message at most, less the slash before the label, which
 the message omits."""
+
+
+class Line(msgspec.Struct, frozen=True, array_like=True):
+    """Accesses of one item by one client."""
+
+    path: str
+    """A slash and the label."""
+    url: str
+    """The URL as the archive listed it."""
+    count: int
+    reader: int
+    """The index of the clients."""
+    received: str = ""
+    """Path and query of the persistent URL as received, if they differ from the path."""
 
 
 class _Sheet(msgspec.Struct, frozen=True):
@@ -49,10 +60,13 @@ class OpenSheet:
     count: int = 0
     _clients: dict[Clients, int] = field(default_factory=dict)
 
-    def add(self, known: CachedRedirect, clients: Clients, count: int) -> None:
+    def add(
+        self, known: CachedRedirect, clients: Clients, count: int, received: bytes = b""
+    ) -> None:
         """Add a line."""
         reader = self._clients.setdefault(clients, len(self._clients))
-        self.lines.append((known.path.decode(), known.url.decode(), count, reader))
+        path, url = known.path.decode(), known.url.decode()
+        self.lines.append(Line(path, url, count, reader, received.decode()))
         self.count += count
 
     def row(self, since: int) -> PendingAcknowledgment:
@@ -85,7 +99,7 @@ def keyed(
     sheet = _read(row)
     number = _fitting(sheet.lines, most)
     sent, rest = sheet.lines[:number], sheet.lines[number:]
-    others = ((path[1:], count) for path, _, count, _ in sent[1:])
+    others = ((line.path[1:], line.count) for line in sent[1:])
     with_key = replace(
         first(row),
         id=row.id,
@@ -101,10 +115,10 @@ def keyed(
 
 def _fitting(lines: Sequence[Line], most: int) -> int:
     """Return how many lines fit into one message; the first always does."""
-    count, octets = lines[0][2], 0
-    for number, (path, _, more, _) in enumerate(lines[1:], 1):
-        count += more
-        octets += len(path) + _NUMBER
+    count, octets = lines[0].count, 0
+    for number, line in enumerate(lines[1:], 1):
+        count += line.count
+        octets += len(line.path) + _NUMBER
         if count > most or octets > LONGEST_OTHERS:
             return number
     return len(lines)
@@ -116,7 +130,7 @@ def _kept(row: PendingAcknowledgment, sheet: _Sheet) -> PendingAcknowledgment:
 
 
 def _sum(lines: Iterable[Line]) -> int:
-    return sum(count for _, _, count, _ in lines)
+    return sum(line.count for line in lines)
 
 
 def _read(row: PendingAcknowledgment) -> _Sheet:
@@ -130,16 +144,16 @@ def _rows(
     row: PendingAcknowledgment, sheet: _Sheet, lines: Sequence[Line]
 ) -> Iterator[PendingAcknowledgment]:
     try:
-        for path, url, count, reader in lines:
+        for line in lines:
             referral = Referral(
                 archive=row.archive,
-                request=UrlRequest(sheet.clients[reader], parse(path[1:], strict=True)),
+                request=UrlRequest(sheet.clients[line.reader], parse(line.path[1:], strict=True)),
                 content=ContentType(sheet.content),
-                url=url,
-                persistent_url=sheet.resolver + path,
+                url=line.url,
+                persistent_url=sheet.resolver + (line.received or line.path),
                 state=State(sheet.state) if sheet.state else None,
             )
-            yield from pending(referral, count, row.since)
+            yield from pending(referral, line.count, row.since)
     except (LabelError, ValueError, IndexError):
         raise _unreadable() from None
 

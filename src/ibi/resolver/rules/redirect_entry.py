@@ -61,7 +61,7 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
     lease: Lease
     terms: Terms
     path: bytes
-    """The path of the persistent URL: a slash, the canonical label, and the rest of the
+    """The path of the persistent URL to cite: a slash, the canonical label, and the rest of the
     question."""
     url: bytes
     """The URL as the archive listed it."""
@@ -98,10 +98,16 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
         """Whether readers of other languages may be sent elsewhere."""
         return self.asked is not None and self.asked.question.depends_on_reader
 
-    @property
-    def persistent_url(self) -> str:
-        """The persistent URL that leads to the URL."""
-        return self.terms.resolver + self.path.decode()
+    def spelled(self, received: bytes) -> bytes:
+        """Return the path and query of a request, empty if they are those to cite."""
+        return b"" if received == self.path else received
+
+    def persistent_url(self, received: bytes = b"") -> str:
+        """Return the persistent URL that a reader asked for, by its path and query as received.
+
+        Without them it is the one to cite.
+        """
+        return self.terms.resolver + (received or self.path).decode()
 
     def request(self, clients: tuple[str, ...]) -> UrlRequest:
         """Return the request by which the archive finds the URL again."""
@@ -112,11 +118,13 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
     def referral(
         self,
         clients: tuple[str, ...],
+        received: bytes = b"",
         key: UrlKey | None = None,
         forms: Forms | None = None,
     ) -> Referral:
         """Return the referral of a reader who was sent to the URL (Table 6.11).
 
+        `received` is the path and query of the request; if it is empty, those to cite.
         Without a key, the key and the forms come later, with a fresh list.
         """
         return Referral(
@@ -126,7 +134,7 @@ class CachedRedirect(msgspec.Struct, gc=False, eq=False):
             url=self.url.decode(),
             state=self.terms.state,
             forms=forms,
-            persistent_url=self.persistent_url,
+            persistent_url=self.persistent_url(received),
             key=key,
         )
 
@@ -143,7 +151,7 @@ def is_plain(resolution: Resolution) -> bool:
 
 
 def first_referral(
-    known: CachedRedirect, resolution: Resolution, clients: tuple[str, ...]
+    known: CachedRedirect, resolution: Resolution, clients: tuple[str, ...], received: bytes
 ) -> Referral:
     """Return the referral of the reader for whose request the archive was asked.
 
@@ -155,7 +163,8 @@ def first_referral(
     listed, served = outcome.answer.listed, outcome.served
     assert listed is not None  # noqa: S101  # the chosen answer has a list
     forms = served.related.forms if served.relation.steps else listed.forms
-    return known.referral(clients, last.key if last.request.clients == clients else None, forms)
+    key = last.key if last.request.clients == clients else None
+    return known.referral(clients, received, key, forms)
 
 
 _terms = lru_cache(maxsize=_MAX_TERMS)(Terms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
@@ -61,16 +61,25 @@ class ClientAddresses(Protocol):
         ...
 
 
-class _Targets:
+class _Spelling(NamedTuple):
+    known: CachedRedirect
+    received: bytes
+    """The persistent URL of which archives are told, empty if it is the one to cite."""
+
+
+_Value = TypeVar("_Value", CachedRedirect, _Spelling)
+
+
+class _Targets(Generic[_Value]):
     """Cached redirects by target, up to a number; the first in are the first out."""
 
     def __init__(self, most: int) -> None:
-        self.known: dict[bytes, CachedRedirect] = {}
+        self.known: dict[bytes, _Value] = {}
         self._most = most
         self._ring: list[bytes] = []
         self._next = 0
 
-    def put(self, target: bytes, known: CachedRedirect) -> None:
+    def put(self, target: bytes, known: _Value) -> None:
         if target not in self.known:
             self._make_room(target)
         self.known[target] = known
@@ -90,7 +99,7 @@ class FastRedirects:
     def __init__(
         self,
         drop_stale: Callable[[], None],
-        note: Callable[[CachedRedirect, Disclosed], None],
+        note: Callable[[CachedRedirect, Disclosed, bytes], None],
         readers: ClientAddresses,
         *,
         most: int,
@@ -98,22 +107,25 @@ class FastRedirects:
         """Begin empty; `drop_stale` ends redirects that became invalid, `note` counts an access."""
         self._drop_stale = drop_stale
         self._readers = readers
-        self._targets = _Targets(most)
-        self._spellings = _Targets(min(most, MAX_SPELLINGS))
+        self._targets: _Targets[CachedRedirect] = _Targets(most)
+        self._spellings: _Targets[_Spelling] = _Targets(min(most, MAX_SPELLINGS))
         self._frame: tuple[bytes, bytes, bytes] | None = None
         """The parts of the header fields before, between and after those of a redirect."""
         self._head = b""
         self._default: Fields | None = None
         """The fields from which the head was made."""
-        self.note = note
+        self._note = note
         self.given = 0
 
     def __len__(self) -> int:
         """Return the number of targets, including those whose lease has ended."""
         return len(self._targets.known)
 
-    def keep(self, target: bytes, fields: Fields, known: CachedRedirect) -> None:
-        """Store a redirect as the application has just answered it."""
+    def keep(self, target: bytes, fields: Fields, known: CachedRedirect, received: bytes) -> None:
+        """Store a redirect as the application has just answered it.
+
+        `received` is the persistent URL of which archives are told, empty if it is the one to cite.
+        """
         before, location, rest = _written(fields).partition(known.url)
         between, cited, behind = rest.partition(known.path)
         if not location or not cited or len(target) > LONGEST_TARGET:
@@ -127,13 +139,16 @@ class FastRedirects:
         if is_ours or target in self._targets.known:
             self._targets.put(known.path if is_ours else target, known)  # the same bytes once
         else:
-            self._spellings.put(target, known)
+            self._spellings.put(target, _Spelling(known, received))
 
     def find(self, target: bytes, now: float) -> CachedRedirect | None:
         """Return the redirect of a target, if its lease runs."""
-        known = self._targets.known.get(target) or self._spellings.known.get(target)
+        known = self._targets.known.get(target)
         if known is None:
-            return None
+            spelling = self._spellings.known.get(target)
+            if spelling is None:
+                return None
+            known = spelling.known
         self._drop_stale()
         return known if now < known.lease.until else None
 
@@ -145,6 +160,14 @@ class FastRedirects:
             self._head = _FOUND + _written(default)[:-2] + before
         self.given += 1
         return b"".join((self._head, known.url, self._between, known.path, self._behind))
+
+    def note(self, target: bytes, known: CachedRedirect, disclosed: Disclosed) -> None:
+        """Count an access by a target that was found."""
+        received = b""
+        if target != known.path:
+            spelling = self._spellings.known.get(target)
+            received = b"" if spelling is None else spelling.received
+        self._note(known, disclosed, received)
 
     def disclosed(self, peer: str, head: bytes) -> Disclosed:
         """Return the addresses to disclose to archives, by the head of a request."""
@@ -174,11 +197,12 @@ class FastRedirectHttp(BoundedHttp):
         end = data.find(_VERSION, _START, _LONGEST_LINE)
         if end > 0 and self._is_between and data.startswith(_METHOD) and not self._is_parting:
             now = self.loop.time()
-            known = self.answers.find(data[_START:end], now)
+            target = data[_START:end]
+            known = self.answers.find(target, now)
             if known is not None and self._is_free():
                 rest = data[end:]
                 if rest == self._plain or self._is_plain(rest):
-                    self._give(known, now)
+                    self._give(target, known, now)
                     return
         if self._watch is not None:
             self._watch.cancel()
@@ -204,10 +228,10 @@ class FastRedirectHttp(BoundedHttp):
             and not self.transport.is_closing()
         )
 
-    def _give(self, known: CachedRedirect, now: float) -> None:
+    def _give(self, target: bytes, known: CachedRedirect, now: float) -> None:
         answers = self.answers
         self.transport.write(answers.answer(known, self.server_state.default_headers))
-        answers.note(known, self._disclosed)
+        answers.note(target, known, self._disclosed)
         self._seen = now
         if self._watch is None:
             self._end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -15,15 +16,16 @@ from ibi.foundation.pages.language import preference_of
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.header_values import link, uri
 from ibi.foundation.web.rate_limit import RateLimit
+from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.instant import Instant
-from ibi.identifier.persistent_url import PersistentUrl
+from ibi.identifier.persistent_url import PersistentUrl, without_preferences
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.redirect_entry import CachedRedirect, first_referral
 from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.hops import HopResolver
-from ibi.resolver.web.fast_redirects import FastRedirects
+from ibi.resolver.web.fast_redirects import LONGEST_TARGET, FastRedirects
 from ibi.wire.question import Question
 from ibi.wire.requests import encode
 
@@ -32,6 +34,8 @@ MAX_REQUEST: Final = 7000
 """Bytes of a request to an archive: many servers accept 8 kB in all."""
 _FORMS: Final = ("/ibi/", "/rep/")
 """Prefixes of a label in old links."""
+_AS_WRITTEN: Final = frozenset((CleanUp.RESOLVER_ADDRESS,))
+"""Clean-ups after which a persistent URL is still the one that was written."""
 
 
 class RedirectEndpoint:
@@ -63,13 +67,15 @@ class RedirectEndpoint:
         addresses = self._clients.of(request)
         disclosed = self._clients.disclosed(addresses)
         is_access = request.method == "GET"
+        received = _received(request, wanted)
         now = asyncio.get_running_loop().time()
         readers = {self._clients.disclosed_to_holder(addresses), disclosed}
         found = self._memory.recall(question, readers, now)
         if found is None:
-            found = await self._find(request, question, disclosed if is_access else None)
+            found = await self._find(request, question, received, disclosed if is_access else None)
         elif isinstance(found, CachedRedirect) and is_access:
-            self._acknowledging.note_known(found, found.clients(disclosed))
+            clients = found.clients(disclosed)
+            self._acknowledging.note_known(found, clients, found.spelled(received))
         if isinstance(found, Resolution):
             return found
         response = self._redirection(found, wanted)
@@ -77,11 +83,15 @@ class RedirectEndpoint:
         # memory.
         depends = found.depends_on_reader or found.only_for
         if not depends and not wanted.passed_on:
-            self._warm.keep(_target(request), response.raw_headers, found)
+            self._warm.keep(_target(request), response.raw_headers, found, found.spelled(received))
         return response
 
     async def _find(
-        self, request: Request, question: Question, reader: tuple[str, ...] | None
+        self,
+        request: Request,
+        question: Question,
+        received: bytes,
+        reader: tuple[str, ...] | None,
     ) -> CachedRedirect | Resolution:
         """Resolve a question, and cache the outcome."""
         version = self._memory.version
@@ -90,7 +100,7 @@ class RedirectEndpoint:
         found = self._memory.keep(resolution, self._base, version, now)
         if isinstance(found, CachedRedirect) and reader is not None:
             clients = found.clients(reader)
-            self._acknowledging.note(first_referral(found, resolution, clients))
+            self._acknowledging.note(first_referral(found, resolution, clients, received))
         return found
 
     async def resolve(
@@ -136,10 +146,27 @@ def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:
     if len(text) > LONGEST_URL:
         msg = f"The address is longer than {LONGEST_URL} characters: shorten its path or query."
         raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
+    return PersistentUrl.parse(base + _without_form(text), now=now)
+
+
+def _without_form(text: str) -> str:
     for form in _FORMS:
         if text.startswith(form):
             text = text[len(form) - 1 :]
-    return PersistentUrl.parse(base + text, now=now)
+    return text
+
+
+def _received(request: Request, wanted: PersistentUrl) -> bytes:
+    """Return the path and query of a persistent URL as archives are told of them (Table 6.11).
+
+    They are those of the request, without the reader's preferences; those that were read, if the
+    request had to be cleaned up. If they are very long, the result is empty.
+    """
+    if _AS_WRITTEN.issuperset(wanted.cleaned):
+        text = without_preferences(_without_form(target_of(request)))
+    else:
+        text = replace(wanted, original_required=False, language=None).at("")
+    return b"" if len(text) > LONGEST_TARGET else text.encode()
 
 
 def question_of(request: Request) -> tuple[PersistentUrl, Question]:
