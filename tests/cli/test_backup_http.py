@@ -20,6 +20,7 @@ from ibi.foundation.system.instance_lock import token_of
 from tests.support.clients.http import Client
 from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.federation import linked_archives
 from tests.support.servers.installation import InstallationServer
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
@@ -248,4 +249,39 @@ def test_what_was_transferred_since_is_conceded_before_the_archive_serves(tmp_pa
             assert items[moved["rep"]].state == after
             assert items[stayed["rep"]].state == "Original"
         assert items[moved["rep"]].origin == f"http://{other.address}"
+        assert run("archive", "concede", "--data", again, "--yes").stdout == ""
+
+
+def test_what_was_handed_over_unknown_to_the_resolver_is_named_and_conceded_on_request(
+    tmp_path: Path,
+) -> None:
+    """The resolver has the silent archive on record, and trusts no claim against it."""
+    with linked_archives(tmp_path, 2) as (resolver, (giver, taker)):
+        moved, stayed = (giver.deposit({"a.txt": b"a"}) for _ in range(2))
+        for item in (moved, stayed):
+            assert resolver.get(f"/{item['rep']}").status == 302
+        made = done("backup", tmp_path / "backups", "--data", giver.data)
+        bag, key = tmp_path / "bag", run("archive", "key", "--data", giver.data).stdout.strip()
+        given = (moved["rep"], bag, "--hand-over-to", taker.service, "--yes")
+        assert run("archive", "export", *given, "--data", giver.data).exit_code == 0
+        assert giver.stop() == 0
+        taken = run("archive", "import", bag, "--signed-by", key, "--data", taker.data)
+        assert taken.exit_code == 0, taken.output
+        again = tmp_path / "again"
+        assert run("restore", made["backup"], "--data", again, "--yes").exit_code == 0
+        said = f"{moved['rep']}\t{taker.address}\tclaimed\n"
+        for options, code, after in (
+            (["--dry-run"], 1, "Original"),
+            (["--yes"], 1, "Original"),
+            (["--yes", "--claimed"], 0, "Copy"),
+        ):
+            result = run("archive", "concede", "--data", again, *options)
+            assert (result.exit_code, result.stdout) == (code, said), result.output
+            assert ("use --claimed" in result.stderr) == (code == 1)
+            with closing(open_catalogue(read_archive(again))) as catalogue:
+                states = {
+                    str(held.item.forms.label): held.item.state
+                    for held in catalogue.items.page(0, 9, "data")
+                }
+            assert (states[moved["rep"]], states[stayed["rep"]]) == (after, "Original")
         assert run("archive", "concede", "--data", again, "--yes").stdout == ""

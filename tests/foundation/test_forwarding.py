@@ -11,6 +11,7 @@ from socket import socket
 from typing import Any
 
 import pytest
+import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter
@@ -152,6 +153,40 @@ def test_the_keeper_hears_that_a_client_is_gone() -> None:
 
     _run(_handed(app, Client(b"whole", stays=False)))
     assert heard == ["http.request", "http.request", "http.disconnect"]
+
+
+def test_an_answer_to_a_worker_that_was_killed_meanwhile_is_no_error(channel: FdChannel) -> None:
+    """On the loop that services run on, which refuses to write to a lost connection."""
+    ended: list[str] = []
+
+    async def run() -> None:
+        begun = asyncio.Event()
+
+        async def app(_: Scope, receive: Receive, send: Send) -> None:
+            begun.set()
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for _part in range(10):
+                await send({"type": "http.response.body", "body": b"x", "more_body": True})
+                await asyncio.sleep(0)
+            await send({"type": "http.response.start", "status": 500, "headers": []})
+            ended.append((await receive())["type"])
+
+        door = ForwardedServer(channel, _nothing, app)
+        door.open()
+        client = Client(b"whole")
+        handing = asyncio.create_task(Forwarder(channel)(SCOPE, client.receive, client.send))
+        await begun.wait()
+        handing.cancel()
+        with suppress(asyncio.CancelledError):
+            await handing
+        await door.finish(60)
+        await door.close(0)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+    assert ended == ["http.disconnect"]
 
 
 def test_nothing_piles_up_for_a_client_that_takes_nothing(channel: FdChannel) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -72,7 +72,8 @@ class OriginalFinder:
         self._pool.clear()
 
 
-_HAVE_IT: Final = ("original", "copy", "has-it")
+_CLAIM_IT: Final = ("original",)
+_HAVE_IT: Final = (*_CLAIM_IT, "copy", "has-it")
 _SECURE: Final = ":443"
 """The port that is HTTPS by convention."""
 
@@ -92,22 +93,32 @@ class PeerDirectory:
 
     def holders(self, label: Label) -> list[str]:
         """Return the addresses of archives that report to have an item."""
-        found: dict[str, None] = {}
-        for link in self._links.all():
-            # A resolver that does not answer, or does not find the item, is skipped.
-            with suppress(ResolverError):
-                query = {"url": label.spelling}
-                explained = RemoteResolver(link.resolver, "").ask("GET", "explain", query=query)
-                found |= dict.fromkeys(_addresses(explained))
-        found.pop(self._own, None)
-        return list(found)
+        found = _who_said(_HAVE_IT, [link.resolver for link in self._links.all()], label)
+        return [address for address in found if address != self._own]
 
 
-def _addresses(explained: Any) -> list[str]:  # noqa: ANN401  # the JSON of a resolver
-    """Return the archives that have the item; none if the explanation is malformed."""
+def claimants(resolvers: Iterable[str], label: Label) -> list[str]:
+    """Return the addresses of archives that claim an Original, trusted by a resolver or not."""
+    return _who_said(_CLAIM_IT, resolvers, label)
+
+
+def _who_said(words: Sequence[str], resolvers: Iterable[str], label: Label) -> list[str]:
+    """Return the addresses of archives that said one of these words of an item."""
+    found: dict[str, None] = {}
+    for resolver in resolvers:
+        # A resolver that does not answer, or does not find the item, is skipped.
+        with suppress(ResolverError):
+            query = {"url": label.spelling}
+            explained = RemoteResolver(resolver, "").ask("GET", "explain", query=query)
+            found |= dict.fromkeys(_addresses(words, explained))
+    return list(found)
+
+
+def _addresses(words: Sequence[str], explained: Any) -> list[str]:  # noqa: ANN401  # the JSON of a resolver
+    """Return the archives that said one of the words; none if the explanation is malformed."""
     with suppress(LookupError, TypeError, AttributeError):
         asked = explained["steps"][0]["asked"]
-        addresses = [str(each["address"]) for each in asked if each["said"] in _HAVE_IT]
+        addresses = [str(each["address"]) for each in asked if each["said"] in words]
         return [_url(address) for address in addresses if address]
     return []
 

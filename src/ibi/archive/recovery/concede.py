@@ -3,11 +3,15 @@
 A backup from before a transfer makes the restored archive claim an Original that another archive
 has now. Before the restored archive serves, resolvers are asked for each Original: while it is
 silent, they can only lead to another archive. Their answer is trusted as readers trust it.
+
+A resolver that was not asked for an item since its transfer still has this archive on record, and
+does not trust the claim of another while this one is silent. Such claims are named: only the
+administrator knows whether the item was given away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -29,24 +33,30 @@ class Rival:
 
     label: Label
     address: str
+    is_trusted: bool = True
+    """Whether a resolver leads readers to it."""
 
 
-def rivals(archive: Archive, find: Callable[[Label], str], own: str) -> Iterator[Rival | None]:
+def rivals(
+    archive: Archive,
+    find: Callable[[Label], str],
+    claimants: Callable[[Label], Sequence[str]],
+    own: str,
+) -> Iterator[Rival | None]:
     """Yield the rival of each Original of data; None for one without a rival.
 
     An Original that is marked as not transferable is looked for as well: after the backup the mark
     may have been lifted, and the item transferred.
 
-    `find` raises StateError if no resolver leads anywhere.
+    `find` raises StateError if no resolver leads anywhere; `claimants` returns the archives that
+    claim an Original, trusted or not.
     """
     after = 0
     while page := archive.catalogue.items.page(after, _PAGE, "data"):
         after = page[-1].id
         for held in page:
             if _is_claimed(held.item):
-                label = held.item.forms.label
-                address = _found(find, label)
-                yield Rival(label, address) if address not in {"", own} else None
+                yield _rival(held.item.forms.label, find, claimants, own)
 
 
 def _is_claimed(item: Item) -> bool:
@@ -54,11 +64,18 @@ def _is_claimed(item: Item) -> bool:
     return item.state is State.ORIGINAL and item.transfer is None
 
 
-def _found(find: Callable[[Label], str], label: Label) -> str:
+def _rival(
+    label: Label,
+    find: Callable[[Label], str],
+    claimants: Callable[[Label], Sequence[str]],
+    own: str,
+) -> Rival | None:
     try:
-        return find(label)
+        address = find(label)
     except StateError:
-        return ""
+        claimed = [each for each in claimants(label) if each != own]
+        return Rival(label, claimed[0], is_trusted=False) if claimed else None
+    return Rival(label, address) if address != own else None
 
 
 def concede(archive: Archive, rival: Rival) -> None:

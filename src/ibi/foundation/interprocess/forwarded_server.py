@@ -128,7 +128,7 @@ class _Cycle:
         """Return the next part of the body, or that the client has disconnected."""
         if not self._is_wanted:
             self._is_wanted = True
-            self._writer.write(frame(BODY_WANTED))
+            self._write(frame(BODY_WANTED))
         kind, content = b"", b""
         with suppress(EOFError, OSError):
             kind, content = await read_frame(self._reader)
@@ -142,11 +142,16 @@ class _Cycle:
         """Send a part of the answer, unless the other process is gone."""
         if message["type"] == "http.response.start":
             start = Start(message["status"], list(message.get("headers", [])))
-            self._writer.write(frame(START, encode(start)))
+            self._write(frame(START, encode(start)))
             return
         if body := message.get("body", b""):
-            self._writer.write(frames(BODY, bytes(body)))
+            self._write(frames(BODY, bytes(body)))
         if not message.get("more_body", False):
-            self._writer.write(frame(END))
+            self._write(frame(END))
         with suppress(OSError):
             await self._writer.drain()
+
+    def _write(self, content: bytes) -> None:
+        """Write, unless the connection is lost: a transport of uvloop raises RuntimeError then."""
+        if not self._writer.is_closing():
+            self._writer.write(content)
