@@ -345,7 +345,7 @@ class PublicRoutes:
                 raise _no_format(verb.format)
         chosen = await self._look(lambda: self._urls.choose(found, wanted, preference, may_read))
         if chosen is None:
-            return await self._absent(found, request)
+            return await self._absent(found, wanted, request)
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
@@ -353,14 +353,21 @@ class PublicRoutes:
         url = with_pairs(chosen.url, wanted.passed_on)
         return redirect(url, varies=varies, public=not is_limited)
 
-    async def _absent(self, found: UrlList, request: Request) -> Response:
-        """Answer with a tombstone, or with the items from which the wanted one may be found."""
+    async def _absent(self, found: UrlList, wanted: PersistentUrl, request: Request) -> Response:
+        """Answer for an item that is not here: a tombstone, or a resolver that may find it.
+
+        Without a resolver, the answer names the items from which the wanted one may be found.
+        """
         known = [each.forms for each in found.related.values() if each.forms is not None]
         known += [found.next_edition] if found.next_edition is not None else []
+        is_elsewhere = False
         for forms in known:
             item = await self._look(partial(self._archive.find, forms))
             if item is not None and item.state is State.DELETED:
                 return await self._tombstone(forms.label, request)
+            is_elsewhere = is_elsewhere or item is None
+        if is_elsewhere and self._urls.persistent_base != self._urls.base:
+            return redirect(wanted.at(self._urls.persistent_base))
         raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(known))
 
 

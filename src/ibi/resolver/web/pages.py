@@ -16,6 +16,7 @@ from ibi.resolver.web.views import (
     OutcomeView,
     RegisterView,
     ResolverHomeView,
+    ServiceView,
     translated_reason,
 )
 
@@ -43,6 +44,10 @@ class ResolverPages:
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the front page, with its field and the explanation of a pasted text."""
         return self._page("home.html", view, preference, here)
+
+    def service(self, view: ServiceView, preference: LanguagePreference, here: str = "") -> Page:
+        """Render what the resolver service is, at its own label."""
+        return self._page("service.html", view, preference, here)
 
     def archives(self, view: ArchivesView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the list of archives, with the state of each."""

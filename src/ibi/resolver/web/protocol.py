@@ -44,11 +44,17 @@ class InclusionEndpoint:
         self._service = service
         self._clients = clients
 
+    @property
+    def service(self) -> Label:
+        """The label of the resolver service."""
+        return self._service
+
     def is_for(self, request: Request) -> bool:
         """Return whether a request is for the resolver service."""
-        query: bytes = request.scope["query_string"]
-        if _SUBJECT not in query:
-            return False
+        return _SUBJECT in request.scope["query_string"] and self.is_named(request)
+
+    def is_named(self, request: Request) -> bool:
+        """Return whether the path of a request is the label of the resolver service."""
         path = request.scope["raw_path"].decode("ascii", "replace")[1:]
         label = longest_match(path)
         return label is not None and label == self._service and label.spelling == path

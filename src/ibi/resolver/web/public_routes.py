@@ -21,6 +21,7 @@ from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
 from ibi.identifier.language_preference import LanguagePreference
+from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ArchiveState
 from ibi.resolver.registry.registry import Registry
@@ -41,10 +42,18 @@ from ibi.resolver.web.redirect import (
     target_of,
     wanted_of,
 )
-from ibi.resolver.web.views import ArchivesView, ExplainView, OutcomeView, ResolverHomeView, counted
+from ibi.resolver.web.views import (
+    ArchivesView,
+    ExplainView,
+    OutcomeView,
+    ResolverHomeView,
+    ServiceView,
+    counted,
+)
 
 RETRY_AFTER: Final = 5
 """Seconds after which an archive that did not answer may."""
+_OWN_LABEL: Final = "It is the label of this resolver service."
 _ROBOTS: Final = "User-agent: *\nDisallow: /api/\nDisallow: /explain\n"
 
 _HEADERS: Final = {
@@ -64,6 +73,15 @@ class Resolved(msgspec.Struct, frozen=True):
     outcome: str
     because: str
     location: str
+
+
+class ServiceFacts(msgspec.Struct, frozen=True):
+    """The resolver service, at its own label."""
+
+    service_ibi: str
+    address: str
+    archives: int
+    """The number of archives in service."""
 
 
 class OutcomeProblem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -155,6 +173,8 @@ class ResolverPublicRoutes:
         """Answer a persistent URL, an identifier of another system, or an archive."""
         if self._inclusion.is_for(request):
             return await self._inclusion.serve(request)
+        if self._inclusion.is_named(request):
+            return self._service(request)
         elsewhere = onward(target_of(request), self._gateways)
         if elsewhere is not None:
             headers = {"Location": uri(elsewhere), "Cache-Control": "public, max-age=3600"}
@@ -170,6 +190,10 @@ class ResolverPublicRoutes:
     async def api_resolve(self, request: Request) -> Response:
         """Answer where a persistent URL leads; no access is counted."""
         wanted, question = question_of(request)
+        service = self._inclusion.service
+        if wanted == PersistentUrl(service):
+            location = f"{self._base}/{service.spelling}"
+            return json_answer(Resolved(service.spelling, "redirect", _OWN_LABEL, location))
         resolution = await self._resolving.resolve(request, question)
         explanation = self._explained(resolution)
         if explanation.outcome != "redirect":
@@ -191,6 +215,19 @@ class ResolverPublicRoutes:
         description = describe(explanation.label, strict=True, now=self._now())
         view = ExplainView(explanation=explanation, description=description)
         return _response(self._pages.explain(view, _preference(request), target_of(request)))
+
+    def _service(self, request: Request) -> Response:
+        """Show what the resolver service is: as a page, or as JSON."""
+        view = ServiceView(
+            service=self._inclusion.service,
+            address=self._base,
+            archives=counted(self._registry.all()),
+        )
+        accepted = request.headers.get("accept", "")
+        if "application/json" in accepted and "text/html" not in accepted:
+            included = view.archives.get(ArchiveState.INCLUDED, 0)
+            return json_answer(ServiceFacts(view.service.spelling, view.address, included))
+        return _response(self._pages.service(view, _preference(request), target_of(request)))
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Show an error as a page."""

@@ -130,6 +130,16 @@ class ResolverHomeView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceView:
+    """The resolver service itself, at its own label."""
+
+    service: Label
+    address: str
+    archives: Mapping[ArchiveState, int]
+    """The number of archives by state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivesView:
     """The archives of a resolver, and the state of each."""
 
