@@ -220,7 +220,8 @@ def test_an_archive_learns_what_tables_6_9_and_6_11_name_and_nothing_else(
         assert requests[0].keys() <= TABLE_6_9.keys()
         [thanks] = guest.acknowledged
         assert thanks.keys() == TABLE_6_11.keys()
-        assert thanks["url.persistent"] == f"{federation.resolver.address}/{asked}+:"
+        received = f"{federation.resolver.address}/{asked}+?ibiurl.verblist=GetMetadata"
+        assert thanks["url.persistent"] == received
         assert thanks["url"] == f"http://{guest.address}/pt"
         assert guest.subjects[-2:] == ["urlRequest", "acknowledgment"]
         assert set(guest.subjects[:-2]) == {"inclusionConfirmationRequest"}

@@ -33,10 +33,11 @@ SECRETS: Final = {
     "X-Whatever": "auffallend",
     "X-Forwarded-For": READER,
 }
-QUERY: Final = "ibiurl.requireditemstatus=Original&ibiurl.language=sv&eigen=kennzeichen"
+QUERY: Final = "ibiurl.requireditemstatus=Original&ibiurl.language=sv"
+"""Pairs for the resolver. Those of the item are sent on in any case, in the redirect itself."""
 TELLING: Final = re.compile(
     rb"tlh|Latn|pt-BR|geheim|Erkennbar|Mozilla|verraten|intranet|Z2Vo|seltsam|auffallend"
-    rb"|kennzeichen|requireditemstatus|[^d]ibiurl|accept-language|cookie|referer|forwarded",
+    rb"|requireditemstatus|[^d]ibiurl|accept-language|cookie|referer|forwarded",
     re.IGNORECASE,
 )
 """Whatever of it would tell that it was there."""
@@ -199,7 +200,7 @@ def test_the_same_readers_are_told_apart_when_it_leaks(tmp_path: Path, archive: 
     for message in somebody:
         told = {found.lower().decode() for found in TELLING.findall(message)}
         assert told >= {
-            *("tlh", "geheim", "erkennbar", "verraten", "seltsam", "auffallend", "kennzeichen"),
+            *("tlh", "geheim", "erkennbar", "verraten", "seltsam", "auffallend"),
             *("requireditemstatus", "accept-language", "cookie", "referer", "forwarded"),
         }
 

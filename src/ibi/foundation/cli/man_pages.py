@@ -25,6 +25,7 @@ _VERBATIM: Final = "\b"
 """The line of a help text after which click keeps the lines of a paragraph as they are."""
 _EXAMPLE_TITLES: Final = ("Example", "Examples")
 """The words before the colon with which a paragraph of examples begins."""
+_BLANK_LINES: Final = re.compile(r"\n(?:[ \t]*\n)+")
 _SUMMARY_LENGTH: Final = 200
 """The longest description of a command in one line, in characters."""
 
@@ -133,7 +134,7 @@ def _parted(command: click.Command) -> tuple[list[str], list[str]]:
     texts = (inspect.cleandoc(text or "") for text in (command.help, command.epilog))
     described: list[str] = []
     examples: list[str] = []
-    for paragraph in (each for text in texts for each in re.split(r"\n\s*\n", text) if each):
+    for paragraph in (each for text in texts for each in _BLANK_LINES.split(text) if each):
         is_verbatim = paragraph.startswith(_VERBATIM)
         title, colon, within = paragraph.removeprefix(f"{_VERBATIM}\n").partition(":")
         if colon and title in _EXAMPLE_TITLES:
