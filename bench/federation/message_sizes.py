@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,8 +23,9 @@ from ibi.model.item import ContentType
 from ibi.model.registration import Inclusion, RegisteredArchive
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.outbound import ArchiveReply
+from ibi.wire.access_counts import proof
 from ibi.wire.digest import DigestPage
-from ibi.wire.requests import Acknowledgment, UrlRequest
+from ibi.wire.requests import Acknowledgment, UrlRequest, encode
 
 CLIENT = "192.0.2.0"
 PATIENCE = 10.0
@@ -130,12 +131,14 @@ async def _measure(port: int, service: str, label: str) -> Sizes:
         url = next(iter(heard.listed.related.values())).url
         told = Acknowledgment(
             (CLIENT,), ContentType.DATA, url, f"http://{urlsplit(url).netloc}/{label}",
-            heard.listed.key, accesses=1000,
+            heard.listed.key,
         )  # fmt: skip
         fault = await client.acknowledge(archive, told, PATIENCE)
         if fault:
             raise SystemExit(fault)
-        acknowledgment = counting.taken()
+        # Many accesses at once need a link, and its proof: the pairs that this adds are computed.
+        many = replace(told, accesses=1000, proof=proof("0" * 64, told.key.text, 1000, ()))
+        acknowledgment = counting.taken() + len(encode(many)) - len(encode(told))
         page = await client.digest(archive, "", 0, PATIENCE)
         counting.taken()
         if not isinstance(page, DigestPage):
