@@ -69,13 +69,18 @@ def failing_seeds(
 def find(mutation: Mutation, first: int = 1) -> tuple[int, str]:
     """Plant a bug; return the number of seeds until it was found, and the violation.
 
-    An exception of the simulation itself is raised: it does not show that a judge found the bug.
+    An exception of the simulation itself is raised, and so is a violation of the same world without
+    the bug: neither shows that a judge found the bug.
     """
-    with mutation.planted():
-        for number in range(mutation.within):
-            violations = run(scenario_of(first + number)).violations
-            if violations:
-                return number + 1, violations[0]
+    for seed in range(first, first + mutation.within):
+        with mutation.planted():
+            violations = run(scenario_of(seed)).violations
+        if violations:
+            sound = run(scenario_of(seed)).violations
+            if sound:
+                msg = f"seed {seed} fails without a planted bug: {sound[0]}"
+                raise AssertionError(msg)
+            return seed - first + 1, violations[0]
     return mutation.within, ""
 
 

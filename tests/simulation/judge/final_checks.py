@@ -277,10 +277,26 @@ class FinalChecks:
                 "SELECT archive FROM resolver_owner WHERE label = $1", known.label.canonical
             )
             is_on_record = rows == [(self._world.archive(owner).id,)]
+            if not rows and self._is_unknown_at_home(resolver, known, owner):
+                continue
             if not is_on_record and not self._is_settled_otherwise(resolver, known):
                 self._world.violate(
                     f"{resolver.name} does not have on record that {owner} has item {known.number}"
                 )
+
+    def _is_unknown_at_home(
+        self, resolver: ResolverHost, known: AcknowledgedItem, owner: str
+    ) -> bool:
+        """Tell whether the homes of a label have nothing of its item, which is in another archive.
+
+        A resolver records no first owner then: the home may deposit the item later
+        (docs/adr/0018).
+        """
+        homes = resolver.registry.homes(known.label)
+        holders = {
+            self._world.archive(name).id for name in self._judge.holdings[known.label.canonical]
+        }
+        return bool(homes) and self._world.archive(owner).id not in homes and not homes & holders
 
     def _check_content(self, known: AcknowledgedItem) -> None:
         label = known.label.canonical

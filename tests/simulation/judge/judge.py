@@ -236,7 +236,10 @@ class Judge(GroundTruth):
                 )
 
     def _check_asked(self, resolver: ResolverHost, label: str, began: float) -> None:
-        """Check that every claimant of a required Original is asked, unless it is down."""
+        """Check that every claimant of a required Original is asked, unless it is down.
+
+        A digest that was read just before the item came may stand for the answer of its archive.
+        """
         asked = {archive for at, archive in self._asked[resolver.name, label] if at >= began}
         for host, holding in self.holdings[label].items():
             archive = self._world.archive(host)
@@ -244,7 +247,9 @@ class Judge(GroundTruth):
             if holding.state is not State.ORIGINAL or holding.since > began or known is None:
                 continue
             is_asked = archive.id in asked or known.inclusion is None or known.outage is not None
-            if not is_asked and known.inclusion and known.inclusion.since < self._wall(began):
+            if is_asked or self._may_be_unread(resolver, archive.id, holding.since, began):
+                continue
+            if known.inclusion and known.inclusion.since < self._wall(began):
                 self._violate(
                     f"{resolver.name} did not ask {host}, which claims {self.name(label)}, "
                     "for its Original"

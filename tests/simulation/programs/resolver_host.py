@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.errors import IbiError
+from ibi.errors import IbiError, StorageError, TooManyRequestsError
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.label import Label
@@ -50,6 +50,7 @@ from tests.simulation.programs.instrumented_resolver import (
 from tests.simulation.programs.resolver_transport import SimulatedArchives
 from tests.simulation.world.disks import MemoryDatabase
 from tests.simulation.world.machines import Host
+from tests.simulation.world.network import UnreachableError
 
 if TYPE_CHECKING:
     from tests.simulation.programs.archive_host import ArchiveHost
@@ -256,9 +257,12 @@ class ResolverHost(Host):
         return answer.status_code, bytes(answer.body)
 
     async def take_notice(self, archive: str) -> None:
-        """Take a notice of an archive that its digest has changed."""
+        """Take a notice of an archive that its digest has changed, or refuse it for now."""
         if archive in self.registry.by_name:
-            await self.notices.take(archive)
+            try:
+                await self.notices.take(archive)
+            except (StorageError, TooManyRequestsError) as refusal:
+                raise UnreachableError(str(refusal)) from None
             self.world.judge.note_notice(self, archive)
 
     async def find_original(self, label: Label) -> str:
