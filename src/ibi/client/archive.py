@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -15,6 +15,7 @@ import msgspec
 import urllib3
 
 from ibi.errors import (
+    ArchiveError,
     ArchiveRefusedError,
     ArchiveRequestError,
     ArchiveUnreachableError,
@@ -56,13 +57,16 @@ class RemoteArchive(RemoteApi):
     unreachable = ArchiveUnreachableError
     refused = ArchiveRefusedError
 
-    def insist(self, method: str, path: str) -> Any:  # noqa: ANN401
+    def insist(self, method: str, path: str, body: object | None = None) -> Any:  # noqa: ANN401
         """Send an idempotent request, again and again with growing waits while no answer comes."""
         for attempt in range(ATTEMPTS - 1):
-            with suppress(ArchiveUnreachableError):
-                return self.ask(method, path)
+            try:
+                return self.ask(method, path, body)
+            except (ArchiveUnreachableError, ArchiveRefusedError) as failure:
+                if not _is_unavailable(failure):
+                    raise
             time.sleep(_RETRY.wait(attempt) / SECOND)
-        return self.ask(method, path)
+        return self.ask(method, path, body)
 
     def files(self, label: str) -> Iterator[dict[str, Any]]:
         """Yield all files of an item."""
@@ -121,14 +125,15 @@ class RemoteArchive(RemoteApi):
                 first = not resumed and attempt == 0
                 answer, sent = self._attempt(place, source, progress, first=first)
                 break
-            except ArchiveUnreachableError:
+            except (ArchiveUnreachableError, ArchiveRefusedError) as failure:
                 if attempt == ATTEMPTS - 1:
                     raise
-                time.sleep(_RETRY.wait(attempt) / SECOND)
-            except ArchiveRefusedError as refusal:
+                if _is_unavailable(failure):
+                    time.sleep(_RETRY.wait(attempt) / SECOND)
+                    continue
                 # The archive may not have noticed yet that the previous connection broke.
                 passing = {_TOO_MANY, _CONFLICT} if attempt else {_TOO_MANY}
-                if refusal.status not in passing or attempt == ATTEMPTS - 1:
+                if not isinstance(failure, ArchiveRefusedError) or failure.status not in passing:
                     raise
                 time.sleep(OVERLOAD_PAUSE_SECONDS)
         sent = sent or _sha256(source)  # a file that was resumed was not read from its beginning
@@ -159,10 +164,21 @@ class RemoteArchive(RemoteApi):
         return msgspec.json.decode(answer.data), "" if offset else digest.hexdigest()
 
     def _offset(self, place: str) -> int:
-        with suppress(ArchiveRefusedError):
+        try:
             staged = self.ask("GET", place)
-            return 0 if staged["whole"] else int(staged["size"])
-        return 0
+        except ArchiveRefusedError as refusal:
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                raise
+            return 0
+        return 0 if staged["whole"] else int(staged["size"])
+
+
+def _is_unavailable(failure: ArchiveError) -> bool:
+    """Return whether the archive, or the process that changes it, does not answer at present."""
+    return isinstance(failure, ArchiveUnreachableError) or (
+        isinstance(failure, ArchiveRefusedError)
+        and failure.status == HTTPStatus.SERVICE_UNAVAILABLE
+    )
 
 
 def _received(answer: urllib3.BaseHTTPResponse, address: str) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ from tests.support.clients.steady_reader import SteadyReader
 from tests.support.servers.archive import ArchiveServer, raw_get
 from tests.support.servers.program import ProgramServer, refused
 from tests.support.servers.resolver import ResolverServer
+from tests.support.servers.worker_processes import keeper_of, readers_of
 from tests.support.waiting import PATIENCE, wait_until
 
 READERS = 3
@@ -43,45 +44,6 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResolverServe
         yield made.start("--workers", "2")
     finally:
         made.kill()
-
-
-def keeper_of(archive: ArchiveServer) -> int:
-    """Return the process that changes the archive, which alone has the ledger of labels."""
-    found: list[int] = []
-
-    def is_there() -> bool:
-        found[:] = [pid for pid in archive.workers() if _has_ledger(pid)]
-        return bool(found)
-
-    wait_until(is_there)
-    [keeper] = found
-    return keeper
-
-
-def _has_ledger(pid: int) -> bool:
-    return any(path.endswith("/ledger.sqlite") for path in _opened(pid))
-
-
-def readers_of(archive: ArchiveServer) -> list[int]:
-    return [pid for pid in archive.workers() if _listens(pid)]
-
-
-def _listens(pid: int) -> bool:
-    """Tell whether a process has the socket that readers connect to."""
-    listening = set()
-    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
-        fields = line.split()
-        if fields[3] == "0A":
-            listening.add(f"socket:[{fields[9]}]")
-    return not listening.isdisjoint(_opened(pid))
-
-
-def _opened(pid: int) -> Iterator[str]:
-    """Return what a process has open; of one that is gone, nothing."""
-    with suppress(FileNotFoundError, PermissionError, ProcessLookupError):
-        for each in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(FileNotFoundError):
-                yield str(each.readlink())
 
 
 def answering(served: ProgramServer) -> set[int]:

@@ -29,6 +29,8 @@ class MemoryStaging:
         self._clock = clock
         self._busy: set[tuple[str, str]] = set()
         self._sealed: set[str] = set()
+        self._replacing: dict[tuple[str, str], bytes] = {}
+        """Received bytes of what is to replace complete files."""
 
     @contextmanager
     def busy(self, deposit: str, path: str = "") -> Iterator[None]:
@@ -68,28 +70,44 @@ class MemoryStaging:
                 msg = f"Of {shown(path)} there are {here} bytes here: go on from there."
                 raise StateError(msg)
             PROCESS.get().write()
-            if not offset:
+            if not offset and path in self._tree.whole.get(deposit, {}):
+                self._replacing[deposit, path] = b""
+            elif not offset:
                 parts[path] = b""
-            yield Reception(self, deposit, path)
+            try:
+                yield Reception(self, deposit, path)
+            finally:
+                self._replacing.pop((deposit, path), None)
 
     def append(self, deposit: str, path: str, data: bytes) -> None:
         """Append bytes to a file."""
         PROCESS.get().write()
-        self._tree.parts[deposit][path] += data
+        if (deposit, path) in self._replacing:
+            self._replacing[deposit, path] += data
+        else:
+            self._tree.parts[deposit][path] += data
+
+    def suspend(self, deposit: str, path: str) -> None:
+        """Keep the bytes of a file, even if they are to replace a complete one."""
+        PROCESS.get().write()
+        if (deposit, path) in self._replacing:
+            self._tree.parts[deposit][path] = self._replacing.pop((deposit, path))
 
     def settle(
         self, deposit: str, path: str, media_type: str, checksum: tuple[str, str] | None
     ) -> File:
         """Check the sums of a file, and make it durable."""
-        octets = self._tree.parts[deposit][path]
+        replacing = self._replacing.get((deposit, path))
+        octets = self._tree.parts[deposit][path] if replacing is None else replacing
         sums = {name: hashlib.new(name, octets).hexdigest() for name in _ALGORITHMS}
         if checksum is not None and sums[checksum[0]] != checksum[1]:
-            del self._tree.parts[deposit][path]
+            if replacing is None:
+                del self._tree.parts[deposit][path]
             raise ChecksumError(path, checksum[1], sums[checksum[0]])
         modified = self._clock.wall()
         file = File(path, len(octets), sums["sha256"], sums["sha512"], modified, media_type)
         PROCESS.get().write()
-        del self._tree.parts[deposit][path]
+        self._tree.parts[deposit].pop(path, None)
         self._tree.whole.setdefault(deposit, {})[path] = StoredBytes(octets, modified), file
         return file
 
@@ -167,6 +185,10 @@ class Reception:
     def write(self, data: bytes) -> None:
         """Append bytes."""
         self._staging.append(self._deposit, self._path, data)
+
+    def suspend(self) -> None:
+        """Keep the received bytes, whose rest will follow."""
+        self._staging.suspend(self._deposit, self._path)
 
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
         """Make the file durable; if the checksum differs, remove it and raise ChecksumError."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ibi.archive.ports.file_store import FileStore, pieces_of
+from ibi.archive.ports.file_store import FileStore, Staged, pieces_of
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
@@ -106,6 +106,13 @@ def test_both_take_files_alike(both: tuple[SmallArchive, SmallArchive]) -> None:
         with pytest.raises(ChecksumError), store.staging.receive("d1", "b", 0) as sink:
             sink.finish("", ("sha256", "0"))
         assert [each.path for each in store.staging.staged("d1")] == ["a"]
+        with store.staging.receive("d1", "a", 0) as sink:
+            sink.write(b"breaks off")
+        assert store.staging.staged("d1") == [Staged("a", 6, file)]
+        with store.staging.receive("d1", "a", 0) as sink:
+            sink.write(b"01")
+            sink.suspend()
+        assert store.staging.staged("d1") == [Staged("a", 2, None)]
         assert store.staging.unstage("d1", "a")
         assert not store.staging.unstage("d1", "a")
         store.discard("d1")

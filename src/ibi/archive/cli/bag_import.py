@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from ibi.archive.rules.handover import Paper
 from ibi.archive.rules.incoming_item import IncomingItem
 from ibi.archive.storage.bags.reader import BagFolder
 from ibi.client.archive import RemoteArchive
-from ibi.errors import ArchiveUnreachableError
 from ibi.model.item import File
 
 _TOGETHER: Final = 100
@@ -26,7 +24,6 @@ _LARGEST: Final = 4 << 20
 _SMALL: Final = 1 << 16
 """Bytes up to which a file is sent together with others."""
 _AT_ONCE: Final = 4
-_ATTEMPTS: Final = 6
 
 
 @dataclass(slots=True)
@@ -117,7 +114,7 @@ class BagImport:
 
     def _bring(self, batch: Sequence[_Brought]) -> None:
         body = {"items": [each.message for each in batch], "key": self._key}
-        answers = self._insist("imports", body)["items"]
+        answers = self._archive.insist("POST", "imports", body)["items"]
         ends: list[dict[str, Any]] = []
         size = 0
         for brought, answer in zip(batch, answers, strict=True):
@@ -174,17 +171,9 @@ class BagImport:
             self._report(self._done)
 
     def _complete(self, ends: Sequence[dict[str, Any]]) -> None:
-        for answer in self._insist("imports/completion", {"imports": ends})["items"]:
+        completed = self._archive.insist("POST", "imports/completion", {"imports": ends})
+        for answer in completed["items"]:
             self._note(answer)
-
-    def _insist(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  # JSON
-        """Send an idempotent request, several times if necessary."""
-        for attempt in range(_ATTEMPTS - 1):
-            try:
-                return self._archive.ask("POST", path, body)
-            except ArchiveUnreachableError:
-                time.sleep(0.25 * (1 << attempt))
-        return self._archive.ask("POST", path, body)
 
     def _note(self, answer: dict[str, Any]) -> None:
         outcome = answer["outcome"]

@@ -165,7 +165,8 @@ def _opened(
     unknown: ArchiveRefusedError | None = None
     for choice in choices:
         try:
-            opened: dict[str, Any] = archive.ask("POST", "deposits", kept | choice)
+            # A deposit whose answer is lost has no files, and is removed in a week.
+            opened: dict[str, Any] = archive.insist("POST", "deposits", kept | choice)
         except ArchiveRefusedError as refusal:
             if unknown is not None and refusal.status == HTTPStatus.FORBIDDEN:
                 break  # the token is not for adoptions, and was not meant to be

@@ -79,7 +79,11 @@ class FileFetcher:
         staged = self._staging.staged_file(deposit, file.path)
         if staged is not None and is_same(staged.file, file) and staged.file is not None:
             return staged.file
-        offset = 0 if staged is None or staged.file is not None else staged.size
+        if staged is not None and staged.file is not None:
+            # It is of another version. If it stayed, a broken download would begin anew.
+            self._staging.unstage(deposit, file.path)
+            staged = None
+        offset = staged.size if staged is not None else 0
         if 0 < offset <= file.size:
             with suppress(ChecksumError):  # the staged bytes are of another version of the file
                 return self._insist(source, label, file, deposit, offset, arrived)

@@ -30,10 +30,14 @@ class Sink(Protocol):
         """Append bytes."""
         ...
 
+    def suspend(self) -> None:
+        """Keep the received bytes, whose rest will follow."""
+        ...
+
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
         """Complete the file and make it durable.
 
-        Raises ChecksumError, and removes the file, if its checksum differs.
+        Raises ChecksumError, and removes the received bytes, if their checksum differs.
         """
         ...
 
@@ -82,7 +86,8 @@ class StagingArea(Protocol):
         """Receive bytes of a file from an offset on; offset 0 begins it anew.
 
         Raises StateError if fewer bytes were received before. Without `finish`, the received bytes
-        stay for a later continuation.
+        stay for a later continuation; but if a complete file is there, it stays instead, unless
+        the rest of its replacement was announced by `suspend`.
         """
         ...
 

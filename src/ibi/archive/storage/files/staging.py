@@ -2,6 +2,7 @@
 
 <deposit>/parts/<digest of the path>   the received bytes of an incomplete file
          /names/<digest>               its path
+         /replacing/<digest>           the received bytes of what is to replace a complete file
          /files/<path>                 complete files
          /facts/<digest>.json          the description of each
 """
@@ -97,6 +98,9 @@ class Staging:
     def _part(self, deposit: str, path: str) -> Path:
         return self._folder(deposit) / "parts" / _digest(path)
 
+    def _replacement(self, deposit: str, path: str) -> Path:
+        return self._folder(deposit) / "replacing" / _digest(path)
+
     def _name(self, deposit: str, path: str) -> Path:
         return self._folder(deposit) / "names" / _digest(path)
 
@@ -135,27 +139,36 @@ class Staging:
 
     @contextmanager
     def receive(self, deposit: str, path: str, offset: int) -> Iterator[_Reception]:
-        """Receive bytes of a file from an offset on; offset 0 begins it anew."""
+        """Receive bytes of a file from an offset on; offset 0 begins it anew.
+
+        Bytes that are to replace a complete file are removed if they break off. Their client may
+        have given up, and have sent the file by another request, which was answered before.
+        """
         key = (deposit, path)
         part = self._part(deposit, path)
         with self.busy(deposit, path), disk_errors(self.place, path):
             self._check_place(deposit, path)
-            for name in ("files", "parts", "facts", "names"):
+            for name in ("files", "parts", "facts", "names", "replacing"):
                 (self._folder(deposit) / name).mkdir(parents=True, exist_ok=True)
             here = part.stat().st_size if part.exists() else 0
             if offset not in {0, here}:
                 msg = f"Of {shown(path)} there are {here} bytes here: go on from there."
                 raise StateError(msg)
-            self._name(deposit, path).write_text(path, encoding="utf-8")
+            replaces = not offset and (self.files_of(deposit) / path).is_file()
+            if not replaces:
+                self._name(deposit, path).write_text(path, encoding="utf-8")
             sums = self._sums.pop(key, None) if offset else Checksums()
             if sums is None or sums.size != offset:
                 sums = checksums_of(part)
-            with part.open("r+b" if offset else "wb") as file:
+            place = self._replacement(deposit, path) if replaces else part
+            with place.open("r+b" if offset else "wb") as file:
                 file.seek(offset)
                 try:
-                    yield _Reception(self, deposit, path, file, sums)
+                    yield _Reception(self, _Received(deposit, path, place, sums), file)
                 finally:
-                    if part.exists():
+                    if replaces and place.exists():
+                        place.unlink()
+                    elif part.exists():
                         file.flush()
                         self._sums[key] = sums
 
@@ -166,23 +179,30 @@ class Staging:
         if any((files / parent).is_file() for parent in PurePosixPath(path).parents):
             raise FileNameError(path, A_FILE_IS_THERE)
 
+    def make_part(self, received: _Received) -> Path:
+        """Make an incomplete file of received bytes, whatever complete file it is to replace."""
+        part = self._part(received.deposit, received.path)
+        if received.place != part:
+            name = self._name(received.deposit, received.path)
+            name.write_text(received.path, encoding="utf-8")
+            received.place.rename(part)
+            fsync_folder(part.parent)
+        return part
+
     def settle(
-        self,
-        deposit: str,
-        path: str,
-        sums: Checksums,
-        media_type: str,
-        checksum: tuple[str, str] | None,
+        self, received: _Received, media_type: str, checksum: tuple[str, str] | None
     ) -> File:
-        """Complete a file, whose part is durable and closed."""
-        part = self._part(deposit, path)
+        """Complete a file, whose received bytes are durable and closed."""
+        deposit, path, sums = received.deposit, received.path, received.sums
         if checksum is not None:
             name, expected = checksum
             found = getattr(sums, name).hexdigest()
             if found != expected:
-                part.unlink()
+                received.place.unlink()
                 raise ChecksumError(path, expected, found)
         self._check_place(deposit, path)
+        # From here on the old file does not count any more: it is about to be removed.
+        part = self.make_part(received)
         target = self.files_of(deposit) / path
         # The time of this machine: the clock of the sender is not trusted.
         file = File(
@@ -253,7 +273,7 @@ class Staging:
                 file.unlink()
             with self._lock:
                 prune(self.files_of(deposit), path)
-            for rest in (self._facts, self._part, self._name):
+            for rest in (self._facts, self._part, self._name, self._replacement):
                 rest(deposit, path).unlink(missing_ok=True)
             self._sums.pop((deposit, path), None)
         return found is not None
@@ -303,31 +323,45 @@ class Staging:
             return [path.name for path in self.root.iterdir() if path.name.isalnum()]
 
 
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """The received bytes of one file."""
+
+    deposit: str
+    path: str
+    place: Path
+    """Where they are on the disk."""
+    sums: Checksums
+
+
 @dataclass(eq=False, slots=True)
 class _Reception:
     """Receives the bytes of one file."""
 
     _staging: Staging
-    _deposit: str
-    _path: str
+    _received: _Received
     _file: BinaryIO
-    _sums: Checksums
 
     def write(self, data: bytes) -> None:
         """Append bytes."""
-        with disk_errors(self._staging.place, self._path):
+        with disk_errors(self._staging.place, self._received.path):
             self._file.write(data)
-        self._sums.update(data)
+        self._received.sums.update(data)
+
+    def suspend(self) -> None:
+        """Keep the received bytes, whose rest will follow."""
+        with disk_errors(self._staging.place, self._received.path):
+            self._staging.make_part(self._received)
 
     def finish(self, media_type: str = "", checksum: tuple[str, str] | None = None) -> File:
         """Complete the file and make it durable.
 
-        Raises ChecksumError, and removes the file, if its checksum differs.
+        Raises ChecksumError, and removes the received bytes, if their checksum differs.
         """
-        with disk_errors(self._staging.place, self._path):
+        with disk_errors(self._staging.place, self._received.path):
             self._file.flush()
             os.fsync(self._file.fileno())
-            return self._staging.settle(self._deposit, self._path, self._sums, media_type, checksum)
+            return self._staging.settle(self._received, media_type, checksum)
 
 
 def _digest(path: str) -> str:

@@ -109,7 +109,10 @@ async def receive(
             if size > largest:
                 raise TooLargeError(_too_large(largest))
             await _to_the_end(sink.write, piece)
-        return await _to_the_end(sink.finish, media_type, checksum) if last else None
+        if last:
+            return await _to_the_end(sink.finish, media_type, checksum)
+        await _to_the_end(sink.suspend)
+        return None
     finally:
         await _to_the_end(reception.__exit__, None, None, None)
 
@@ -146,6 +149,6 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
     except ClientDisconnect:
         if gathered:
             yield b"".join(gathered)  # so that the client need not send it again
-        raise HTTPException(400, "The body ended early: what came is kept.") from None
+        raise HTTPException(400, "The body ended early: ask how much of it is kept.") from None
     if gathered:
         yield b"".join(gathered)
