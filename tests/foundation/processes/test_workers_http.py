@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
@@ -233,6 +234,44 @@ def test_nobody_stays_whose_supervisor_is_gone(tmp_path: Path) -> None:
     wait_until(lambda: are_gone(pids))
     assert not is_held(served.data)
     served.kill()
+
+
+@pytest.mark.parametrize("made", [ArchiveServer, ResolverServer])
+def test_a_start_waits_for_workers_whose_supervisor_was_killed(
+    made: Callable[[Path], ProgramServer], tmp_path: Path
+) -> None:
+    served = made(tmp_path).start("--workers", "2")
+    assert served.process
+    former = served.process
+    pids = served.workers()
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)  # so that they do not notice yet
+    os.kill(former.pid, signal.SIGKILL)
+    former.wait(PATIENCE)
+    former.stdout.close()
+    waiting = f"Waiting for workers to end, whose supervisor was killed: they still use {tmp_path}"
+    with ThreadPoolExecutor(1) as starting:
+        try:
+            started = starting.submit(served.start, "--workers", "2")
+            wait_until(lambda: started.done() or waiting in served.log())
+            assert not started.done(), started.exception()
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+        started.result(PATIENCE)
+    try:
+        assert are_gone(pids)
+        assert served.log().count(waiting) == 1
+        assert served.get("/readyz").status == 200
+    finally:
+        served.kill()
+
+
+def test_a_second_start_is_refused_at_once(archive: ArchiveServer) -> None:
+    refusal = archive.ibi("serve", "--workers", "2")
+    assert refusal.returncode == 1
+    assert f"is served already at {archive.address}: stop that first." in refusal.stderr
+    assert "Waiting" not in refusal.stderr
 
 
 def test_who_cannot_begin_says_why_and_ends(tmp_path: Path) -> None:

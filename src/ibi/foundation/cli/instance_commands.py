@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -96,12 +97,13 @@ def serve_instance(
 ) -> None:
     """Lock the folder of an instance, and serve it by one process or by several workers.
 
+    Waits for the end of workers whose supervisor was killed.
     Options take precedence over settings: `listen` is empty and `workers` None if they were not
     given.
     """
     count = workers or settings.workers
     with (
-        instance_lock.held(settings.folder),
+        instance_lock.held(settings.folder, partial(click.echo, err=True)),
         listening_at(listen or settings.listen) as listener,
     ):
         if count > 1:
