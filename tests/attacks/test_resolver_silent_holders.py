@@ -2,8 +2,8 @@
 
 The holder is the home of the labels, or its digest lists them. It hangs up, hangs, or is switched
 off; its items were never asked for before, or were. The stranger was registered first, and claims
-whatever it is asked for. Readers get a copy if there is one, and are else sent nowhere; each label
-is one case of conflict.
+whatever it is asked for, in plain and with the verbs of a persistent URL. Readers get a copy if
+there is one, and are else sent nowhere; each label is one case of conflict.
 """
 
 from __future__ import annotations
@@ -41,6 +41,16 @@ from ibi.resolver.rules.evidence import Evidence
 
 Evidence.holders = property(lambda self: self._owners)
 """
+WITHOUT_LIST_FOR_VERBS: Final = """
+from ibi.resolver.rules import decision
+
+decision._trusted = lambda question, evidence, offers: list(offers)
+decision._claimed_elsewhere = lambda question, offer: offer
+decision._is_silent_before = lambda evidence, archive: False
+"""
+RELATIONS: Final = {"!": ".lastedition", ":": ".metadata", "+(pt)": ".translation(pt)"}
+"""What the stranger claims of an item, by the modifier that readers add."""
+REQUIRED: Final = "?ibiurl.requireditemstatus=Original"
 
 
 class Stranger(ArchiveDouble):
@@ -163,3 +173,73 @@ def test_the_stranger_bites(tmp_path: Path, kind: str) -> None:
         all_of_it.let_the_stranger_in()
         all_of_it.holder.behaviour = "hang up"
         assert all_of_it.sent()["stranger"] >= ITEMS // 2
+
+
+class StrangerWithVerbs(ArchiveDouble):
+    """Claims that it has the last edition of everything, its metadata and its translation.
+
+    It names all of them by the label of the item: the list of that label decides.
+    """
+
+    def __init__(self, service: str) -> None:
+        """Claim nothing yet."""
+        super().__init__(service)
+        self.relation = ""
+        self.url = f"http://{self.address}/col/claimed"
+
+    def said(self, query: dict[str, str]) -> str:
+        """Claim."""
+        name = query.get("parsedibiurl.ibi", "")
+        if name:
+            claim = {
+                "ibi": f"ibip {name}",
+                "url": self.url,
+                "contenttype": "Data",
+                "state": "Original",
+                "timestamp": "2020-01-02T03:04:05Z",
+            }
+            pairs = {f"{key}{self.relation}": value for key, value in claim.items()}
+            self.items[name] = {"ibi": f"ibip {name}", **pairs}
+        return super().said(query)
+
+
+def sent_by_verbs(folder: Path, silence: str, without: str = "") -> Counter[str]:
+    """Let readers ask for new items with each modifier, the holder silent; return where to."""
+    with scene(folder, "home", without) as all_of_it, ExitStack() as stack:
+        stranger = stack.enter_context(StrangerWithVerbs(service_of(8)))
+        resolver, holder = all_of_it.resolver, all_of_it.holder
+        resolver.include(stranger)
+        if silence == "switched off":
+            resolver.announce(holder, all_of_it.key, "exclusionRequest")
+        else:
+            holder.behaviour = silence
+
+        def read(path: str) -> str:
+            answer = resolver.get(f"/{path}")
+            location = answer.headers.get("location", "")
+            if location:
+                return "stranger" if location == stranger.url else "copy"
+            assert answer.status == 503, answer.body
+            assert holder.service in answer.json()["archives"]
+            return "nowhere"
+
+        sent = Counter[str]()
+        for modifier, relation in RELATIONS.items():
+            stranger.relation = relation
+            paths = [f"{name}{modifier}" for name in all_of_it.names]
+            sent.update(at_once(READERS, read, [*paths, *(each + REQUIRED for each in paths)]))
+        return sent
+
+
+@pytest.mark.parametrize("silence", ["hang up", "switched off"])
+def test_no_reader_gets_to_the_stranger_by_verbs(tmp_path: Path, silence: str) -> None:
+    # The copy of an item serves as its own last edition and translation, but has no metadata.
+    copies = 2 * EXPECTED["copy"]
+    nowhere = 2 * ITEMS * len(RELATIONS) - copies
+    assert sent_by_verbs(tmp_path, silence) == Counter(copy=copies, nowhere=nowhere)
+
+
+def test_the_stranger_with_verbs_bites(tmp_path: Path) -> None:
+    """The twin: who takes every claim to a related item sends these readers to the stranger."""
+    sent = sent_by_verbs(tmp_path, "hang up", WITHOUT_LIST_FOR_VERBS)
+    assert sent == Counter(stranger=2 * ITEMS * len(RELATIONS))

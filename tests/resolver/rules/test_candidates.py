@@ -153,14 +153,11 @@ WIDENED: Final = {
 }
 
 
-def test_what_describes_an_item_is_taken_from_the_home_of_a_silent_owner_if_all_were_asked() -> (
-    None
-):
+def test_metadata_of_the_home_are_no_answer_while_the_settled_owner_is_silent() -> None:
     modifiers, evidence = WIDENED["the owner that was settled is silent, and the home claims"]
-    # Who owns an item does not own what describes it.
-    assert isinstance(
-        decide(question(modifiers), replace(evidence, others_held_back=False)), Redirect
-    )
+    decision = decide(question(modifiers), replace(evidence, others_held_back=False))
+    assert isinstance(decision, Unsure)
+    assert [each.archive for each in decision.doubted] == ["h"]
 
 
 @pytest.mark.parametrize("case", WIDENED)

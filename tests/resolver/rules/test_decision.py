@@ -189,6 +189,14 @@ ANY: dict[str, tuple[Evidence, str]] = {
         heard(original(A), copy(C), owner=owned_by(C), homes=A),
         "redirect a home",
     ),
+    "the owner's copy does not wait for a home that is late": (
+        heard(copy(C), awaited=A, owner=owned_by(C), homes=A),
+        "redirect c owner",
+    ),
+    "but gives it a moment": (
+        heard(copy(C), awaited=A, owner=owned_by(C), homes=A, in_grace=True),
+        "wait",
+    ),
     "the owner before the copy of its home": (
         heard(copy(A), original(C), owner=owned_by(C), homes=A),
         "redirect c owner",
@@ -361,9 +369,17 @@ EDITIONS: dict[str, tuple[Evidence, str]] = {
         heard(leads(A), silent(C), owner=owned_by(C)),
         "hop a senior",
     ),
-    "who owns an item does not own its editions": (
+    "a claim to an edition is decided by the edition's own list while the owner is silent": (
         heard(has_last_edition(A, State.ORIGINAL), silent(C), owner=owned_by(C)),
-        "redirect a only-original",
+        "hop a senior",
+    ),
+    "a copy of an edition serves while the owner is silent": (
+        heard(has_last_edition(A, State.COPY), silent(C), owner=owned_by(C)),
+        "redirect a copy",
+    ),
+    "one who knows the item settles nothing while its home is silent": (
+        heard(barren(A), silent(C), homes=C),
+        "unsure c",
     ),
     "two archives, two last editions": (
         heard(has_last_edition(B, State.ORIGINAL, OTHER), has_last_edition(A, State.ORIGINAL)),
@@ -397,7 +413,11 @@ def test_whoever_requires_the_original_is_led_on_by_the_owner_alone() -> None:
 def test_the_owner_of_an_item_does_not_judge_who_claims_its_edition() -> None:
     required = question("!", required=True)
     gone = heard(deleted(C), has_last_edition(A, State.ORIGINAL), owner=owned_by(C))
-    assert shown(decide(required, gone)) == "redirect a only-original"
+    decision = decide(required, gone)
+    assert isinstance(decision, Hop)
+    assert (decision.answer.archive, decision.label, decision.verbs) == (A, NEXT.label, ())
+    mute = heard(silent(C), has_last_edition(A, State.ORIGINAL), owner=owned_by(C))
+    assert shown(decide(required, mute)) == "unsure c not a"
     both = heard(
         has_last_edition(C, State.ORIGINAL),
         has_last_edition(A, State.ORIGINAL),

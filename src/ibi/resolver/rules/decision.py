@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from ibi.identifier.label import Label
-from ibi.identifier.verbs import Verb
+from ibi.identifier.verbs import GetMetadata, Verb
 from ibi.model.item import State
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply
 from ibi.resolver.rules.evidence import (
@@ -175,8 +175,11 @@ def _original(  # noqa: PLR0911  # as many as there are cases
         rivals = of_one_item(question, claims)
         if len(rivals) > 1:
             return Alert(tuple(each.answer for each in rivals))
-        if question.verbs or evidence.is_trusted(first):
+        if evidence.is_trusted(first):
             return _taken(claims[0], Why.ONLY_ORIGINAL)
+        onward = _claimed_elsewhere(question, claims[0])
+        if onward is not None and not _is_silent_before(evidence, first):
+            return _taken(onward, Why.ONLY_ORIGINAL)
     leads = [each for each in offers if isinstance(each.choice, Lead)]
     leads = [each for each in leads if evidence.is_trusted(each.answer.archive)]
     if leads:
@@ -194,7 +197,8 @@ def _any(question: Question, evidence: Evidence, offers: Sequence[OfferedTarget]
         return _most_senior(evidence, of_homes)
     if of_owner:
         # The Original has moved, perhaps to the home.
-        return Wait() if evidence.awaited & evidence.homes else _taken(of_owner[0], Why.OWNER)
+        is_early = evidence.in_grace and bool(evidence.awaited & evidence.homes)
+        return Wait() if is_early else _taken(of_owner[0], Why.OWNER)
     trusted = _trusted(question, evidence, offers)
     if evidence.awaited and (evidence.in_grace or not trusted):
         return Wait()
@@ -225,16 +229,40 @@ def _trusted(
 ) -> list[OfferedTarget]:
     """Return the offers that may be taken: copies of all archives, and the claims of trusted ones.
 
-    Offers of related items are taken once no archive of the list is awaited: those that hold this
-    item do not hold its editions and translations.
+    Other archives lead on to related items once no archive of the list is awaited: those that hold
+    this item do not hold its editions and translations.
     """
-    if question.verbs and not evidence.holders & evidence.awaited:
-        return list(offers)
-    return [each for each in offers if _is_copy(each) or evidence.is_trusted(each.answer.archive)]
+    may_lead_on = bool(question.verbs) and not evidence.holders & evidence.awaited
+    taken: list[OfferedTarget] = []
+    for each in offers:
+        if _is_copy(each) or evidence.is_trusted(each.answer.archive):
+            taken.append(each)
+        elif may_lead_on and (onward := _claimed_elsewhere(question, each)) is not None:
+            taken.append(onward)
+    return taken
+
+
+def _claimed_elsewhere(question: Question, offer: OfferedTarget) -> OfferedTarget | None:
+    """Return the offer of an archive that is not trusted as a lead to the item that it claims.
+
+    Which archive is trusted with that item, its own list decides. None if there is no such item:
+    metadata belong to the item that they describe, and so does a claim to them.
+    """
+    if isinstance(offer.choice, Lead):
+        return offer
+    forms = offer.choice.related.forms
+    if forms is None or not question.verbs or isinstance(question.verbs[0], GetMetadata):
+        return None
+    return OfferedTarget(offer.answer, Lead(forms.label, ()))
 
 
 def _is_copy(offer: OfferedTarget) -> bool:
     return isinstance(offer.choice, Served) and not offer.claims
+
+
+def _is_silent_before(evidence: Evidence, archive: str) -> bool:
+    silent = {each.archive for each in evidence.silences}
+    return not silent.isdisjoint(evidence.obstacles(archive))
 
 
 def _deleted_before(evidence: Evidence, claims: Sequence[OfferedTarget]) -> ArchiveReply | None:
@@ -259,8 +287,8 @@ def _nothing(
 ) -> Decision:
     """Return why the reader is sent nowhere; NotFound needs the replies of all archives.
 
-    With `is_enough`, an archive that has the item, but not what was asked of it, settles the matter
-    although others are silent.
+    With `is_enough`, a trusted archive that has the item, but not what was asked of it, settles the
+    matter although others are silent.
     """
     claims = tuple(each.answer for each in doubted if each.claims)
     if claims and evidence.is_settled and evidence.of_owner is not None:
@@ -268,7 +296,8 @@ def _nothing(
     known = [each for each in evidence.answers if each.listed is not None and each not in claims]
     deleted = tuple(each for each in known if each.listed and each.listed.deleted)
     there = tuple(each for each in known if each not in deleted)
-    if evidence.silences and (claims or not there or not is_enough):
+    is_settled = is_enough and any(evidence.is_trusted(each.archive) for each in there)
+    if evidence.silences and (claims or not is_settled):
         return Unsure(evidence.silences, claims)
     if deleted and not (there and is_enough):
         return Gone(deleted)
