@@ -26,6 +26,7 @@ import pytest
 from tests.support.processes.child import child_process
 from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import ForkedProcess, fork, run
+from tests.support.processes.other_user import NEEDS_ROOT
 from tests.support.servers.attacked import switched_off
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.waiting import PATIENCE
@@ -40,6 +41,11 @@ private_files.close_folder = lambda folder, mark: None
 private_files.make_private = lambda folder: folder.mkdir(parents=True, exist_ok=True)
 """
 """Files get their modes by the umask, and an open folder stays open."""
+WITHOUT_OWNERS: Final = """
+from ibi.foundation.system import private_files
+private_files.refuse_planted = lambda folder: None
+"""
+"""It does not matter which user made a file."""
 
 
 class Victim:
@@ -212,3 +218,36 @@ def test_an_instance_of_an_earlier_version_is_closed(tmp_path: Path) -> None:
         found.serve("archive", "serve", "--data", found.place("archive"))
         assert readable(files_in(found.folder / "archive")) == set()
         assert stat.S_IMODE((found.folder / "archive").stat().st_mode) == 0o700
+
+
+def init_with_planted_files(folder: Path, without: str = "") -> tuple[int, str, bytes]:
+    """Make an archive in an open folder where another user made files of its names.
+
+    Return the exit status, the error, and what that user reads in a file that was kept open.
+    """
+    with victim(folder, without) as found:
+        place = found.folder / "archive"
+        nobody = pwd.getpwnam("nobody")
+        for name in ("lock", "token", "catalogue.sqlite"):
+            (place / name).touch()
+            (place / name).chmod(0o666)
+            os.chown(place / name, nobody.pw_uid, nobody.pw_gid)
+        with (place / "token").open("rb") as kept_open:
+            given = ("archive", "init", "--data", str(place), "--host", "a.example.org")
+            done = run(given, found.environment, found.home, umask=0)
+            return done.returncode, done.stderr, kept_open.read()
+
+
+@NEEDS_ROOT
+def test_a_folder_in_which_another_user_made_files_is_refused(tmp_path: Path) -> None:
+    status, error, read = init_with_planted_files(tmp_path)
+    assert (status, read) == (1, b"")
+    assert "who made 'catalogue.sqlite', 'lock', 'token' in it: name a new folder" in error
+
+
+@NEEDS_ROOT
+def test_planted_files_bite(tmp_path: Path) -> None:
+    """The twin: the administrator's token is written into the file of another user."""
+    status, _, read = init_with_planted_files(tmp_path, WITHOUT_OWNERS)
+    assert status == 0
+    assert read.startswith(b"ibi_")

@@ -109,8 +109,26 @@ def _close(folder: Path, marks: Sequence[str], state: str) -> None:
     if not is_own or _mode_of(folder) & stat.S_ISVTX:
         msg = f"{place} is {state}, and has other files: name a new folder, or chmod 700 it."
         raise RequestError(msg)
+    was_writable = bool(_mode_of(folder) & _OTHERS_WRITE)
+    if was_writable:
+        refuse_planted(folder)
     try:
         folder.chmod(_FOLDER)
     except PermissionError:
         msg = f"{place} is {state}, and belongs to another user: name a folder of your own."
         raise RequestError(msg) from None
+    if was_writable:
+        refuse_planted(folder)  # what was made meanwhile
+
+
+def refuse_planted(folder: Path) -> None:
+    """Raise RequestError if another user has made a file in a folder that others could write to.
+
+    That user may have the file open, and would read in it whatever an instance writes there.
+    """
+    user = os.geteuid()
+    planted = [each.name for each in folder.iterdir() if each.lstat().st_uid != user]
+    if planted:
+        place, names = shown(str(folder)), ", ".join(shown(each) for each in sorted(planted)[:3])
+        msg = f"{place} was writable for other users, who made {names} in it: name a new folder."
+        raise RequestError(msg)
