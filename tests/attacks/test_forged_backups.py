@@ -20,14 +20,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ibi.cli import ibi
-from ibi.installation.backup import restore
+from ibi.errors import IbiError
+from ibi.installation.backup import record, restore
 from tests.support.failures.disk_damage import flip
-from tests.support.hostile.forged_backups import reseal
+from tests.support.hostile.forged_backups import change_record, reseal
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL
 
 SECRET: Final = b"root:x:0:0 a file of the host"
 SEED: Final = 31
+NO_ROWS: Final = {"rows": 0, "sha256": ""}
+FOREIGN_ROW: Final = '{"name": "forged", "digest": "00", "scope": "administer", "created": 0}\n'
+"""A row for a program that may share the database into which an archive is restored."""
 ROUNDS: Final = 5 if FULL else 1
 """How often each kind of forgery is made, each time of other files: at least 100 in all."""
 
@@ -59,6 +63,12 @@ class Scene:
 def run(*arguments: object) -> Result:
     """Run a command, for programs."""
     return CliRunner().invoke(ibi, [*map(str, arguments), "--json"])
+
+
+def told(result: Result) -> str:
+    """Return the error texts of a command; an error of ours that it raised is written by `ibi`."""
+    raised = str(result.exception) if isinstance(result.exception, IbiError) else ""
+    return result.stderr + raised
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +133,29 @@ def added(name: str, *, link: bool = False) -> Callable[[Path, Path, Random], st
     return forge
 
 
+def added_table(name: str, row: str) -> Callable[[Path, Path, Random], str]:
+    """Return a forgery that puts a table of another program into the catalogue."""
+
+    def forge(backup: Path, _: Path, __: Random) -> str:
+        (backup / "archive" / "catalogue" / f"{name}.jsonl").write_text(row, encoding="utf-8")
+        change_record(backup, lambda tables: tables["catalogue"].update({name: NO_ROWS}))
+        return name
+
+    return forge
+
+
+def without_ledger_tables(backup: Path, _: Path, __: Random) -> str:
+    for path in (backup / "archive" / "ledger").iterdir():
+        path.unlink()
+    change_record(backup, lambda tables: tables["ledger"].clear())
+    return "ibi_ledger"
+
+
+def nested_record(backup: Path, _: Path, __: Random) -> str:
+    (backup / "backup.json").write_text('{"more": ' + "[" * 100_000, encoding="utf-8")
+    return "backup.json"
+
+
 def piped(backup: Path, _: Path, random: Random) -> str:
     path = random.choice(files(backup))
     path.unlink()
@@ -182,6 +215,9 @@ FORGERIES: Final[dict[str, Forgery]] = {
     "a listed file of no item": resealed(added("archive/col/nowhere/doc/more")),
     "a listed file of an item": resealed(added("{item}/doc/more")),
     "a listed file beside": resealed(added("resolver/more")),
+    "a table of another program": resealed(added_table("resolver_token", FOREIGN_ROW)),
+    "no table of the ledger": resealed(without_ledger_tables),
+    "a record without end": nested_record,
 }
 CONSISTENT: Final[dict[str, Forgery]] = {
     "settings": resealed(flipped(named("archive.toml"))),
@@ -213,7 +249,7 @@ def test_a_forged_backup_is_refused_and_named(scene: Scene, tmp_path: Path, kind
         target = backup.parent / "restored"
         result = run("restore", backup, "--data", target, "--yes")
         assert result.exit_code == 1, result.output
-        assert name in result.stderr
+        assert name in told(result)
         assert not target.exists()
         borne = run("restore", backup, "--data", target, "--yes", "--without-damaged")
         assert borne.exit_code == 1, borne.output
@@ -257,3 +293,14 @@ def test_the_attack_bites(
         assert token == SECRET
     elif kind == "a byte of the token":
         assert token != (scene.backup / "archive" / "token").read_bytes().strip()
+
+
+def test_a_forged_record_bites(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the check of the tables, an archive is restored whose ledger knows no label."""
+    monkeypatch.setattr(record, "check_tables", lambda *_: None)
+    [(backup, random), *_] = copies(scene, tmp_path)
+    FORGERIES["no table of the ledger"](backup, scene.host, random)
+    result = run("restore", backup, "--data", tmp_path / "restored", "--yes")
+    assert result.exit_code == 0, result.output

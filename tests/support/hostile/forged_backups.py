@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +33,12 @@ def reseal(backup: Path) -> None:
     record["sums"] = hashlib.sha256(sums.read_bytes()).hexdigest()
     record["checksum"] = msgspec.convert(record, BackupRecord).own_checksum()
     (backup / "backup.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def change_record(backup: Path, change: Callable[[dict[str, dict[str, Any]]], None]) -> None:
+    """Change the tables of the archive in the record, by database; `reseal` completes it."""
+    path = backup / "backup.json"
+    record: dict[str, Any] = json.loads(path.read_bytes())
+    stores = record["parts"]["archive"]["stores"]
+    change({name: stored["tables"] for name, stored in stores.items()})
+    path.write_text(json.dumps(record), encoding="utf-8")

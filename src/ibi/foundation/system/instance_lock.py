@@ -127,6 +127,6 @@ def keep_token(folder: Path, secret: str) -> None:
 
 def token_of(folder: Path) -> str:
     """Return the token in the folder; empty if there is none, or it is not readable."""
-    with suppress(OSError):
+    with suppress(OSError, UnicodeDecodeError):
         return (folder / TOKEN_FILE).read_text(encoding="utf-8").strip()
     return ""

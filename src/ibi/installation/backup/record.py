@@ -22,12 +22,12 @@ import msgspec
 from ibi.errors import RequestError, StorageError, shown
 from ibi.foundation.system.disk import disk_errors, replace_durably
 from ibi.foundation.system.safe_open import open_beneath
-from ibi.installation.backup.tables import StoreFiles, check_names
+from ibi.installation.backup.tables import Store, StoreFiles, check_tables
 
 FORMAT: Final = 1
 RECORD: Final = "backup.json"
 SUMS: Final = "SHA256SUMS"
-_STORES: Final = {
+_STORES: Final[dict[str, set[Store]]] = {
     "archive": {"catalogue", "ledger"},
     "resolver": {"registry"},
     "minter": {"ledger"},
@@ -78,7 +78,7 @@ def read_record(folder: Path) -> BackupRecord:
                 record = msgspec.json.decode(file.read(), type=BackupRecord)
         except FileNotFoundError:
             raise StorageError(str(folder), "it is not a backup, or an incomplete one") from None
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise StorageError(str(path), "it is damaged") from None
     if record.format > FORMAT:
         raise StorageError(str(folder), "a newer ibi made it")
@@ -87,8 +87,8 @@ def read_record(folder: Path) -> BackupRecord:
     for part, known in record.parts.items():
         if part not in _STORES or known.stores.keys() != _STORES[part]:
             raise StorageError(str(path), "it has a part that no backup of ours has")
-        for stored in known.stores.values():
-            check_names(path, stored)
+        for store in _STORES[part]:
+            check_tables(path, store, known.stores[store])
     return record
 
 
@@ -139,6 +139,9 @@ def read_sums(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the paths in the list of checksums, with their checksums."""
     path = folder / SUMS
     with disk_errors(str(path)), path.open(encoding="utf-8") as file:
-        for line in file:
-            digest, _, name = line.rstrip("\n").partition("  ")
-            yield name, digest
+        try:
+            for line in file:
+                digest, _, name = line.rstrip("\n").partition("  ")
+                yield name, digest
+        except UnicodeDecodeError:
+            raise StorageError(str(path), "it is not UTF-8") from None

@@ -343,6 +343,15 @@ def _written(source: BackupTree, target: BackupTree, key: str, file: File) -> bo
     return target.write(key, pieces, file)
 
 
+@contextmanager
+def _row_errors(folder: Path) -> Iterator[None]:
+    """Convert errors of rows that no ledger has into StorageError."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as fault:
+        raise StorageError(str(folder), "it has rows that no ledger of ours has") from fault
+
+
 def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
     """Restore the ledger under a new identity, and let it continue after now.
 
@@ -351,7 +360,7 @@ def _restore_ledger(place: str, folder: Path, stored: StoreFiles) -> int:
     of the original, nor by one on which the original still runs.
     """
     clock = SystemClock()
-    with _opened(place) as database:
+    with _opened(place) as database, _row_errors(folder):
         ledger = SqlLedger(database)
         load(database, "ledger", folder, _without("ibi_ledger", stored))
         now = ClockReading(clock.wall(), clock.uptime(), clock.boot())

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from ibi.archive.storage.catalogue import schema as archive_schema
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
-from ibi.errors import StorageError
+from ibi.errors import StorageError, shown
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import insert_rows
 from ibi.foundation.sql.schema_version import Migrations
@@ -223,6 +223,9 @@ _LEDGER: Final = (
 )
 
 
+_NEEDED: Final = frozenset({"ibi_ledger", "ibi_prefix"})
+"""The tables of a ledger of any version, without which labels could be given out twice."""
+
 CHANGED: Final = "its bytes are not those that were backed up"
 _ROWS: Final = 5000
 """Rows that are inserted in one transaction."""
@@ -301,10 +304,21 @@ def is_as_written(folder: Path, table: str, file: TableFile) -> bool:
         return hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256
 
 
-def check_names(place: Path, files: StoreFiles) -> None:
-    """Raise if a table has a name that cannot be one: it becomes part of paths and statements."""
-    for name in files.tables:
-        _check_name(place, name)
+def check_tables(place: Path, store: Store, files: StoreFiles) -> None:
+    """Raise if a backup has other tables than a database of ours: their rows would be inserted.
+
+    Several programs may share one database. Later versions have further tables, and none was ever
+    removed.
+    """
+    newest = version_of(store)[1]
+    if files.version > newest:
+        raise StorageError(str(place), "a newer ibi made it")
+    own = {table.name for table in tables_of(store)}
+    for name in sorted(files.tables.keys() - own):
+        raise StorageError(str(place), f"no {store} of ours has a table {shown(name)}")
+    needed = _NEEDED if store == "ledger" else own if files.version == newest else frozenset()
+    for name in sorted(needed - files.tables.keys()):
+        raise StorageError(str(place), f"it has no table {name} of the {store}")
 
 
 def load(database: Database, store: Store, folder: Path, files: StoreFiles) -> None:
