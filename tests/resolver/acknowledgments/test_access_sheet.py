@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -261,6 +263,26 @@ def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -
     for number in (1, 2, 3, 3):
         noted.note(known(number), READER)
     assert (len(noted), noted.lost) == (2, 2)
+
+
+def test_clients_take_no_more_memory_when_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the store fails, nothing is taken, and readers of any network ask in any spelling."""
+    monkeypatch.setattr(outbox, "MAX_COUNTED", 2)
+    noted, item = PendingAccesses(), known(1)
+    noted.note(item, READER, item.path + b"?x=1")
+    noted.note(item, OTHER, item.path + b"?x=1")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(5000):
+            noted.note(item, (f"10.{number // 250}.{number % 250}.0",), item.path + b"?x=2")
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (len(noted), noted.lost) == (2, 5000)
+    assert grown < 100_000
 
 
 async def test_sheets_are_kept_and_divided_in_a_database(

@@ -63,6 +63,7 @@ class PendingAccesses:
         """Begin with no accesses."""
         self._counts: dict[tuple[CachedRedirect, Clients, bytes], int] = {}
         self._spellings: Counter[tuple[CachedRedirect, Clients]] = Counter()
+        """Never more than there are counts, also while the store fails and none is taken."""
         self.lost = 0
         """Accesses that were not counted, because the limit was reached."""
 
@@ -72,10 +73,11 @@ class PendingAccesses:
         access = known, clients, received
         count = counts.get(access, 0)
         if received and not count:
-            self._spellings[known, clients] += 1
-            if self._spellings[known, clients] > MAX_SPELLINGS:
+            if self._spellings[known, clients] >= MAX_SPELLINGS:
                 access = known, clients, b""
                 count = counts.get(access, 0)
+            elif len(counts) < MAX_COUNTED:
+                self._spellings[known, clients] += 1
         if count or len(counts) < MAX_COUNTED:
             counts[access] = count + 1
         else:
