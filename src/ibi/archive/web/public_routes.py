@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -47,7 +47,7 @@ from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.percent_encoding import path as in_url
 from ibi.wire.percent_encoding import url_mended
-from ibi.wire.url_list import UrlList
+from ibi.wire.url_list import Related
 
 MANIFEST: Final = "/ibi.json"
 """The end of the path of a manifest, after the label."""
@@ -343,32 +343,23 @@ class PublicRoutes:
         for verb in wanted.verbs:
             if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
                 raise _no_format(verb.format)
-        chosen = await self._look(lambda: self._urls.choose(found, wanted, preference, may_read))
-        if chosen is None:
-            return await self._absent(found, wanted, request)
+        varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
+        choose = partial(self._urls.choose, wanted, preference, may_read)
+        chosen = await self._look(choose)
+        if isinstance(chosen, Label):
+            held = await self._look(partial(self._archive.find, Forms.of(chosen)))
+            if held is not None and held.state is State.DELETED:
+                return await self._tombstone(chosen, request)
+            if self._urls.persistent_base != self._urls.base:
+                return redirect(wanted.at(self._urls.persistent_base), varies=varies)
+            chosen = await self._look(partial(choose, only_here=True)) or chosen
+        if not isinstance(chosen, Related):
+            raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(chosen))
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
-        varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
         is_limited = await self._look(lambda: self._urls.is_limited(chosen))
         url = with_pairs(chosen.url, wanted.passed_on)
         return redirect(url, varies=varies, public=not is_limited)
-
-    async def _absent(self, found: UrlList, wanted: PersistentUrl, request: Request) -> Response:
-        """Answer for an item that is not here: a tombstone, or a resolver that may find it.
-
-        Without a resolver, the answer names the items from which the wanted one may be found.
-        """
-        known = [each.forms for each in found.related.values() if each.forms is not None]
-        known += [found.next_edition] if found.next_edition is not None else []
-        is_elsewhere = False
-        for forms in known:
-            item = await self._look(partial(self._archive.find, forms))
-            if item is not None and item.state is State.DELETED:
-                return await self._tombstone(forms.label, request)
-            is_elsewhere = is_elsewhere or item is None
-        if is_elsewhere and self._urls.persistent_base != self._urls.base:
-            return redirect(wanted.at(self._urls.persistent_base))
-        raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(known))
 
 
 def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:
@@ -389,7 +380,6 @@ def _no_format(name: str) -> HTTPException:
     )
 
 
-def _elsewhere(known: Sequence[Forms]) -> str:
-    labels = ", ".join(forms.label.spelling for forms in known)
-    where = f" It may be found from {labels} on, by a resolver." if labels else ""
+def _elsewhere(label: Label | None) -> str:
+    where = "" if label is None else f" It may be found from {label} on, by a resolver."
     return f"The item is held here, but not what was asked for of it.{where}"

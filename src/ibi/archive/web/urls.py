@@ -13,11 +13,12 @@ from ibi.archive.rules.answer import Identity, answer
 from ibi.identifier.label import Label, longest_match
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
+from ibi.identifier.verbs import Verb
 from ibi.model.archive_record import UrlKey
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
 from ibi.model.relation import Relation
-from ibi.wire.answer_choice import Lead, Served, choose
+from ibi.wire.answer_choice import Served, choose
 from ibi.wire.percent_encoding import text_of
 from ibi.wire.question import Question
 from ibi.wire.requests import UrlRequest
@@ -89,22 +90,31 @@ class ArchiveUrls:
 
     def choose(
         self,
-        found: UrlList,
         wanted: PersistentUrl,
         preference: LanguagePreference,
         may_read: MayRead,
-    ) -> Related | None:
-        """Return the best match for a reader among the items held here."""
-        here = {relation: related for relation, related in found.related.items() if related.url}
-        choice = choose(replace(found, related=here), Question.of(wanted, preference))
-        # An item that is not translated fits best: the request is repeated without that verb.
-        if isinstance(choice, Lead) and len(choice.verbs) < len(wanted.verbs):
-            again = replace(wanted, verbs=choice.verbs)
-            further = self.ask(again, may_read)
-            if further is None:
+        *,
+        only_here: bool = False,
+    ) -> Related | Label | None:
+        """Return what fits a reader best: a URL of this archive, or the label where it is left.
+
+        Relations are followed from item to item as a resolver does, up to a label whose item is not
+        here or is deleted. `only_here` leaves out items of which the archive has the label alone.
+        """
+        asked = wanted
+        seen: set[tuple[Label, tuple[Verb, ...]]] = set()
+        while (found := self.ask(asked, may_read)) is not None and not found.deleted:
+            if only_here:
+                here = {each: related for each, related in found.related.items() if related.url}
+                found = replace(found, related=here)
+            choice = choose(found, Question.of(asked, preference))
+            if isinstance(choice, Served):
+                return choice.related
+            if choice is None or (choice.label, choice.verbs) in seen:
                 return None
-            return self.choose(further, again, preference, may_read)
-        return choice.related if isinstance(choice, Served) else None
+            seen.add((choice.label, choice.verbs))
+            asked = replace(asked, label=choice.label, verbs=choice.verbs)
+        return asked.label
 
     def is_limited(self, related: Related) -> bool:
         """Return whether the chosen item has limited readers: others get another answer."""
