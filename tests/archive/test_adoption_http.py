@@ -183,7 +183,7 @@ def test_what_another_archive_has_is_refused_with_its_name(tmp_path: Path, file:
 TABLE = [
     "rep,ibip,metadata_rep,files,title,creators,language,edition_of",
     '{second},,,b.txt,"Second, edition",,en,{first}',
-    '{first},8JMKD3MGP7W/39BC4DF,{first}.10,a.txt;docs,First,"Banon, Gerald; Ribeiro, M.",en,',
+    '{first},8JMKD3MGP7W/3B5687S,{first}.10,a.txt;docs,First,"Banon, Gerald; Ribeiro, M.",en,',
 ]
 
 
@@ -202,7 +202,8 @@ def test_a_table_is_adopted_in_an_order_that_works_and_can_be_repeated(
     table.write_text("\n".join(TABLE).format(first=first, second=second))
     before = archive.snapshot()
     tried = archive.ibi("adopt", str(table), "--dry-run")
-    assert lines_of(tried)[0] == ["possible", first]
+    assert lines_of(tried) == [["possible", first], ["possible", second]], tried.stderr
+    assert tried.returncode == 0
     assert archive.snapshot() == before
     done = archive.ibi("adopt", str(table))
     assert lines_of(done) == [["adopted", first], ["adopted", second]], done.stderr
@@ -267,6 +268,54 @@ def test_a_table_that_is_not_valid_changes_nothing(
     assert words in refusal(archive.ibi("adopt", str(table), "--dry-run"))
     assert archive.snapshot() == before
     assert "no such file" in refusal(archive.ibi("adopt", str(tmp_path / "none.csv")))
+
+
+def test_all_wrong_lines_of_a_table_are_named_at_once(
+    archive: ArchiveServer, tmp_path: Path
+) -> None:
+    table = tmp_path / "items.csv"
+    wrong = ["nothing,T,", f"{REP},,", f"{REP},T,none.txt", f"{REP},T", ",T,"]
+    table.write_text("\n".join(["rep,title,files", f"{META[0]},T,", *wrong]))
+    before = archive.snapshot()
+    done = archive.ibi("adopt", str(table))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    *named, last = done.stderr.splitlines()
+    assert [line.partition(" of the table: ")[0] for line in named] == [
+        f"Line {number}" for number in range(3, 8)
+    ]
+    assert last == "ibi: The table has 5 faults. Nothing was adopted."
+    assert archive.snapshot() == before
+
+
+def test_labels_of_one_item_that_were_not_made_at_one_instant_cause_a_warning(
+    archive: ArchiveServer, tmp_path: Path
+) -> None:
+    rep, ibip = "sid.inpe.br/mtc-m19/2009/02.16.17.46", "8JMKD3MGP7W/34PGRBS"
+    earlier = "sid.inpe.br/mtc-m19/2009/02.16.16.46"
+    table = tmp_path / "items.csv"
+    for name, warnings in ((rep, 0), (earlier, 1)):
+        table.write_text(f"rep,ibip,title\n{name},{ibip},T\n")
+        tried = archive.ibi("adopt", str(table), "--dry-run")
+        assert lines_of(tried) == [["possible", name]], tried.stderr
+        assert tried.stderr.count("were not made at one instant") == warnings
+    done = archive.ibi("deposit", "--title", "T", "--label", earlier, "--label", ibip)
+    assert done.returncode == 0, done.stderr
+    assert f"Warning: {earlier} and {ibip} for one item" in done.stderr
+
+
+def test_relations_to_items_that_are_not_known_need_an_option(
+    archive: ArchiveServer, tmp_path: Path
+) -> None:
+    table = tmp_path / "items.csv"
+    label, unknown = (f"sid.inpe.br/mtc-m19/2010/05.06.07.0{minute}" for minute in (8, 9))
+    table.write_text(f"rep,title,edition_of\n{label},T,{unknown}\n")
+    [[outcome, _, why]] = lines_of(archive.ibi("adopt", str(table)))
+    assert outcome == "refused"
+    assert "--unchecked" in why
+    done = archive.ibi("adopt", str(table), "--unchecked")
+    assert lines_of(done) == [["adopted", label]], done.stderr
+    assert archive.item(label)["previous_edition"]["rep"] == unknown
 
 
 def test_a_prefix_in_the_settings_that_is_none_is_named(tmp_path: Path) -> None:

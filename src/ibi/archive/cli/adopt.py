@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +13,13 @@ from urllib.parse import quote
 import click
 import msgspec
 
-from ibi.archive.cli.deposit import adopted, send, sources_of, usual_target
+from ibi.archive.cli.deposit import (
+    adopted,
+    send,
+    sources_of,
+    usual_target,
+    warn_of_instants,
+)
 from ibi.archive.cli.options import archive_options
 from ibi.client.archive import RemoteArchive
 from ibi.errors import (
@@ -35,6 +41,8 @@ _PAUSE: Final = 5.0
 """Seconds to wait while a resolver or the archive wants to be asked less often."""
 _ATTEMPTS: Final = 60
 
+_Fault: TypeAlias = tuple[int, str]
+"""The number of a line, and what is wrong with it."""
 Outcome: TypeAlias = Literal["adopted", "here", "possible", "refused"]
 
 
@@ -86,10 +94,17 @@ Examples:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--offline", is_flag=True, help="Do not ask resolvers who else has these labels.")
 @click.option("--dry-run", is_flag=True, help="Check all items, and adopt none.")
+@click.option("--unchecked", is_flag=True, help="Accept items to be related to that are not known.")
 @archive_options
 @json_lines_option
-def adopt(
-    archive: RemoteArchive, table: Path, *, offline: bool, dry_run: bool, as_json: bool
+def adopt(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    table: Path,
+    *,
+    offline: bool,
+    dry_run: bool,
+    unchecked: bool,
+    as_json: bool,
 ) -> None:
     """Adopt the items of TABLE: each keeps the labels that it had in another archive.
 
@@ -100,9 +115,16 @@ def adopt(
     """
     rows = _read(table)
     counts: dict[str, int] = {}
-    for row in _in_order(rows):
-        outcome, detail = _adopt(archive, row, table.parent, offline=offline, dry_run=dry_run)
+    possible: set[Label] = set()
+    options = {"unchecked": True} if unchecked else {}
+    for each in _in_order(rows):
+        row = _without_relations(each, possible)
+        wanted = options | adopted(row.labels, row.metadata_labels, offline=offline)
+        warn_of_instants(row.labels, row.metadata_labels)
+        outcome, detail = _adopt(archive, row, table.parent, wanted, dry_run=dry_run)
         counts[outcome] = counts.get(outcome, 0) + 1
+        if outcome == "possible":
+            possible.update(map(parse, row.labels))
         label = row.labels[0]
         fact = {"label": label, "outcome": outcome, "detail": detail}
         show(fact, "\t".join(filter(None, (outcome, label, detail))), as_json=as_json)
@@ -113,7 +135,7 @@ def adopt(
 
 
 def _adopt(
-    archive: RemoteArchive, row: Row, folder: Path, *, offline: bool, dry_run: bool
+    archive: RemoteArchive, row: Row, folder: Path, options: dict[str, Any], *, dry_run: bool
 ) -> tuple[Outcome, str]:
     """Adopt one item; return the outcome, and why it is refused."""
     for _ in range(_ATTEMPTS):
@@ -121,7 +143,7 @@ def _adopt(
             if _is_here(archive, row):
                 return "here", ""
             wanted, sources = _request(row, folder)
-            wanted |= adopted(row.labels, row.metadata_labels, offline=offline)
+            wanted |= options
             if dry_run:
                 opened = archive.ask("POST", "deposits", wanted)
                 archive.ask("DELETE", f"deposits/{opened['id']}")
@@ -190,7 +212,20 @@ def _in_order(rows: Sequence[Row]) -> Iterator[Row]:
         for row in ready:
             yield row
             missing.difference_update(map(parse, row.labels))
-        waiting = [row for row in waiting if row not in ready]
+        done = set(map(id, ready))
+        waiting = [row for row in waiting if id(row) not in done]
+
+
+def _without_relations(row: Row, labels: Collection[Label]) -> Row:
+    """Return the item without its relations to items that a dry run found possible before."""
+    known = {
+        each for each in (row.edition_of, row.translation_of) if each and parse(each) in labels
+    }
+    return msgspec.structs.replace(
+        row,
+        edition_of="" if row.edition_of in known else row.edition_of,
+        translation_of="" if row.translation_of in known else row.translation_of,
+    )
 
 
 def _related(row: Row) -> list[Label]:
@@ -199,68 +234,91 @@ def _related(row: Row) -> list[Label]:
 
 def _read(table: Path) -> list[Row]:
     """Return the items of a table; raise before any is adopted if one of them is not valid."""
+    rows: list[tuple[int, Row]] = []
+    faults: list[_Fault] = []
     try:
         with table.open(encoding="utf-8-sig", newline="") as file:
             is_json = table.suffix.lower() in _JSON_LINES
-            rows = list(_json_rows(file) if is_json else _csv_rows(file, table.suffix.lower()))
+            read = _json_rows(file) if is_json else _csv_rows(file, table.suffix.lower())
+            for number, row in read:
+                if isinstance(row, Row):
+                    rows.append((number, row))
+                else:
+                    faults.append((number, row))
     except OSError as failure:
         reason = (failure.strerror or "").lower()
         raise ArchiveRequestError(f"{shown(str(table))} cannot be read: {reason}.") from None
     except UnicodeDecodeError:
         raise ArchiveRequestError(f"{shown(str(table))} is not a text in UTF-8.") from None
-    _check(rows, table.parent)
+    faults += _faults(rows, table.parent)
+    if faults:
+        raise _refusal(sorted(faults))
     return [row for _, row in rows]
 
 
-def _json_rows(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
+def _json_rows(lines: Iterable[str]) -> Iterator[tuple[int, Row | str]]:
+    """Yield the number of each line, and its item or the fault in it."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
                 yield number, msgspec.json.decode(line, type=Row)
             except (msgspec.MsgspecError, RecursionError) as fault:
-                raise _fault(number, printable(str(fault))) from None
+                yield number, printable(str(fault))
 
 
-def _csv_rows(lines: Iterable[str], suffix: str) -> Iterator[tuple[int, Row]]:
+def _csv_rows(lines: Iterable[str], suffix: str) -> Iterator[tuple[int, Row | str]]:
+    """Yield the number of each line, and its item or the fault in it."""
     reader = csv.DictReader(lines, delimiter="\t" if suffix in {".tsv", ".tab"} else ",")
     try:
         for cells in reader:
-            if None in cells or None in cells.values():
-                raise _fault(reader.line_num, "it has more or fewer cells than the first line")
-            row = {name: text for name, text in cells.items() if text.strip()}
-            given = {
-                name: [part.strip() for part in text.split(";") if part.strip()]
-                if name in _LISTS
-                else text.strip()
-                for name, text in row.items()
-            }
-            try:
-                yield reader.line_num, msgspec.convert(given, type=Row)
-            except msgspec.MsgspecError as fault:
-                raise _fault(reader.line_num, printable(str(fault))) from None
+            yield reader.line_num, _row_of(cells)
     except csv.Error as fault:
-        raise _fault(reader.line_num, printable(str(fault))) from None
+        yield reader.line_num, printable(str(fault))
 
 
-def _check(rows: Sequence[tuple[int, Row]], folder: Path) -> None:
-    """Raise if a label is missing, is none or stands twice, or a file is missing."""
+def _row_of(cells: dict[str | Any, str | Any]) -> Row | str:
+    if None in cells or None in cells.values():
+        return "it has more or fewer cells than the first line"
+    given = {
+        name: [part.strip() for part in text.split(";") if part.strip()]
+        if name in _LISTS
+        else text.strip()
+        for name, text in cells.items()
+        if text.strip()
+    }
+    try:
+        return msgspec.convert(given, type=Row)
+    except msgspec.MsgspecError as fault:
+        return printable(str(fault))
+
+
+def _faults(rows: Sequence[tuple[int, Row]], folder: Path) -> Iterator[_Fault]:
+    """Yield lines whose labels are missing, wrong or given before, or whose files are missing."""
     seen: dict[Label, int] = {}
     for number, row in rows:
         if not row.labels:
-            raise _fault(number, "an item that is adopted has a label, in the column rep or ibip")
+            yield number, "an item that is adopted has a label, in the column rep or ibip"
+            continue
         if not row.title and not {"title", "titles"} & row.metadata.keys():
-            raise _fault(number, "the item has no title")
+            yield number, "the item has no title"
         try:
             labels = [parse(label) for label in (*row.labels, *row.metadata_labels)]
             _related(row)
             sources_of([folder / file for file in row.files])
         except (LabelError, ArchiveRequestError) as fault:
-            raise _fault(number, str(fault).rstrip(".")) from None
+            yield number, str(fault).rstrip(".")
+            continue
         for label in labels:
             if label in seen:
-                raise _fault(number, f"{label} stands in line {seen[label]} already")
-            seen[label] = number
+                yield number, f"{label} stands in line {seen[label]} already"
+            seen.setdefault(label, number)
 
 
-def _fault(number: int, reason: str) -> ArchiveRequestError:
-    return ArchiveRequestError(f"Line {number} of the table: {reason}. Nothing was adopted.")
+def _refusal(faults: Sequence[_Fault]) -> ArchiveRequestError:
+    """Return the error for a table; if it has several faults, they are printed one by one."""
+    lines = [f"Line {number} of the table: {reason}." for number, reason in faults]
+    if len(lines) == 1:
+        return ArchiveRequestError(f"{lines[0]} Nothing was adopted.")
+    for line in lines:
+        click.echo(line, err=True)
+    return ArchiveRequestError(f"The table has {len(lines)} faults. Nothing was adopted.")
