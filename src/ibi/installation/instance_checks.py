@@ -249,7 +249,12 @@ def _archives(archives: list[dict[str, Any]]) -> Finding:
 
 
 def digest_findings(archives: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Check for archives that are asked about every item, because their digests are too old."""
+    """Check for archives asked about every item, because their digests are old or refused."""
+    for each in archives:
+        if refused := each.get("digest", {}).get("refused"):
+            text = f"that of {each['service_ibi']} is refused: {refused}"
+            advice = "it is asked for everything; digest_names in resolver.toml may be raised"
+            yield Finding("resolver", "digests", "warning", text, advice)
     held = [each for each in archives if each.get("digest", {}).get("whole")]
     bound = datetime.now(UTC) - timedelta(seconds=MAX_DIGEST_AGE_SECONDS)
     old = [

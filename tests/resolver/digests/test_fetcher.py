@@ -20,7 +20,7 @@ from ibi.resolver.digests import fetcher as module
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import MAX_AGE, Locations
 from ibi.resolver.ports.outbound import NoReply
-from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.ports.store import DigestProgress, DigestRefusal
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.digest_paging import (
     MAX_INTERVAL,
@@ -30,6 +30,7 @@ from ibi.resolver.rules.digest_paging import (
     after_page,
     after_refusal,
     meaning,
+    without_digest,
 )
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
@@ -116,7 +117,8 @@ def test_who_begins_anew_or_is_silent_is_asked_later_each_time() -> None:
     assert after_failure(turn, 0.0, 60.0).interval == 240.0
     assert after_failure(FetchTurn(), 0.0, 60.0).interval == 60.0
     assert after_failure(FetchTurn(0.0, 3000.0), 0.0, 60.0).interval == MAX_INTERVAL
-    assert after_refusal(1.0) == FetchTurn(1.0 + MAX_INTERVAL, MAX_INTERVAL)
+    assert without_digest(1.0) == FetchTurn(1.0 + MAX_INTERVAL, MAX_INTERVAL)
+    assert after_refusal(1.0) == replace(without_digest(1.0), is_refused=True)
 
 
 @dataclass
@@ -220,6 +222,12 @@ def store(tmp_path: Path) -> Iterator[SqlResolverStore]:
     upgrade(path, RESOLVER_MIGRATIONS, postgresql=False)
     with closing(SqlResolverStore(Sqlite(path), quick=True)) as store:
         yield store
+
+
+def refusal_of(desk: Desk, archive: str) -> DigestRefusal | None:
+    """Return why the digest of an archive is refused."""
+    digest = desk.locations.digest(archive)
+    return None if digest is None else digest.refusal
 
 
 def play(store: SqlResolverStore, story: Callable[[Desk], Awaitable[None]]) -> None:
@@ -357,7 +365,7 @@ def test_a_page_that_follows_nothing_ends_it(store: SqlResolverStore, lie: Diges
         name = await desk.include(1, page(1, last=10), lie)
         honest = await desk.include(2, page(1))
         await until(lambda: len(desk.log(1).asked) == 2 and not store.locations.holders(5))
-        await until(lambda: desk.locations.digest(name) is None)
+        await until(lambda: refusal_of(desk, name) is DigestRefusal.INCONSISTENT)
         await until(lambda: desk.locations.publishes(honest))
         assert len(desk.log(1).asked) == 2
         assert store.locations.holders(5) == []
@@ -376,9 +384,12 @@ def test_a_digest_without_an_end_counts_as_none(
         honest = await desk.include(2, page(1))
         await until(lambda: desk.locations.publishes(honest))
         await until(lambda: len(desk.log(1).pages) < 20)
-        await until(lambda: desk.locations.digest(name) is None)
+        await until(lambda: refusal_of(desk, name) is DigestRefusal.ENDLESS)
         assert len(desk.log(1).pages) >= 18
-        await until(lambda: [each.archive for each in store.locations.digests()] == [honest])
+        assert {each.archive: each.refusal for each in store.locations.digests()} == {
+            name: DigestRefusal.ENDLESS,
+            honest: None,
+        }
 
     play(store, story)
 
@@ -393,9 +404,47 @@ def test_who_lists_more_than_it_may_counts_as_publishing_none(store: SqlResolver
         honest = await desk.include(2, page(1, 2, 3, 4))
         await until(lambda: len(desk.log(1).asked) == 2)
         await until(lambda: desk.locations.publishes(honest))
-        await until(lambda: desk.locations.digest(greedy) is None)
+        await until(lambda: refusal_of(desk, greedy) is DigestRefusal.TOO_MANY_NAMES)
+        assert not desk.locations.publishes(greedy)
         assert len(store.locations.holders(1)) <= 2
         await until(lambda: len(store.locations.holders(1)) == 1)
+
+    play(store, story)
+
+
+def test_a_refused_digest_is_not_read_again_for_a_notification(store: SqlResolverStore) -> None:
+    """Otherwise each notification would cost all pages up to the limit."""
+
+    async def story(desk: Desk) -> None:
+        desk.start(most_names=4)
+        await desk.again()
+        greedy = await desk.include(1, *[page(1, 2, 3, 4, 5)] * 30)
+        honest = await desk.include(2, page(1))
+        await until(lambda: refusal_of(desk, greedy) is DigestRefusal.TOO_MANY_NAMES)
+        await until(lambda: desk.locations.publishes(honest))
+        for _ in range(3):
+            asked = len(desk.log(2).asked)
+            desk.digests.note_notification(greedy)
+            desk.digests.note_notification(honest)
+            await until(lambda asked=asked: len(desk.log(2).asked) > asked + 1)  # type: ignore[misc]
+        assert len(desk.log(1).asked) == 1
+
+    play(store, story)
+
+
+def test_a_refused_digest_is_read_after_a_start_with_a_higher_limit(
+    store: SqlResolverStore,
+) -> None:
+    async def story(desk: Desk) -> None:
+        desk.start(most_names=4)
+        await desk.again()
+        large = await desk.include(1, page(1, 2, 3, 4, 5), page(1, 2, 3, 4, 5))
+        await until(lambda: refusal_of(desk, large) is DigestRefusal.TOO_MANY_NAMES)
+        desk.start(most_names=5)
+        await desk.again()
+        await until(lambda: desk.locations.publishes(large))
+        assert refusal_of(desk, large) is None
+        assert [each.refusal for each in store.locations.digests()] == [None]
 
     play(store, story)
 

@@ -14,7 +14,7 @@ from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.ports.store import DigestProgress, DigestRefusal
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import FINGERPRINT_END, DigestPage
@@ -115,6 +115,19 @@ def test_a_page_of_one_who_was_overtaken_is_not_kept(store: SqlResolverStore) ->
     store.locations.drop_digest("a")
     assert store.locations.keep_page(anew, page(6), 7) is None
     assert store.locations.holders(6) == []
+
+
+def test_the_refusal_of_a_digest_is_kept_until_it_is_begun_anew(store: SqlResolverStore) -> None:
+    digest = kept(store, begun(store, "a"), page(1))
+    refused = store.locations.refuse_digest("a", DigestRefusal.TOO_MANY_NAMES)
+    assert (refused.refusal, refused.epoch, refused.count) == (DigestRefusal.TOO_MANY_NAMES, "", 0)
+    assert store.locations.digests() == [refused]
+    assert store.locations.keep_page(digest, page(2), 7) is None
+    swept(store)
+    assert store.locations.holders(1) == []
+    anew = begun(store, "a")
+    assert anew.refusal is None
+    assert store.locations.digests() == [anew]
 
 
 def test_a_page_that_was_kept_in_part_is_kept_again(

@@ -110,6 +110,8 @@ def _cell(archive: dict[str, Any], name: str) -> str:
     value = archive.get(name, "")
     if name != "digest" or not value:
         return str(value)
+    if "refused" in value:
+        return f"refused: {value['refused']}"
     if not value["whole"]:
         return f"{value['names']} names so far"
     return f"{value['names']} names, {value['confirmed']}"

@@ -21,7 +21,7 @@ from ibi.resolver.digests.locations import (
     Locations,
 )
 from ibi.resolver.ports.outbound import ArchiveClient, NoReply
-from ibi.resolver.ports.store import DigestProgress, LocationStore
+from ibi.resolver.ports.store import DigestProgress, DigestRefusal, LocationStore
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.acknowledgment import is_ours
 from ibi.resolver.rules.digest_paging import (
@@ -32,6 +32,7 @@ from ibi.resolver.rules.digest_paging import (
     after_page,
     after_refusal,
     meaning,
+    without_digest,
 )
 from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.wire.digest import DigestPage
@@ -163,7 +164,7 @@ class DigestFetcher:
 
     def _hurry(self, archive: str, due: float) -> None:
         turn = self._turns.get(archive)
-        if turn is not None and turn.due > due:
+        if turn is not None and not turn.is_refused and turn.due > due:
             self._wait(archive, replace(turn, due=due, interval=self._seconds))
 
     def _wait(self, archive: str, turn: FetchTurn) -> None:
@@ -211,7 +212,7 @@ class DigestFetcher:
             return after_failure(turn, now(), self._seconds)
         if page is None:
             await self._drop(archive.id)
-            return after_refusal(now())
+            return without_digest(now())
         next_ = await self._take_in(archive.id, digest, page, turn)
         return next_ if self._is_current(archive.id, page, began) else replace(next_, due=now())
 
@@ -231,19 +232,29 @@ class DigestFetcher:
         now = asyncio.get_running_loop().time
         means = meaning(digest, page)
         if means is PageMeaning.NONSENSE:
-            return await self._refuse(archive)
-        if digest is None or means is PageMeaning.ANEW:
+            return await self._refuse(archive, DigestRefusal.INCONSISTENT)
+        if digest is None or digest.refusal is not None or means is PageMeaning.ANEW:
             digest = await self._begin(archive)
             if digest is None:
                 return after_failure(turn, now(), self._seconds)
         count = await self._keep(digest, page)
-        if count > self._most_names or turn.pages > MAX_PAGES:
-            return await self._refuse(archive)
+        if count > self._most_names:
+            return await self._refuse(archive, DigestRefusal.TOO_MANY_NAMES)
+        if turn.pages > MAX_PAGES:
+            return await self._refuse(archive, DigestRefusal.ENDLESS)
         return after_page(turn, page, now(), self._seconds, anew=means is PageMeaning.ANEW)
 
-    async def _refuse(self, archive: str) -> FetchTurn:
-        _LOG.warning("a digest is invalid, or has no end", archive=archive)
-        await self._drop(archive)
+    async def _refuse(self, archive: str, refusal: DigestRefusal) -> FetchTurn:
+        """Drop a digest, and store and log why."""
+        _LOG.warning(
+            "a digest is refused",
+            archive=archive,
+            reason=refusal.value,
+            digest_names=self._most_names,
+        )
+        self.followed.drop(archive)
+        self._written.pop(archive, None)
+        self._locations.put(await asyncio.to_thread(self._store.refuse_digest, archive, refusal))
         return after_refusal(asyncio.get_running_loop().time())
 
     async def _begin(self, archive: str) -> DigestProgress | None:

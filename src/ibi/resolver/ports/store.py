@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from ibi.model.conflict import Conflict
@@ -217,6 +218,14 @@ class AcknowledgmentStore(Protocol):
         ...
 
 
+class DigestRefusal(StrEnum):
+    """Why a digest is refused: its archive counts as one that publishes none."""
+
+    TOO_MANY_NAMES = "it lists more names than digest_names allows"
+    ENDLESS = "it has no end"
+    INCONSISTENT = "its pages do not follow one another"
+
+
 @dataclass(frozen=True, slots=True)
 class DigestProgress:
     """How much of an archive's digest is stored."""
@@ -234,6 +243,8 @@ class DigestProgress:
     """When the archive last reported the end of its digest, in nanoseconds of POSIX time."""
     count: int = 0
     """The number of fingerprints."""
+    refusal: DigestRefusal | None = None
+    """Why the digest was refused; nothing of it is stored then."""
 
 
 class LocationStore(Protocol):
@@ -260,6 +271,10 @@ class LocationStore(Protocol):
 
     def drop_digest(self, archive: str) -> None:
         """Drop a digest; its fingerprints are deleted later."""
+        ...
+
+    def refuse_digest(self, archive: str, refusal: DigestRefusal) -> DigestProgress:
+        """Drop a digest, and store why it was refused."""
         ...
 
     def sweep_digests(self, after: int) -> int:

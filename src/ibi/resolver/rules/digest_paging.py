@@ -54,6 +54,8 @@ class FetchTurn:
     """Seconds since the fetch before."""
     pages: int = 0
     """Pages that came in a row, each followed by another."""
+    is_refused: bool = False
+    """Whether the digest was refused: then no notification brings the turn forward."""
 
 
 def after_page(
@@ -83,6 +85,15 @@ def _after(interval: float, turn: FetchTurn, now: float, seconds: float) -> Fetc
     return FetchTurn(now + max(interval, rest), interval)
 
 
-def after_refusal(now: float) -> FetchTurn:
-    """Return the turn of an archive that publishes no digest, or an invalid one: much later."""
+def without_digest(now: float) -> FetchTurn:
+    """Return the turn of an archive that publishes no digest: much later."""
     return FetchTurn(now + MAX_INTERVAL, MAX_INTERVAL)
+
+
+def after_refusal(now: float) -> FetchTurn:
+    """Return the turn of an archive whose digest was refused: much later, whatever is notified.
+
+    To find out again that a digest is too long costs all of its pages up to the limit, and anybody
+    can send a notification.
+    """
+    return FetchTurn(now + MAX_INTERVAL, MAX_INTERVAL, is_refused=True)

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, insert_rows
 from ibi.foundation.sql.store import SqlHandle
-from ibi.resolver.ports.store import DigestProgress
+from ibi.resolver.ports.store import DigestProgress, DigestRefusal
 from ibi.wire.digest import DigestPage
 
 _COLUMNS: Final = "archive, number, epoch, last, whole, confirmed, count"
@@ -23,6 +23,8 @@ _SWEEP_BATCH: Final = 10_000
 """Fingerprints that one sweep visits."""
 _SWEEPING: Final = "sweeping"
 """The epoch of a dropped digest, once its fingerprints are being deleted."""
+_REFUSALS: Final = {refusal.name: refusal for refusal in DigestRefusal}
+"""What the epoch of a refused digest stands for: an epoch of an archive is hexadecimal."""
 
 
 _Change: TypeAlias = Callable[[Execute, int, Sequence[int]], int]
@@ -54,18 +56,22 @@ class SqlLocations:
             waiting = "SELECT coalesce(sum(count), 0) FROM resolver_digest WHERE archive = ''"
             if int(execute(waiting)[0][0]) > most:
                 return None
-            begin = (
-                "INSERT INTO resolver_digest (archive, epoch, last, whole, confirmed, count) "  # noqa: S608  # ours
-                f"VALUES ($1, '', 0, $2, 0, 0) RETURNING {_COLUMNS}"
-            )
-            [row] = execute(begin, archive, False)  # noqa: FBT003  # the value of a column
-            return _kept(row)
+            return _begin(execute, archive)
 
         return self._handle.write(work)
 
     def drop_digest(self, archive: str) -> None:
         """Drop a digest; its fingerprints are deleted later."""
         self._handle.write(lambda execute: _forget(execute, archive))
+
+    def refuse_digest(self, archive: str, refusal: DigestRefusal) -> DigestProgress:
+        """Drop a digest, and store why it was refused."""
+
+        def work(execute: Execute) -> DigestProgress:
+            _forget(execute, archive)
+            return _begin(execute, archive, refusal.name)
+
+        return self._handle.write(work)
 
     def keep_page(self, digest: DigestProgress, page: DigestPage, at: int) -> DigestProgress | None:
         """Store a page that was received at a time, and return the progress of the digest.
@@ -118,7 +124,18 @@ class SqlLocations:
 
 def _kept(row: tuple[Any, ...]) -> DigestProgress:
     archive, number, epoch, last, whole, confirmed, count = row
-    return DigestProgress(archive, number, epoch, last, bool(whole), confirmed, count)
+    refusal = _REFUSALS.get(epoch)
+    epoch = epoch if refusal is None else ""
+    return DigestProgress(archive, number, epoch, last, bool(whole), confirmed, count, refusal)
+
+
+def _begin(execute: Execute, archive: str, epoch: str = "") -> DigestProgress:
+    begin = (
+        "INSERT INTO resolver_digest (archive, epoch, last, whole, confirmed, count) "  # noqa: S608  # ours
+        f"VALUES ($1, $2, 0, $3, 0, 0) RETURNING {_COLUMNS}"
+    )
+    [row] = execute(begin, archive, epoch, False)  # noqa: FBT003  # the value of a column
+    return _kept(row)
 
 
 def _forget(execute: Execute, archive: str) -> None:

@@ -19,13 +19,15 @@ class ResolverAnswer(msgspec.Struct, frozen=True):
     """How many, by state."""
 
 
-class DigestAnswer(msgspec.Struct, frozen=True):
+class DigestAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """How much of an archive's digest is stored."""
 
     whole: bool
     names: int
     confirmed: str
     """When the archive last reported the end of its digest; empty if it has not yet."""
+    refused: str = ""
+    """Why the digest was refused, if it was: the archive counts as one that publishes none."""
 
 
 class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -57,7 +57,8 @@ def whole_archive(
 
 
 def _digest_answer(digest: DigestProgress) -> messages.DigestAnswer:
-    return messages.DigestAnswer(digest.whole, digest.count, moment(digest.confirmed))
+    refused = digest.refusal or ""
+    return messages.DigestAnswer(digest.whole, digest.count, moment(digest.confirmed), refused)
 
 
 def conflict_answer(conflict: Conflict) -> messages.ConflictAnswer:
