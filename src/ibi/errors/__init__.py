@@ -32,7 +32,8 @@
     │   ├── StateError                     the state of an item or deposit forbids the operation
     │   │   ├── HeldElsewhereError         another archive has the item with this label
     │   │   ├── InProgressError            another operation on the same object is in progress
-    │   │   └── DeletedError               the item was deleted
+    │   │   ├── DeletedError               the item was deleted
+    │   │   └── UnreconciledError          a restored archive may not give Originals away yet
     │   ├── TooManyRequestsError           a client exceeds its rate limit
     │   ├── StorageError                   the disk or the database fails
     │   │   └── StorageFullError           the storage is full
@@ -94,6 +95,7 @@ from ibi.errors.archive import (
     TooManyRequestsError,
     UnknownError,
     UnpackError,
+    UnreconciledError,
     WriterUnavailableError,
 )
 from ibi.errors.base import IbiError, RequestError, printable, shown
@@ -205,6 +207,7 @@ __all__ = [
     "UnauthenticatedError",
     "UnknownError",
     "UnpackError",
+    "UnreconciledError",
     "WriterUnavailableError",
     "printable",
     "shown",

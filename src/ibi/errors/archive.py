@@ -124,6 +124,21 @@ class DeletedError(StateError):
         return f"{self.label} was deleted: its tombstone stays as it is."
 
 
+class UnreconciledError(StateError):
+    """The archive was restored, and may have Originals that it gave away since the backup."""
+
+    def __init__(self, moment: str) -> None:
+        self.moment = moment
+        super().__init__(moment)
+
+    def __str__(self) -> str:
+        return (
+            f"This archive was restored from a backup of {self.moment}, and may have Originals "
+            "that it gave away since: stop it and run 'ibi archive concede' before it gives any "
+            "away."
+        )
+
+
 class TooManyRequestsError(ArchiveError):
     """A client exceeds its rate limit; `retry_after` is in seconds."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ibi.archive.rules.restoration import UNRECONCILED
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive
@@ -34,6 +35,7 @@ MAX_DIGEST_AGE_SECONDS: Final = 7200
 """Seconds after which a digest is ignored; a test checks that the resolver uses the same limit."""
 _NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
+_UNRECONCILED: Final = f"SELECT value FROM archive_setting WHERE name = '{UNRECONCILED}'"  # noqa: S608  # our own name
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
 
 
@@ -55,6 +57,7 @@ def instance_findings(part: ProgramName, folder: Path) -> Iterator[Finding]:
     yield from _disk(part, settings)
     if isinstance(settings, ArchiveSettings):
         yield _database(part, "catalogue", settings.place(settings.catalogue))
+        yield from _restored(settings)
         yield _ledger(settings)
     else:
         yield _database(part, "registry", settings.place)
@@ -113,6 +116,18 @@ def _database(part: ProgramName, name: str, place: str) -> Finding:
         return Finding(part, name, "ok", f"version {version}")
     text = f"version {version}, and this program makes {migrations.newest}"
     return Finding(part, name, "warning", text, "the next start brings it to that, if it is newer")
+
+
+def _restored(settings: ArchiveSettings) -> Iterator[Finding]:
+    """Check whether Originals that were given away since a backup are conceded."""
+    try:
+        rows = host_probe.rows_of(settings.place(settings.catalogue), _UNRECONCILED)
+    except OSError:  # another finding says so
+        return
+    for (moment,) in rows:
+        text = f"from a backup of {moment}: Originals that it gave away since are not conceded"
+        advice = "stop it and run 'ibi archive concede': until then it gives no Original away"
+        yield Finding("archive", "restore", "warning", text, advice)
 
 
 def _ledger(settings: ArchiveSettings) -> Finding:

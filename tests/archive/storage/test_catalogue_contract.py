@@ -584,6 +584,10 @@ def test_a_setting_is_kept_once(place: CatalogueDatabase) -> None:
     assert one.settings.keep("name", "first") == "first"
     assert other.settings.keep("name", "second") == "first"
     assert other.settings.get("name") == "first"
+    other.settings.drop("name")
+    other.settings.drop("name")
+    assert one.settings.get("name") == ""
+    assert one.settings.keep("name", "third") == "third"
 
 
 def test_links_are_kept_by_resolver_in_one_order(catalogue: Catalogue) -> None:

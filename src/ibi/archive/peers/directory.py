@@ -12,6 +12,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from ibi.archive.peers.archive_client import HttpPeerArchive
+from ibi.archive.recovery.concede import Claims
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
@@ -72,8 +73,7 @@ class OriginalFinder:
         self._pool.clear()
 
 
-_CLAIM_IT: Final = ("original",)
-_HAVE_IT: Final = (*_CLAIM_IT, "copy", "has-it")
+_HAVE_IT: Final = ("original", "copy", "has-it")
 _SECURE: Final = ":443"
 """The port that is HTTPS by convention."""
 
@@ -93,34 +93,41 @@ class PeerDirectory:
 
     def holders(self, label: Label) -> list[str]:
         """Return the addresses of archives that report to have an item."""
-        found = _who_said(_HAVE_IT, [link.resolver for link in self._links.all()], label)
-        return [address for address in found if address != self._own]
+        said = _said([link.resolver for link in self._links.all()], label)
+        return [address for address in _who_said(_HAVE_IT, said) if address != self._own]
 
 
-def claimants(resolvers: Iterable[str], label: Label) -> list[str]:
-    """Return the addresses of archives that claim an Original, trusted by a resolver or not."""
-    return _who_said(_CLAIM_IT, resolvers, label)
+def claims_of(resolvers: Iterable[str], label: Label) -> Claims:
+    """Return which archives claim an Original, trusted by a resolver or not, and which are silent.
+
+    All archives are asked anew, by the resolvers.
+    """
+    said = _said(resolvers, label)
+    return Claims(_who_said(("original",), said), _who_said(("silent",), said))
 
 
-def _who_said(words: Sequence[str], resolvers: Iterable[str], label: Label) -> list[str]:
-    """Return the addresses of archives that said one of these words of an item."""
-    found: dict[str, None] = {}
+def _said(resolvers: Iterable[str], label: Label) -> list[tuple[str, str]]:
+    """Return the addresses of the archives that resolvers asked for an item, and the answers."""
+    found: list[tuple[str, str]] = []
     for resolver in resolvers:
         # A resolver that does not answer, or does not find the item, is skipped.
         with suppress(ResolverError):
             query = {"url": label.spelling}
-            explained = RemoteResolver(resolver, "").ask("GET", "explain", query=query)
-            found |= dict.fromkeys(_addresses(words, explained))
-    return list(found)
+            found += _answers(RemoteResolver(resolver, "").ask("GET", "explain", query=query))
+    return found
 
 
-def _addresses(words: Sequence[str], explained: Any) -> list[str]:  # noqa: ANN401  # the JSON of a resolver
-    """Return the archives that said one of the words; none if the explanation is malformed."""
+def _answers(explained: Any) -> list[tuple[str, str]]:  # noqa: ANN401  # the JSON of a resolver
+    """Return the answers of an explanation; none if it is malformed."""
     with suppress(LookupError, TypeError, AttributeError):
         asked = explained["steps"][0]["asked"]
-        addresses = [str(each["address"]) for each in asked if each["said"] in words]
-        return [_url(address) for address in addresses if address]
+        return [(str(each["address"]), str(each["said"])) for each in asked]
     return []
+
+
+def _who_said(words: Sequence[str], said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the addresses of archives that said one of these words, each once."""
+    return list(dict.fromkeys(_url(address) for address, word in said if address and word in words))
 
 
 def _url(address: str) -> str:

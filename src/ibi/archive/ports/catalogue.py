@@ -301,7 +301,7 @@ class NameLog(Protocol):
 
 
 class SettingStore(Protocol):
-    """Values that an archive sets once, by name."""
+    """Values by name, each of which stays until it is dropped."""
 
     def get(self, name: str) -> str:
         """Return the value of a name; empty if there is none."""
@@ -309,6 +309,10 @@ class SettingStore(Protocol):
 
     def keep(self, name: str, value: str) -> str:
         """Store a value unless there is one; return the stored value."""
+        ...
+
+    def drop(self, name: str) -> None:
+        """Remove the value of a name."""
         ...
 
 

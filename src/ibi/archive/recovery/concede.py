@@ -6,18 +6,26 @@ silent, they can only lead to another archive. Their answer is trusted as reader
 
 A resolver that was not asked for an item since its transfer still has this archive on record, and
 does not trust the claim of another while this one is silent. Such claims are named: only the
-administrator knows whether the item was given away.
+administrator knows whether the item was given away. The same holds for archives and resolvers that
+do not answer.
+
+Afterwards the archive is reconciled: what it still has as an Original, it did not give away.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from ibi.archive.archive import Archive
+from ibi.archive.ports.catalogue import HistoryEntry
 from ibi.archive.ports.maintenance import CopyRecord
+from ibi.archive.rules.restoration import UNRECONCILED
 from ibi.archive.transfers import item_pair
 from ibi.errors import StateError
 from ibi.identifier.label import Label
@@ -37,45 +45,63 @@ class Rival:
     """Whether a resolver leads readers to it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The addresses of archives that claim an Original, and of those that did not answer."""
+
+    claiming: Sequence[str]
+    silent: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The result of the search for a rival of one Original."""
+
+    rival: Rival | None
+    silent: Sequence[str] = ()
+    """The addresses of archives that did not answer."""
+
+
 def rivals(
     archive: Archive,
     find: Callable[[Label], str],
-    claimants: Callable[[Label], Sequence[str]],
+    claims: Callable[[Label], Claims],
     own: str,
-) -> Iterator[Rival | None]:
-    """Yield the rival of each Original of data; None for one without a rival.
+) -> Iterator[Search]:
+    """Yield the result of the search for a rival of each Original of data.
 
     An Original that is marked as not transferable is looked for as well: after the backup the mark
-    may have been lifted, and the item transferred.
+    may have been lifted, and the item transferred. So is one that was offered to another archive:
+    the offer may have been undone.
 
-    `find` raises StateError if no resolver leads anywhere; `claimants` returns the archives that
+    `find` raises StateError if no resolver leads anywhere; `claims` returns the archives that
     claim an Original, trusted or not.
     """
     after = 0
     while page := archive.catalogue.items.page(after, _PAGE, "data"):
         after = page[-1].id
         for held in page:
-            if _is_claimed(held.item):
-                yield _rival(held.item.forms.label, find, claimants, own)
+            if held.item.state is State.ORIGINAL:
+                yield _search(held.item.forms.label, find, claims, own)
 
 
-def _is_claimed(item: Item) -> bool:
-    """Return whether an item is the Original and no open transfer will decide about it."""
-    return item.state is State.ORIGINAL and item.transfer is None
-
-
-def _rival(
-    label: Label,
-    find: Callable[[Label], str],
-    claimants: Callable[[Label], Sequence[str]],
-    own: str,
-) -> Rival | None:
+def _search(
+    label: Label, find: Callable[[Label], str], claims: Callable[[Label], Claims], own: str
+) -> Search:
     try:
         address = find(label)
     except StateError:
-        claimed = [each for each in claimants(label) if each != own]
-        return Rival(label, claimed[0], is_trusted=False) if claimed else None
-    return Rival(label, address) if address != own else None
+        found = claims(label)
+        claiming = [each for each in found.claiming if each != own]
+        silent = tuple(each for each in found.silent if _place(each) != _place(own))
+        rival = Rival(label, claiming[0], is_trusted=False) if claiming else None
+        return Search(rival, silent)
+    return Search(Rival(label, address) if address != own else None)
+
+
+def _place(address: str) -> str:
+    """Return host and port: a resolver may not know whether an archive has HTTPS."""
+    return address.partition("://")[2]
 
 
 def concede(archive: Archive, rival: Rival) -> None:
@@ -87,6 +113,15 @@ def concede(archive: Archive, rival: Rival) -> None:
         record = CopyRecord(label=rival.label.canonical, checked=archive.clock.wall())
         archive.catalogue.copies.keep(record)
         item_pair.make(archive, "hand over", both, become, "", who=_WHO, to=rival.address)
+
+
+def reconcile(archive: Archive, conceded: int) -> None:
+    """Record that the Originals of a restored archive are its own, which it may give away again."""
+    detail = msgspec.json.encode({"conceded": conceded}).decode()
+    now = archive.clock.wall()
+    entry = HistoryEntry(0, uuid.uuid4().hex, now, _WHO, "reconcile", "", detail)
+    archive.catalogue.history.note(entry)
+    archive.catalogue.settings.drop(UNRECONCILED)
 
 
 def _conceded(item: Item, address: str) -> Item:

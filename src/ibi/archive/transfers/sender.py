@@ -16,6 +16,7 @@ from typing import Final
 from ibi.archive.archive import Archive
 from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
 from ibi.archive.rules import transfer
+from ibi.archive.rules.restoration import UNRECONCILED, check_reconciled
 from ibi.archive.rules.transfer_messages import OpenPeer, TransferOffer, TransferReply
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, pair_of
@@ -51,12 +52,16 @@ class TransferSender:
         if not 1 <= len(labels) <= MOST_ITEMS:
             msg = f"{len(labels)} items cannot be transferred at a time: 1 to {MOST_ITEMS} can."
             raise ArchiveRequestError(msg)
+        self._check_reconciled()
         peer = self._peer(to, token)
         with self._archive.changing():
             self._archive.settle()
             # An item may be named twice, by two of its labels.
             found = {self._checked(label, peer): None for label in labels}
         return [self._offer(label, peer, token, who) for label in found]
+
+    def _check_reconciled(self) -> None:
+        check_reconciled(self._archive.catalogue.settings.get(UNRECONCILED))
 
     def _peer(self, to: str, token: str) -> str:
         peer = to.lower().rstrip("/")
@@ -122,10 +127,14 @@ class TransferSender:
     def say(self, exchange: TransferRecord, *, undo: bool) -> TransferReply:
         """Send the next message and return the answer.
 
-        A refusal ends the transfer only as long as the item was not handed over.
+        A refusal ends the transfer only as long as the item was not handed over. An offer that was
+        open when the archive was backed up is not repeated before the archive is reconciled: it may
+        have been undone since, and the item given to another archive.
         """
         item = self._pair(exchange).item
         message = transfer.message(item, self._message(exchange), undo=undo)
+        if isinstance(message, TransferOffer):
+            self._check_reconciled()
         with closing(self._open_peer(exchange.peer, exchange.secret)) as peer:
             try:
                 return peer.say(message)

@@ -13,6 +13,7 @@ import msgspec
 
 from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
 from ibi.archive.rules.manifest import manifest
+from ibi.archive.rules.restoration import UNRECONCILED, moment_of
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import DamagedBackupError, LedgerUnavailableError, RequestError, StorageError, shown
@@ -267,10 +268,13 @@ def _restore_archive(
     _load(place, "catalogue", source.root / CATALOGUE, part.stores[CATALOGUE])
     _restore_files(source, BackupTree(settings.root), part, restored, progress)
     with _opened(place) as database:
+        catalogue = sql_catalogue(database, quick=True)
         detail = msgspec.json.encode({"taken": record.taken}).decode()
         id_, now = uuid.uuid4().hex, SystemClock.wall()
-        entry = HistoryEntry(0, id_, now, "restore", "restore", "", detail)
-        sql_catalogue(database, quick=True).history.note(entry)
+        catalogue.history.note(HistoryEntry(0, id_, now, "restore", "restore", "", detail))
+        if restored.originals:
+            # An archive that was backed up before it was reconciled keeps the earlier time.
+            catalogue.settings.keep(UNRECONCILED, moment_of(record.taken))
     ledger = settings.place(settings.ledger)
     restored.minting_after = _restore_ledger(ledger, source.root / "ledger", part.stores["ledger"])
 

@@ -45,7 +45,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
 
 
 class SqlSettings:
-    """Values that an archive sets once, by name."""
+    """Values by name, each of which stays until it is dropped."""
 
     def __init__(self, handle: SqlHandle) -> None:
         self._write = handle.write
@@ -71,6 +71,10 @@ class SqlSettings:
             return str(stands)
 
         return self._write(work)
+
+    def drop(self, name: str) -> None:
+        """Remove the value of a name."""
+        self._write(lambda execute: execute("DELETE FROM archive_setting WHERE name = $1", name))
 
 
 class SqlLinks:
